@@ -43,7 +43,7 @@ properties:
 ## Published figures beside ours, at full length: fails if one is missed and the catalog gives no reason. These two
 ## drives take less than a minute; `make claims-all` checks every drive, and the orders among them: an hour and a half of processor
 ## time (docs/published-figures.md).
-CLAIMED ?= jmf667h-imft-128gb memorycorp-mf4-64gb
+CLAIMED ?= wd-black2-120gb memorycorp-mf4-64gb
 claims: $(PROGRAM)
 	$(SSDLAB) claims --strict $(CLAIMED)
 
@@ -144,7 +144,7 @@ valgrind:
 	}
 
 ## Drives, hosts and faults drawn from a seed, against a plain oracle.
-RUNS ?= 500
+RUNS ?= 400
 torture: $(PROGRAM)
 	$(SSDLAB) torture --runs $(RUNS)
 

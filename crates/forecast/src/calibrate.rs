@@ -172,6 +172,15 @@ impl Unknown {
         let digits = libm::pow(10.0, 2.0 - libm::floor(libm::log10(number)));
         (libm::round(number * digits) / digits).clamp(self.least, self.most)
     }
+
+    /// A number times `factor`; whole numbers move by one at least. The same at an end of what may be.
+    fn stepped(&self, from: f64, factor: f64) -> f64 {
+        let to = self.rounded(from * factor);
+        if to != from || !self.is_whole() {
+            return to;
+        }
+        self.rounded(if factor > 1.0 { from + 1.0 } else { from - 1.0 })
+    }
 }
 
 /// Everything that the search needs, with every drive that was run.
@@ -262,7 +271,7 @@ impl Search<'_> {
     /// A point with one unknown times `factor`.
     fn moved(&self, from: &[f64], unknown: usize, factor: f64) -> Vec<f64> {
         let mut to = from.to_vec();
-        to[unknown] = self.given.unknown[unknown].rounded(from[unknown] * factor);
+        to[unknown] = self.given.unknown[unknown].stepped(from[unknown], factor);
         to
     }
 
@@ -327,7 +336,7 @@ impl Search<'_> {
         let (mut inside, mut outside, mut step) = (best[unknown], None, 1.05);
         while outside.is_none() {
             let mut point = best.to_vec();
-            point[unknown] = self.given.unknown[unknown].rounded(if up { inside * step } else { inside / step });
+            point[unknown] = self.given.unknown[unknown].stepped(inside, if up { step } else { 1.0 / step });
             if point[unknown] == inside {
                 return Ok(None);
             }

@@ -32,7 +32,7 @@ pub enum Band {
 }
 
 impl Band {
-    /// The values other than the estimate itself.
+    /// The values other than the estimate itself; none where there is no saying which.
     #[must_use]
     pub fn values(&self) -> &[Value] {
         match self {
@@ -56,7 +56,7 @@ const LEFT_ALONE: &[&str] = &[
 ];
 const POWER: &[&str] = &["power.", "die.power."];
 
-/// The estimates of `drive` that can be varied. Numbers are varied by `percent` each way, unless the file states a band
+/// The estimates of `drive`. Numbers are varied by `percent` each way, unless the file states a band
 /// ([`STATED_BAND`]). Those that only decide on power are left out unless `power` asks for them.
 #[must_use]
 pub fn estimates(drive: &Drive, percent: f64, power: bool) -> Vec<Estimate> {
@@ -82,9 +82,7 @@ fn estimate(path: String, row: &SpecRow, table: &KeyTable, percent: f64) -> Opti
         Kind::Whole | Kind::Number | Kind::List(_) => Band::Numbers(numbers(row, key, reason, percent)?),
         Kind::Text => return None,
     };
-    let estimate =
-        Estimate { key: path, value: row.value.clone(), unit: row.unit.clone(), reason: reason.clone(), band };
-    (!estimate.band.values().is_empty()).then_some(estimate)
+    Some(Estimate { key: path, value: row.value.clone(), unit: row.unit.clone(), reason: reason.clone(), band })
 }
 
 /// The value with which a file that says `text` is read.
@@ -95,12 +93,26 @@ fn value_of(text: &str) -> Option<Value> {
 fn numbers(row: &SpecRow, key: &Key, reason: &str, percent: f64) -> Option<Vec<Value>> {
     let value = value_of(&row.value)?;
     let mean = mean(&value)?;
+    let band = stated(reason);
     if mean == 0.0 {
-        return None;
+        // No share of nothing is a change; a band says what there may be.
+        let Some((low, high)) = band else { return Some(Vec::new()) };
+        let ends = [low, high].map(|end| in_place_of_zero(&value, end, key));
+        return Some(ends.into_iter().flatten().filter(|end| *end != value).collect());
     }
-    let (low, high) = stated(reason).unwrap_or((mean * (1.0 - percent / 100.0), mean * (1.0 + percent / 100.0)));
-    let ends = [low, high].map(|end| scaled(&value, end / mean, key));
-    Some(ends.into_iter().flatten().filter(|end| *end != value).collect())
+    let (low, high) = band.unwrap_or((mean * (1.0 - percent / 100.0), mean * (1.0 + percent / 100.0)));
+    // A value at the end of its band goes no further there.
+    let ends = [low, high].into_iter().filter(|end| band.is_none() || *end != mean);
+    let ends = ends.map(|end| scaled(&value, end / mean, key));
+    Some(ends.flatten().filter(|end| *end != value).collect())
+}
+
+fn in_place_of_zero(zero: &Value, number: f64, key: &Key) -> Option<Value> {
+    Some(match zero {
+        Value::Integer(_) => Value::Integer(libm::round(within(number, key)) as i64),
+        Value::Float(_) => Value::Float(within(four_digits(number), key)),
+        _ => return None,
+    })
 }
 
 fn number(value: &Value) -> Option<f64> {
@@ -189,6 +201,18 @@ mod tests {
         let keys = |power: bool| -> Vec<String> { estimates(&drive, 20.0, power).into_iter().map(|e| e.key).collect() };
         assert!(!keys(false).iter().any(|k| k == "controller.channels" || k.starts_with("power.")));
         assert!(keys(true).iter().any(|k| k.starts_with("power.")));
+    }
+
+    #[test]
+    fn nothing_is_varied_by_a_stated_band_alone_and_no_value_leaves_its_band() {
+        let any = resolve("jmf667h-toshiba-128gb").unwrap().rows[0].clone();
+        let row = |value: &str| SpecRow { value: value.to_owned(), ..any.clone() };
+        let key = drive_keys().key("controller.move_unit_us").unwrap();
+        assert_eq!(numbers(&row("0.0"), key, "none", 20.0), Some(vec![]));
+        assert_eq!(numbers(&row("0.0"), key, "none; band 0 to 50", 20.0), Some(vec![Value::Float(50.0)]));
+        let key = drive_keys().key("controller.programs_at_once").unwrap();
+        assert_eq!(numbers(&row("8"), key, "band 4 to 8", 20.0), Some(vec![Value::Integer(4)]));
+        assert_eq!(numbers(&row("2"), key, "a guess", 20.0), Some(vec![Value::Integer(1), Value::Integer(3)]));
     }
 
     #[test]

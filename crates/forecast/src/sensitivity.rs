@@ -216,6 +216,12 @@ fn no_such_figure(figure: &Figure, metrics: &Metrics) -> LeftOut {
 fn variations(template: &DeviceTemplate, estimates: &[Estimate]) -> (Vec<Variation>, Vec<LeftOut>) {
     let (mut variations, mut left_out) = (Vec::new(), Vec::new());
     for (place, estimate) in estimates.iter().enumerate() {
+        if estimate.band.values().is_empty() {
+            let reason =
+                "there is no other value to try: its comment states no band, and a share of it changes nothing";
+            let (key, value) = (estimate.key.clone(), estimate.value.clone());
+            left_out.push(LeftOut { key, value, reason: reason.to_owned() });
+        }
         for value in estimate.band.values() {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let built = template.with(&[(estimate.key.clone(), value.clone())]).map_err(|refusal| match refusal {

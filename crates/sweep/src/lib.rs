@@ -51,7 +51,7 @@ pub use run::{Progress, State, Sweep, sweep};
 pub use store::{Store, StoreError, point_text, read_point, write_whole};
 pub use swept::{Axis, Cell, TEST_PREFIX};
 pub use table::{Column, Table};
-pub use task::Task;
+pub use task::{Task, What};
 
 /// Name and version of the shape of a finished point.
 pub const SCHEMA: &str = "ssdlab.sweep-point/1";

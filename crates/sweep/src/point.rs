@@ -17,7 +17,7 @@ use ssdlab_ssd::{DriveSpec, build_unexplained};
 
 use crate::fio::fio_metrics;
 use crate::swept::Cell;
-use crate::task::Task;
+use crate::task::{Task, What};
 use crate::{FINGERPRINT, SCHEMA};
 
 /// A point of a sweep.
@@ -125,14 +125,15 @@ impl Point {
         seed: u64,
         built: Result<Built, String>,
     ) -> Self {
-        let (what, settings) = match task {
-            Task::Test { def, settings } => {
+        let (what, settings) = match &task.what {
+            What::Test { def, settings } => {
                 let settings = [settings.as_slice(), parameters].concat();
                 let resolved = Params::resolve(def.name, &[def.params, COMMON_PARAMS], &settings, false);
                 (json!({ "test": def.name, "params": resolved.map(|p| p.to_json()).unwrap_or_default() }), settings)
             }
-            Task::Job { name, text, prefill, .. } => {
-                (json!({ "job": name, "text": text, "prefill": format!("{prefill:?}") }), Vec::new())
+            // As they were read: what a file includes, and what its variables stand for, is in it.
+            What::Job { file, prefill } => {
+                (json!({ "jobs": format!("{:?}", file.jobs), "prefill": format!("{prefill:?}") }), Vec::new())
             }
         };
         let built_json = match &built {
@@ -163,10 +164,10 @@ impl Point {
             Err(reason) => return Ok(PointResult::Impossible { reason: reason.clone() }),
         };
         let lab = PointLab { name: &self.drive, built, facts: Mutex::new((0, None)) };
-        let run = || match task {
-            Task::Test { def, .. } => run_test(def, &lab, &self.settings, self.seed, false, monitor)
+        let run = || match &task.what {
+            What::Test { def, .. } => run_test(def, &lab, &self.settings, self.seed, false, monitor)
                 .map(|outcome| (outcome.metrics, outcome.notes)),
-            Task::Job { file, prefill, .. } => {
+            What::Job { file, prefill } => {
                 let options = FioOptions { seed: self.seed, prefill: *prefill };
                 run_file(file, &lab, options, monitor).map(|report| (fio_metrics(&report), Vec::new())).map_err(|e| {
                     match e {

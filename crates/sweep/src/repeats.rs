@@ -68,7 +68,7 @@ pub(crate) fn intervals_csv(plan: &Plan, states: &[State]) -> String {
         for (key, unit) in &metrics {
             let values: Vec<f64> = group.iter().filter_map(|&i| metric(&states[i], key)).collect();
             let Some(spread) = Spread::of(&values) else { continue };
-            let mut cells = vec![field(plan.tasks[point.task].name())];
+            let mut cells = vec![field(&plan.tasks[point.task].name)];
             cells.extend(point.cells.iter().map(|cell| field(&cell.text)));
             cells.extend([field(key), field(unit), spread.runs.to_string()]);
             let (low, high) = (spread.mean - spread.half_width, spread.mean + spread.half_width);

@@ -153,7 +153,7 @@ impl Plan {
         let point = &self.points[index];
         let mut words: Vec<String> =
             self.axes.iter().zip(&point.cells).map(|(axis, cell)| format!("{} {}", axis.key, cell.text)).collect();
-        words.push(self.tasks[point.task].name().to_owned());
+        words.push(self.tasks[point.task].name.clone());
         words.push(format!("seed {}", point.seed));
         words.join(", ")
     }

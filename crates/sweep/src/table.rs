@@ -17,7 +17,7 @@ pub enum Column {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// Key, unit (or empty), values. Rows: `point`, `test`, `seed`, the swept keys, `status`, what is known of the
-    /// drive, metrics in the order of reports, `reason`.
+    /// drive, metrics in the order of reports, `reason`, `notes`.
     pub columns: Vec<(String, String, Column)>,
     pub rows: usize,
 }
@@ -30,7 +30,7 @@ impl Table {
         let number = |of: &dyn Fn(usize) -> Option<f64>| Column::Number((0..states.len()).map(of).collect());
         let mut put = |key: &str, unit: &str, column: Column| columns.push((key.to_owned(), unit.to_owned(), column));
         put("point", "", number(&|i| Some(plan.points[i].number as f64)));
-        put("test", "", text(&|i| plan.tasks[plan.points[i].task].name().to_owned()));
+        put("test", "", text(&|i| plan.tasks[plan.points[i].task].name.clone()));
         put("seed", "", number(&|i| Some(plan.points[i].seed as f64)));
         for (a, axis) in plan.axes.iter().enumerate() {
             let column = if axis.values.iter().all(|v| v.number.is_some()) {
@@ -57,6 +57,7 @@ impl Table {
             put(&key, &unit, number(&|i| metric(&states[i], &key)));
         }
         put("reason", "", text(&|i| reason(&states[i]).to_owned()));
+        put("notes", "", text(&|i| test_notes(&states[i]).join(" ")));
         Table { columns, rows: states.len() }
     }
 
@@ -118,6 +119,14 @@ pub(crate) fn reason(state: &State) -> &str {
     match state {
         State::Done(PointResult::Impossible { reason }) | State::Failed(reason) => reason,
         _ => "",
+    }
+}
+
+/// What the test said of its figures.
+pub(crate) fn test_notes(state: &State) -> &[String] {
+    match state {
+        State::Done(PointResult::Finished { notes, .. }) => notes,
+        _ => &[],
     }
 }
 

@@ -109,10 +109,12 @@ impl Measurement {
         per_second(self.requests(), self.elapsed())
     }
 
-    /// Decimal megabytes a second; zero if no time was measured.
+    /// Decimal megabytes read and written a second; zero if no time was measured. What is trimmed, or told to be zero, is
+    /// not transferred.
     #[must_use]
     pub fn mb_per_s(&self) -> f64 {
-        per_second(self.bytes(), self.elapsed()) / 1e6
+        let moved: u64 = [Op::Read, Op::Write].iter().map(|&op| self.op(op).bytes).sum();
+        per_second(moved, self.elapsed()) / 1e6
     }
 
     /// The latencies of all operations together.

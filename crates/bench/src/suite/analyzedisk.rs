@@ -51,12 +51,23 @@ pub(super) const DEF: TestDef = TestDef {
         ),
     ],
     metrics: &[
-        metric("latency_mean_read", "us", "mean service time of reads; likewise latency_p50_read … latency_max_read"),
-        metric(
-            "latency_mean_write",
-            "us",
-            "mean service time of writes, with the write cache as the drive has it; likewise latency_p50_write … latency_max_write",
-        ),
+        metric("latency_mean_read", "us", "mean service time of reads").likewise(&[
+            "latency_p50_read",
+            "latency_p90_read",
+            "latency_p99_read",
+            "latency_p99_9_read",
+            "latency_p99_99_read",
+            "latency_max_read",
+        ]),
+        metric("latency_mean_write", "us", "mean service time of writes, with the write cache as the drive has it")
+            .likewise(&[
+                "latency_p50_write",
+                "latency_p90_write",
+                "latency_p99_write",
+                "latency_p99_9_write",
+                "latency_p99_99_write",
+                "latency_max_write",
+            ]),
         metric(
             "flush_seconds",
             "s",

@@ -42,9 +42,9 @@ pub(super) const DEF: TestDef = TestDef {
         ),
     ],
     metrics: &[
-        metric("sequential_read", "MB/s", "the 1 GB file in sequence; likewise sequential_write"),
-        metric("random_read", "MB/s", "4 KiB, one request at a time; likewise random_write"),
-        metric("random_read_64", "MB/s", "4 KiB, 64 requests outstanding; likewise random_write_64"),
+        metric("sequential_read", "MB/s", "the 1 GB file in sequence").likewise(&["sequential_write"]),
+        metric("random_read", "MB/s", "4 KiB, one request at a time").likewise(&["random_write"]),
+        metric("random_read_64", "MB/s", "4 KiB, 64 requests outstanding").likewise(&["random_write_64"]),
         metric("access_time_read", "us", "mean time to read 512 bytes anywhere on the drive"),
         metric("access_time_write", "us", "mean time to write 512 bytes in the file"),
         metric("score_read", "points", "0.1 sequential + 4K + 4K-64Thrd, in MB/s"),

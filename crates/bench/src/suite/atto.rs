@@ -40,12 +40,9 @@ pub(super) const DEF: TestDef = TestDef {
         ),
     ],
     metrics: &[
-        metric(
-            "write_{size}",
-            "MB/s",
-            "rate at a request size, such as write_512b, write_4k, write_64m; likewise read_{size}",
-        ),
-        metric("write_peak", "MB/s", "the highest rate; likewise read_peak"),
+        metric("write_{size}", "MB/s", "rate at a request size, such as write_512b, write_4k, write_64m")
+            .likewise(&["read_{size}"]),
+        metric("write_peak", "MB/s", "the highest rate").likewise(&["read_peak"]),
     ],
     variants: AS_IT_IS,
     weight: 8.0,

@@ -11,6 +11,44 @@ pub struct MetricDef {
     pub key: &'static str,
     pub unit: &'static str,
     pub doc: &'static str,
+    /// Names of the same of something else: of writes instead of reads, of the drive in another state.
+    pub likewise: &'static [&'static str],
+}
+
+impl MetricDef {
+    /// The name, and those that mean likewise.
+    pub fn keys(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.key).chain(self.likewise.iter().copied())
+    }
+
+    /// Whether a figure of this name is one of these.
+    #[must_use]
+    pub fn names(&self, figure: &str) -> bool {
+        self.keys().any(|key| stands_for(key, figure))
+    }
+
+    /// What it is, and which figures are likewise.
+    #[must_use]
+    pub fn meaning(&self) -> String {
+        let likewise = if self.likewise.is_empty() { "" } else { "; likewise " };
+        format!("{}{likewise}{}", self.doc, self.likewise.join(", "))
+    }
+
+    /// The same, with names of other figures that mean likewise.
+    pub(crate) const fn likewise(self, keys: &'static [&'static str]) -> MetricDef {
+        MetricDef { likewise: keys, ..self }
+    }
+}
+
+/// Whether a declared name stands for this figure: `iops_qd{depth}` does for `iops_qd32`.
+#[must_use]
+pub fn stands_for(name: &str, figure: &str) -> bool {
+    match (name.split_once('{'), name.rsplit_once('}')) {
+        (Some((before, _)), Some((_, after))) => {
+            figure.len() > before.len() + after.len() && figure.starts_with(before) && figure.ends_with(after)
+        }
+        _ => name == figure,
+    }
 }
 
 /// A set of settings under which a test was published.
@@ -35,6 +73,19 @@ pub struct TestDef {
     pub variants: &'static [Variant],
     /// How long it takes beside the others, for the order of work and the progress bar.
     pub weight: f64,
+}
+
+impl TestDef {
+    /// All figures that it may have: its own first.
+    pub fn all_metrics(&self) -> impl Iterator<Item = &'static MetricDef> {
+        self.metrics.iter().chain(STANDARD_METRICS).chain(STALL_METRICS)
+    }
+
+    /// What is declared of a figure of this name.
+    #[must_use]
+    pub fn metric(&self, figure: &str) -> Option<&'static MetricDef> {
+        self.all_metrics().find(|m| m.names(figure))
+    }
 }
 
 /// The one way in which a test without variants runs in a review.
@@ -68,15 +119,18 @@ pub const STANDARD_METRICS: &[MetricDef] = &[
 /// Metric names of the tests that look for stalls: random and sequential rates, consistency, file server, AnalyzeDisk
 /// (with `_read` and `_write`) and the application mixes.
 pub const STALL_METRICS: &[MetricDef] = &[
-    metric("stall_longest", "us", "the longest gap without a completion"),
-    metric("stall_share", "%", "share of the measured time that lay in gaps longer than 0.1 s"),
+    metric("stall_longest", "us", "the longest gap without a completion").likewise(&["stall_longest_{op}"]),
+    metric("longest_gap_share", "%", "that gap, of the measured time").likewise(&["longest_gap_share_{op}"]),
+    metric("stall_share", "%", "share of the measured time that lay in gaps longer than 0.1 s")
+        .likewise(&["stall_share_{op}"]),
     metric(
         "seconds_over_100ms",
         "%",
         "what it felt like: share of the seconds in which a request had been waiting for longer than 0.1 s",
-    ),
-    metric("seconds_over_500ms", "%", "the same for 0.5 s"),
-    metric("seconds_over_1s", "%", "the same for 1 s"),
+    )
+    .likewise(&["seconds_over_100ms_{op}"]),
+    metric("seconds_over_500ms", "%", "the same for 0.5 s").likewise(&["seconds_over_500ms_{op}"]),
+    metric("seconds_over_1s", "%", "the same for 1 s").likewise(&["seconds_over_1s_{op}"]),
 ];
 
 /// Parameters of the host that every test takes.
@@ -133,7 +187,7 @@ const COMPRESSIBILITY: ParamDef = number(
 const LINK_POLICIES: &[&str] = &["active", "hipm", "dipm", "hipm+dipm", "hipm+dipm+devsleep"];
 
 pub(crate) const fn metric(key: &'static str, unit: &'static str, doc: &'static str) -> MetricDef {
-    MetricDef { key, unit, doc }
+    MetricDef { key, unit, doc, likewise: &[] }
 }
 
 pub(crate) const fn integer(
@@ -264,7 +318,7 @@ fn metrics_table(out: &mut String, metrics: &[MetricDef]) {
     }
     out.push_str("| figure | unit | meaning |\n|---|---|---|\n");
     for m in metrics {
-        let _ = writeln!(out, "| `{}` | {} | {} |", m.key, m.unit, m.doc);
+        let _ = writeln!(out, "| `{}` | {} | {} |", m.key, m.unit, m.meaning());
     }
     out.push('\n');
 }

@@ -26,7 +26,7 @@ pub(super) const DEF: TestDef = TestDef {
         seconds("seconds", "60", "length of each load. Not published"),
     ],
     metrics: &[
-        metric("iops", "IOPS", "here: at headline_depth; likewise bandwidth and latencies"),
+        metric("iops", "IOPS", "here, as of bandwidth and latencies: at headline_depth"),
         metric("iops_qd{depth}", "IOPS", "at each load"),
         metric("latency_mean_qd{depth}", "us", "at each load"),
     ],

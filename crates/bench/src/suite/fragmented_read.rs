@@ -45,10 +45,14 @@ pub(super) const DEF: TestDef = TestDef {
     ],
     metrics: &[
         metric("read_bandwidth", "MB/s", "mean over all addresses after the overwriting"),
-        metric("read_bandwidth_min", "MB/s", "the slowest zone; likewise read_bandwidth_max"),
+        metric("read_bandwidth_min", "MB/s", "the slowest zone"),
         metric("clean_bandwidth", "MB/s", "mean over all addresses of the same reads before the overwriting"),
         metric("kept_share", "%", "the mean after the overwriting, of the mean before it"),
-        metric("overwrite_iops", "IOPS", "mean rate of the random writes; waf_overwrite likewise"),
+        metric("read_bandwidth_max", "MB/s", "the fastest zone"),
+        metric("overwrite_iops", "IOPS", "mean rate of the random writes"),
+        metric("waf_overwrite", "ratio", "write amplification in them"),
+        metric("energy_overwrite", "J", "energy drawn in them, where the device meters it"),
+        metric("power_mean_overwrite", "W", "mean power in them, where the device meters energy"),
     ],
     variants: &[
         Variant { name: "", settings: &[], in_review: false },

@@ -17,9 +17,9 @@ pub(super) const DEF: TestDef = TestDef {
               the rate is drawn by position. It shows cache zones and the traces of earlier use.",
     params: &[BLOCK, DEPTH, ZONES],
     metrics: &[
-        metric("write_bandwidth", "MB/s", "mean over all addresses; likewise read_bandwidth"),
-        metric("write_bandwidth_min", "MB/s", "the slowest zone; likewise read_bandwidth_min"),
-        metric("write_bandwidth_max", "MB/s", "the fastest zone; likewise read_bandwidth_max"),
+        metric("write_bandwidth", "MB/s", "mean over all addresses").likewise(&["read_bandwidth"]),
+        metric("write_bandwidth_min", "MB/s", "the slowest zone").likewise(&["read_bandwidth_min"]),
+        metric("write_bandwidth_max", "MB/s", "the fastest zone").likewise(&["read_bandwidth_max"]),
     ],
     variants: AS_IT_IS,
     weight: 15.0,

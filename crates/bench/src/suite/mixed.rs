@@ -15,9 +15,9 @@ use crate::outcome::{Axis, Mark, Outcome};
 const READ_PERCENTS: [u32; 6] = [100, 80, 60, 40, 20, 0];
 
 pub(super) const METRICS: &[MetricDef] = &[
-    metric("bandwidth", "MB/s", "here: the mean of the six rates; likewise iops"),
+    metric("bandwidth", "MB/s", "here: the mean of the six rates").likewise(&["iops"]),
     metric("bandwidth_read{percent}", "MB/s", "the rate at so many per cent of reads: 100, 80, 60, 40, 20, 0"),
-    metric("power_read{percent}", "W", "mean power likewise, where the device meters energy"),
+    metric("power_read{percent}", "W", "mean power of that run, where the device meters energy"),
 ];
 
 /// Where the requests of a mix go.

@@ -52,7 +52,9 @@ mod words;
 mod worn_in;
 
 pub use consistency::{PUBLISHED_SECONDS, is_of_whole_drive};
-pub use definition::{COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, reference};
+pub use definition::{
+    COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, reference, stands_for,
+};
 
 pub use slc_stages::FOLDING_SHARE;
 pub use stalls::LONGEST_GAPS;
@@ -145,6 +147,10 @@ pub fn run_test(
 ) -> Result<Outcome, BenchError> {
     let mut ctx = Context::new(lab, def, settings, seed, quick, monitor)?;
     let mut outcome = dispatch(def.name, &mut ctx)?;
+    if cfg!(debug_assertions) {
+        let undeclared = outcome.metrics.keys().find(|key| def.metric(key).is_none());
+        assert_eq!(undeclared, None, "a figure that {} does not declare", def.name);
+    }
     if ctx.is_small() {
         in_small::leave_out(&mut outcome);
     }

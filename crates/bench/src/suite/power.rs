@@ -42,18 +42,23 @@ pub(super) const DEF: TestDef = TestDef {
         metric("power_idle", "W", "nothing to do, the link up: active idle, as on a desktop computer"),
         metric("power_slumber", "mW", "nothing to do, the link in Slumber"),
         metric("power_devsleep", "mW", "nothing to do, the link in DevSleep"),
-        metric(
-            "wake_idle",
-            "us",
-            "latency of a 4 KiB read after idle time with the link up; likewise wake_slumber, wake_devsleep",
-        ),
-        metric("power_sequential_read", "W", "likewise power_random_read, power_sequential_write, power_random_write"),
-        metric(
-            "energy_per_gb_sequential_read",
-            "J/GB",
-            "energy of the load over the bytes it moved; likewise the other three",
-        ),
-        metric("bandwidth_sequential_read", "MB/s", "rate of that load; likewise the other three"),
+        metric("wake_idle", "us", "latency of a 4 KiB read after idle time with the link up")
+            .likewise(&["wake_slumber", "wake_devsleep"]),
+        metric("power_sequential_read", "W", "mean of that load").likewise(&[
+            "power_random_read",
+            "power_sequential_write",
+            "power_random_write",
+        ]),
+        metric("energy_per_gb_sequential_read", "J/GB", "energy of the load over the bytes it moved").likewise(&[
+            "energy_per_gb_random_read",
+            "energy_per_gb_sequential_write",
+            "energy_per_gb_random_write",
+        ]),
+        metric("bandwidth_sequential_read", "MB/s", "rate of that load").likewise(&[
+            "bandwidth_random_read",
+            "bandwidth_sequential_write",
+            "bandwidth_random_write",
+        ]),
         metric(
             "power_fill",
             "W",

@@ -37,17 +37,19 @@ pub(super) const DEF: TestDef = TestDef {
         block("sequential_block_size", "131072", "size of sequential requests"),
     ],
     metrics: &[
-        metric("random_read_iops_qd{depth}", "IOPS", "likewise random_write_…"),
-        metric("random_read_qd{depth}", "MB/s", "likewise random_write_…, sequential_read_…, sequential_write_…"),
-        metric(
-            "random_read_bar",
-            "MB/s",
-            "mean of QD 1, 2 and 4, where all three were run; likewise for the other three",
-        ),
-        metric(
-            "random_read_power_qd{depth}",
-            "W",
-            "mean power of the run, where the device meters energy; likewise for the other three",
+        metric("random_read_iops_qd{depth}", "IOPS", "at each depth").likewise(&["random_write_iops_qd{depth}"]),
+        metric("random_read_qd{depth}", "MB/s", "at each depth").likewise(&[
+            "random_write_qd{depth}",
+            "sequential_read_qd{depth}",
+            "sequential_write_qd{depth}",
+        ]),
+        metric("random_read_bar", "MB/s", "mean of QD 1, 2 and 4, where all three were run").likewise(&[
+            "random_write_bar",
+            "sequential_read_bar",
+            "sequential_write_bar",
+        ]),
+        metric("random_read_power_qd{depth}", "W", "mean power of the run, where the device meters energy").likewise(
+            &["random_write_power_qd{depth}", "sequential_read_power_qd{depth}", "sequential_write_power_qd{depth}"],
         ),
     ],
     variants: AS_IT_IS,

@@ -36,26 +36,35 @@ pub(super) const METRICS: &[MetricDef] = &[
     metric(
         "bandwidth",
         "MB/s",
-        "average data rate: bytes moved over the time in which something was in flight; here as below, `_empty`, `_used` or \
-         `_full` added to the name is that drive's, where it was run beside another; `_small_deep`, \
-         `_large_deep` and `_idle_kept` are those of other choices that fit what was published (`joint=interval`)",
-    ),
-    metric("iops", "IOPS", "requests over the time in which something was in flight"),
-    metric("latency_mean", "us", "average service time, from sending to completion, waiting in the queue included"),
-    metric("latency_mean_{op}", "us", "the same for reads and for writes; likewise latency_p99_{op}"),
-    metric("share_over_10ms", "%", "requests that took longer than 10 ms, of all requests"),
-    metric("share_over_100ms", "%", "requests that took longer than 100 ms, of all requests"),
-    metric("busy_seconds", "s", "time in which something was in flight"),
-    metric("idle_seconds", "s", "pauses of the trace"),
-    metric("depth_mean", "count", "mean depth of the queue that requests met in playback, themselves included"),
+        "average data rate: bytes moved over the time in which something was in flight; here as below, {state} is `empty`, `used` or \
+         `full`: that drive's, where it was run beside another; or `small_deep`, \
+         `large_deep` or `idle_kept`: those of other choices that fit what was published (`joint=interval`)",
+    )
+    .likewise(&["bandwidth_{state}"]),
+    metric("iops", "IOPS", "requests over the time in which something was in flight").likewise(&["iops_{state}"]),
+    metric("latency_mean", "us", "average service time, from sending to completion, waiting in the queue included")
+        .likewise(&["latency_{of}_{state}"]),
+    metric("latency_mean_{op}", "us", "the same for reads and for writes").likewise(&["latency_p99_{op}"]),
+    metric("share_over_10ms", "%", "requests that took longer than 10 ms, of all requests")
+        .likewise(&["share_over_10ms_{state}"]),
+    metric("share_over_100ms", "%", "requests that took longer than 100 ms, of all requests")
+        .likewise(&["share_over_100ms_{state}"]),
+    metric("busy_seconds", "s", "time in which something was in flight").likewise(&["busy_seconds_{state}"]),
+    metric("idle_seconds", "s", "pauses of the trace").likewise(&["idle_seconds_{state}"]),
+    metric("depth_mean", "count", "mean depth of the queue that requests met in playback, themselves included")
+        .likewise(&["depth_mean_{state}"]),
+    metric("power_mean", "W", "here: over the whole playback, pauses included").likewise(&["power_mean_{state}"]),
+    metric("energy", "J", "here: over the whole playback").likewise(&["energy_{state}"]),
+    metric("waf", "ratio", "here: over the whole playback").likewise(&["waf_{state}"]),
     metric(
         "unmapped_read_share",
         "%",
         "bytes read from addresses that nothing had been written to; answered without flash",
-    ),
+    )
+    .likewise(&["unmapped_read_share_{state}"]),
     metric("footprint", "GB", "addresses that the trace was played over"),
-    metric("trace_reads", "count", "read requests of the stand-in as it was played; likewise trace_writes"),
-    metric("trace_read_gb", "GB", "decimal gigabytes read; likewise trace_written_gb"),
+    metric("trace_reads", "count", "read requests of the stand-in as it was played").likewise(&["trace_writes"]),
+    metric("trace_read_gb", "GB", "decimal gigabytes read").likewise(&["trace_written_gb"]),
     metric("trace_sequential", "%", "requests that begin where the last one of the same operation ended"),
     metric("trace_depth_mean", "count", "mean depth that the stand-in asks for"),
 ];

@@ -29,7 +29,7 @@ pub(super) const METRICS: &[MetricDef] = &[
     ),
     metric("reference_latency_mean", "us", "mean service time of the reference"),
     metric("latency_mean", "us", "mean service time, from sending to completion, waiting in the queue included"),
-    metric("latency_mean_{op}", "us", "the same for reads and for writes; likewise latency_p99_{op}"),
+    metric("latency_mean_{op}", "us", "the same for reads and for writes").likewise(&["latency_p99_{op}"]),
     metric("busy_seconds", "s", "how long the mix took"),
     metric("depth_mean", "count", "mean depth of the queue that requests met, themselves included"),
 ];

@@ -89,20 +89,29 @@ const METRICS: &[MetricDef] = &[
     metric(
         "read_bandwidth_fresh",
         "MB/s",
-        "sequential read of the drive that was filled once, mean over the places; read_bandwidth_min_fresh: the slowest of \
-         them. Here as below there is likewise a figure of the worn-in drive (_worn) and one after all was written in sequence \
-         again (_rewritten)",
-    ),
-    metric("write_bandwidth_fresh", "MB/s", "sequential write"),
-    metric("random_write_iops_fresh", "IOPS", "4 KiB random write at QD3"),
-    metric("read_access_fresh", "us", "mean service time of single-sector reads; likewise write_access_fresh"),
-    metric("fileserver_iops_fresh", "IOPS", "file server at QD8"),
+        "sequential read of the drive that was filled once, mean over the places; here as below _worn is of the worn-in drive, \
+         and _rewritten of the drive after all was written in sequence again",
+    )
+    .likewise(&["read_bandwidth_worn", "read_bandwidth_rewritten"]),
+    metric("read_bandwidth_min_fresh", "MB/s", "the slowest of the places")
+        .likewise(&["read_bandwidth_min_worn", "read_bandwidth_min_rewritten"]),
+    metric("write_bandwidth_fresh", "MB/s", "sequential write")
+        .likewise(&["write_bandwidth_worn", "write_bandwidth_rewritten"]),
+    metric("random_write_iops_fresh", "IOPS", "4 KiB random write at QD3")
+        .likewise(&["random_write_iops_worn", "random_write_iops_rewritten"]),
+    metric("read_access_fresh", "us", "mean service time of single-sector reads")
+        .likewise(&["read_access_worn", "read_access_rewritten"]),
+    metric("write_access_fresh", "us", "mean service time of single-sector writes")
+        .likewise(&["write_access_worn", "write_access_rewritten"]),
+    metric("fileserver_iops_fresh", "IOPS", "file server at QD8")
+        .likewise(&["fileserver_iops_worn", "fileserver_iops_rewritten"]),
     metric(
         "{mix}_latency_fresh",
         "us",
         "mean service time of a mix, after those before it: desktop, boot, workstation, database, streaming. Absent where the \
          drive is smaller than the mixes",
-    ),
+    )
+    .likewise(&["{mix}_latency_worn", "{mix}_latency_rewritten"]),
 ];
 
 pub(super) const DEF: TestDef = TestDef {

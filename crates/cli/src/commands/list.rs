@@ -1,7 +1,7 @@
 //! `ssdlab list`: what there is.
 
 use serde_json::{Value, json};
-use ssdlab_bench::suite::{COMMON_PARAMS, MetricDef, STANDARD_METRICS, TESTS, TestDef};
+use ssdlab_bench::suite::{COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TESTS, TestDef};
 use ssdlab_bench::{Kind, ParamDef};
 use ssdlab_catalog::{adapter, adapter_names, array_names, device, die, die_names, disk_names, drive_names};
 
@@ -80,7 +80,10 @@ fn tests_json() -> Value {
         params.iter().map(one).collect()
     };
     let metrics = |metrics: &[MetricDef]| -> Vec<Value> {
-        metrics.iter().map(|m| json!({ "key": m.key, "unit": m.unit, "meaning": m.doc })).collect()
+        metrics
+            .iter()
+            .map(|m| json!({ "key": m.key, "unit": m.unit, "meaning": m.doc, "likewise": m.likewise }))
+            .collect()
     };
     let test = |t: &&TestDef| {
         let variants: Vec<Value> = t
@@ -98,6 +101,7 @@ fn tests_json() -> Value {
         "tests": TESTS.iter().map(test).collect::<Vec<_>>(),
         "parameters": params(COMMON_PARAMS),
         "metrics": metrics(STANDARD_METRICS),
+        "stall_metrics": metrics(STALL_METRICS),
     })
 }
 
@@ -153,6 +157,8 @@ fn tests() -> String {
     text.push_str(&params(COMMON_PARAMS));
     text.push_str("\nevery test measures, where it applies\n");
     text.push_str(&metrics(STANDARD_METRICS));
+    text.push_str("\ntests that look for stalls measure\n");
+    text.push_str(&metrics(STALL_METRICS));
     text
 }
 
@@ -182,6 +188,6 @@ fn params(params: &[ParamDef]) -> String {
 }
 
 fn metrics(metrics: &[MetricDef]) -> String {
-    let row = |m: &MetricDef| vec![format!("  -> {} {}", m.key, m.unit), m.doc.to_owned()];
+    let row = |m: &MetricDef| vec![format!("  -> {} {}", m.key, m.unit), m.meaning()];
     table(&metrics.iter().map(row).collect::<Vec<_>>())
 }

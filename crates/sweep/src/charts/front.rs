@@ -74,7 +74,7 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
     let (x_label, y_label) = (data.label(&pareto.x), data.label(&pareto.y));
     let title = format!("{y_label} against {}", lower_first(&x_label));
     let chart = Chart {
-        id: format!("{}-front-{}-{}", data.plan.tasks[task].name(), pareto.x, pareto.y),
+        id: format!("{}-front-{}-{}", data.plan.tasks[task].name, pareto.x, pareto.y),
         title: title.clone(),
         caption: format!(
             "{} of {} points are on the front; better is {} on the horizontal axis and {} on the vertical.",

@@ -10,8 +10,8 @@ use crate::plan::{Pareto, Plan, usually_better};
 use crate::point::PointResult;
 use crate::run::State;
 use crate::swept::{Axis, Cell};
-use crate::table::{metric, metric_keys, reason, status};
-use crate::task::Task;
+use crate::table::{metric, metric_keys, reason, status, test_notes};
+use crate::task::What;
 use axis::{key_label, key_with_value, spans_decades, spread_evenly_by_ratio};
 
 /// What is drawn if the plan does not say, as far as there is.
@@ -42,6 +42,7 @@ pub fn page(plan: &Plan, states: &[State], version: &str, files: Vec<String>) ->
         sections.extend(fronts(&data, task));
         sections.extend(metric_sections(&data, task));
     }
+    sections.extend(said_by_tests(&data));
     sections.extend(without_result(&data));
     let finished = states.iter().filter(|s| status(s) == "finished").count();
     SweepPage {
@@ -70,14 +71,14 @@ fn facts(data: &Data) -> Vec<(String, String)> {
         facts.push(("the same for all".to_owned(), fixed.join(", ")));
     }
     for task in &data.plan.tasks {
-        let text = match task {
-            Task::Test { def, settings } => {
+        let text = match &task.what {
+            What::Test { def, settings } => {
                 let settings: Vec<String> = settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
                 format!("{}{}{}", def.title, if settings.is_empty() { "" } else { ": " }, settings.join(", "))
             }
-            Task::Job { .. } => "a fio job file".to_owned(),
+            What::Job { .. } => "a fio job file".to_owned(),
         };
-        facts.push((task.name().to_owned(), text));
+        facts.push((task.name.clone(), text));
     }
     let seeds: Vec<String> = data.plan.seeds.iter().map(u64::to_string).collect();
     facts.push(("seeds".to_owned(), seeds.join(", ")));
@@ -102,6 +103,9 @@ fn notes(data: &Data) -> Vec<String> {
             "{unsteady} points did not reach a steady state within the rounds they were given; their figures are those of \
              the last rounds."
         ));
+    }
+    for key in data.plan.charts.metrics.iter().filter(|key| !data.metrics.iter().any(|m| m.0 == **key)) {
+        notes.push(format!("No point has {key}: there is no chart of it."));
     }
     if data.plan.seeds.len() > 1 {
         notes.push(format!(
@@ -201,7 +205,7 @@ fn metric_sections(data: &Data, task: usize) -> Vec<SweepSection> {
         .map(|key| {
             let label = metric_label(&key);
             let rows = xs.iter().map(|&x| metric_row(data, task, &key, &roles(data, x))).collect();
-            let title = if several { format!("{label}: {}", data.plan.tasks[task].name()) } else { label };
+            let title = if several { format!("{label}: {}", data.plan.tasks[task].name) } else { label };
             SweepSection { title, text: String::new(), rows, tables: Vec::new() }
         })
         .collect()
@@ -303,7 +307,7 @@ fn metric_figure(
         (Some(axis), Some(value)) => key_with_value(&data.axis(axis).key, &value.text),
         _ => String::new(),
     };
-    let id = format!("{}-{key}-by-{}-{subject}", data.plan.tasks[task].name(), x_axis.key);
+    let id = format!("{}-{key}-by-{}-{subject}", data.plan.tasks[task].name, x_axis.key);
     SweepFigure {
         chart: Chart {
             id,
@@ -342,7 +346,7 @@ fn fronts(data: &Data, task: usize) -> Option<SweepSection> {
         return None;
     }
     let several = data.plan.tasks.len() > 1;
-    let title = if several { format!("Trade-offs: {}", data.plan.tasks[task].name()) } else { "Trade-offs".to_owned() };
+    let title = if several { format!("Trade-offs: {}", data.plan.tasks[task].name) } else { "Trade-offs".to_owned() };
     let (rows, tables) = drawn.into_iter().unzip();
     Some(SweepSection {
         title,
@@ -365,10 +369,43 @@ fn usual_fronts(data: &Data, task: usize) -> Vec<Pareto> {
         .map(|(x, y)| Pareto {
             x: x.to_owned(),
             y: y.to_owned(),
-            x_better: usually_better(x),
-            y_better: usually_better(y),
+            x_better: usually_better(x, &data.unit(x)),
+            y_better: usually_better(y, &data.unit(y)),
         })
         .collect()
+}
+
+/// What tests say of their own figures: charts and table show these without it.
+fn said_by_tests(data: &Data) -> Option<SweepSection> {
+    let said: Vec<(usize, &str)> = data
+        .states
+        .iter()
+        .enumerate()
+        .flat_map(|(i, state)| test_notes(state).iter().map(move |n| (i, n.as_str())))
+        .collect();
+    if said.is_empty() {
+        return None;
+    }
+    let rows = said
+        .iter()
+        .take(MOST_REASONS)
+        .map(|&(i, note)| vec![data.plan.points[i].number.to_string(), data.plan.describe(i), note.to_owned()]);
+    let text = match said.len().checked_sub(MOST_REASONS) {
+        Some(more) if more > 0 => format!("The first {MOST_REASONS}; the table has {more} more."),
+        _ => String::new(),
+    };
+    Some(SweepSection {
+        title: "What the tests say of their figures".to_owned(),
+        text,
+        rows: Vec::new(),
+        tables: vec![SweepTable {
+            caption: "Notes".to_owned(),
+            columns: [("Point", true), ("What", false), ("Note", false)]
+                .map(|(n, numeric)| (n.to_owned(), numeric))
+                .to_vec(),
+            rows: rows.collect(),
+        }],
+    })
 }
 
 fn without_result(data: &Data) -> Option<SweepSection> {

@@ -10,7 +10,7 @@ use super::file::{PlanText, key_path};
 use super::setting;
 use crate::point::{Built, Point};
 use crate::swept::{Axis, Cell, TEST_PREFIX};
-use crate::task::Task;
+use crate::task::{Task, What};
 
 /// More points than anyone waits for: a slip.
 const MAX_POINTS: usize = 100_000;
@@ -169,12 +169,9 @@ fn check_keys<'a>(
 
 fn check_parameter(text: &PlanText, tasks: &[Task], key: &str, change: &Change) -> Result<(), Diagnostic> {
     for task in tasks {
-        let Task::Test { def, settings } = task else {
-            let error = Diagnostic::new(format!(
-                "`{}` is swept, but the fio job {} has no parameters",
-                change.key,
-                task.name()
-            ));
+        let What::Test { def, settings } = &task.what else {
+            let error =
+                Diagnostic::new(format!("`{}` is swept, but the fio job {} has no parameters", change.key, task.name));
             return Err(text.at_key(error, key_path(&change.path)));
         };
         if settings.iter().any(|(k, _)| k == key) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ssdlab_bench::fio_run::Prefill;
 use ssdlab_bench::plan::PlanJob;
-use ssdlab_bench::suite::{STANDARD_METRICS, find_test};
+use ssdlab_bench::suite::{find_test, stands_for};
 use ssdlab_catalog::{DeviceTemplate, Diagnostic, parse};
 use ssdlab_core::{input, nearest};
 use ssdlab_workload::fio::JobFile;
@@ -18,7 +18,7 @@ use toml::Value;
 use crate::fio::FIO_METRICS;
 use crate::point::Point;
 use crate::swept::{Axis, Cell};
-use crate::task::Task;
+use crate::task::{Task, What};
 pub use file::Better;
 use file::{ChartsFile, PlanFile, PlanText, PrefillWord, TestEntry};
 pub use schema::plan_schema;
@@ -87,6 +87,11 @@ impl Plan {
                 text.at_value(Diagnostic::new("no seed").help("leave `seeds` out for one run with seed 1"), "seeds")
             );
         }
+        if let Some(i) = (1..seeds.len()).find(|&i| seeds[..i].contains(&seeds[i])) {
+            let error = Diagnostic::new(format!("seed {} is there twice", seeds[i]))
+                .help("runs of one seed are the same run: give each seed once");
+            return Err(text.at_value(error, &format!("seeds[{i}]")));
+        }
         let tasks = tasks(&read.test, &text, folder)?;
         let (axes, points) = expand::expand(&text, &template, &read.drive, &tasks, &seeds)?;
         let charts = charts(read.charts, &text, &axes, &tasks)?;
@@ -101,7 +106,17 @@ fn tasks(entries: &[TestEntry], text: &PlanText, folder: &Path) -> Result<Vec<Ta
         return Err(Diagnostic::new(format!("{} has no test", text.file))
             .help("add [[test]] with name = \"steady-state\" (`ssdlab list tests` shows all), or job = \"file.fio\""));
     }
-    entries.iter().enumerate().map(|(i, entry)| task(i, entry, text, folder)).collect()
+    let mut tasks =
+        entries.iter().enumerate().map(|(i, entry)| task(i, entry, text, folder)).collect::<Result<Vec<_>, _>>()?;
+    Task::tell_apart(&mut tasks).map_err(|i| {
+        let error = Diagnostic::new(format!("the plan has {} twice", tasks_name(&entries[i])));
+        text.at_value(error.help("leave one out, or give it other parameters"), &format!("test[{i}]"))
+    })?;
+    Ok(tasks)
+}
+
+fn tasks_name(entry: &TestEntry) -> &str {
+    entry.name.as_deref().or(entry.job.as_deref()).unwrap_or_default()
 }
 
 fn task(i: usize, entry: &TestEntry, text: &PlanText, folder: &Path) -> Result<Task, Diagnostic> {
@@ -123,7 +138,7 @@ fn task(i: usize, entry: &TestEntry, text: &PlanText, folder: &Path) -> Result<T
                     PlanJob { lab: 0, test: def, variant: String::new(), settings: vec![(key.clone(), value.clone())] };
                 job.check(false).map_err(|e| text.at_parameter(e, &path(&format!("set.{key}"))))?;
             }
-            Ok(Task::Test { def, settings })
+            Ok(Task { name: name.clone(), what: What::Test { def, settings } })
         }
         (None, Some(job)) => {
             if let Some((key, _)) = given.first() {
@@ -135,15 +150,12 @@ fn task(i: usize, entry: &TestEntry, text: &PlanText, folder: &Path) -> Result<T
                 let error = Diagnostic::from(&e);
                 if error.place.is_some() { error } else { text.at_value(error, &path("job")) }
             })?;
-            let content = input::read_text(&found).map_err(|e| {
-                text.at_value(Diagnostic::new(format!("cannot read {}: {e}", found.display())), &path("job"))
-            })?;
             let prefill = match entry.prefill {
                 None | Some(PrefillWord::Read) => Prefill::Read,
                 Some(PrefillWord::Drive) => Prefill::Drive,
                 Some(PrefillWord::None) => Prefill::Nothing,
             };
-            Ok(Task::Job { name: job.clone(), text: content, file: Arc::new(file), prefill })
+            Ok(Task { name: job.clone(), what: What::Job { file: Arc::new(file), prefill } })
         }
         _ => {
             let error = Diagnostic::new("a test has either a `name` or a `job`")
@@ -172,10 +184,17 @@ fn charts(read: ChartsFile, text: &PlanText, axes: &[Axis], tasks: &[Task]) -> R
     };
     let keys: Vec<String> = axes.iter().map(|a| a.key.clone()).collect();
     let metrics = declared_metrics(tasks);
-    let is_metric = |name: &str| metrics.iter().any(|m| matches_pattern(m, name));
+    let unit_of = |name: &str| metrics.iter().find(|m| stands_for(&m.0, name)).map(|m| m.1);
+    let is_metric = |name: &str| unit_of(name).is_some();
+    let known_metrics: Vec<String> = metrics.iter().map(|m| m.0.clone()).collect();
     for (i, name) in read.metrics.iter().flatten().enumerate() {
         if !is_metric(name) {
-            return Err(unknown("no test of the plan has a metric", name, &metrics, &format!("charts.metrics[{i}]")));
+            return Err(unknown(
+                "no test of the plan has a metric",
+                name,
+                &known_metrics,
+                &format!("charts.metrics[{i}]"),
+            ));
         }
     }
     for (i, key) in read.x.iter().flatten().enumerate() {
@@ -189,13 +208,15 @@ fn charts(read: ChartsFile, text: &PlanText, axes: &[Axis], tasks: &[Task]) -> R
             let numeric = |a: &Axis| a.values.iter().all(|v| v.number.is_some());
             let is_key = axes.iter().any(|a| a.key == *name && numeric(a));
             if !is_key && !is_metric(name) && !FACTS.contains(&name.as_str()) {
-                let mut known = metrics.clone();
+                let mut known = known_metrics.clone();
                 known.extend(FACTS.map(str::to_owned));
                 known.extend(axes.iter().filter(|a| numeric(a)).map(|a| a.key.clone()));
                 return Err(unknown("there is no figure", name, &known, &format!("charts.pareto[{i}].{key}")));
             }
         }
-        let better = |given: Option<Better>, name: &str| given.unwrap_or_else(|| usually_better(name));
+        let better = |given: Option<Better>, name: &str| {
+            given.unwrap_or_else(|| usually_better(name, unit_of(name).unwrap_or_default()))
+        };
         pareto.push(Pareto { x_better: better(p.x_better, &p.x), y_better: better(p.y_better, &p.y), x: p.x, y: p.y });
     }
     Ok(Charts { metrics: read.metrics.unwrap_or_default(), x: read.x.unwrap_or_default(), pareto })
@@ -204,18 +225,23 @@ fn charts(read: ChartsFile, text: &PlanText, axes: &[Axis], tasks: &[Task]) -> R
 /// What is known of a drive as it was built.
 pub(crate) const FACTS: [&str; 2] = ["capacity_bytes", "spare_percent"];
 
-/// More of it is worse for most things that are counted; rates and what is sold are the exceptions.
-pub(crate) fn usually_better(name: &str) -> Better {
-    let higher = ["iops", "bandwidth", "capacity_bytes", "steady", "score"];
-    if higher.iter().any(|h| name.contains(h)) && !name.contains("stddev") { Better::Higher } else { Better::Lower }
+/// What a plan draws has more of it where it is better, or less: rates, indexes, steadiness and what is sold are better higher,
+/// most else is counted because less of it is.
+pub(crate) fn usually_better(name: &str, unit: &str) -> Better {
+    let is_rate = ["IOPS", "MB/s", "points"].contains(&unit) && !name.contains("stddev");
+    let is_higher = is_rate || ["capacity_bytes", "steady", "iops_over_stddev", "kept_share"].contains(&name);
+    if is_higher { Better::Higher } else { Better::Lower }
 }
 
-fn declared_metrics(tasks: &[Task]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
+/// The figures that tests of the plan may have, with their units.
+fn declared_metrics(tasks: &[Task]) -> Vec<(String, &'static str)> {
+    let mut names: Vec<(String, &'static str)> = Vec::new();
     for task in tasks {
-        let own: Vec<String> = match task {
-            Task::Test { def, .. } => STANDARD_METRICS.iter().chain(def.metrics).map(|m| m.key.to_owned()).collect(),
-            Task::Job { .. } => FIO_METRICS.iter().map(|m| (*m).to_owned()).collect(),
+        let own: Vec<(String, &'static str)> = match &task.what {
+            What::Test { def, .. } => {
+                def.all_metrics().flat_map(|m| m.keys().map(|key| (key.to_owned(), m.unit))).collect()
+            }
+            What::Job { .. } => FIO_METRICS.iter().map(|&(key, unit)| (key.to_owned(), unit)).collect(),
         };
         for name in own {
             if !names.contains(&name) {
@@ -224,14 +250,4 @@ fn declared_metrics(tasks: &[Task]) -> Vec<String> {
         }
     }
     names
-}
-
-/// `iops_qd{depth}` stands for `iops_qd32`.
-fn matches_pattern(pattern: &str, name: &str) -> bool {
-    match (pattern.split_once('{'), pattern.rsplit_once('}')) {
-        (Some((before, _)), Some((_, after))) => {
-            name.len() > before.len() + after.len() && name.starts_with(before) && name.ends_with(after)
-        }
-        _ => pattern == name,
-    }
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use ssdlab_sweep::{Plan, PointResult, Progress, State, Store, Sweep, Table, sweep, write_results};
+use ssdlab_sweep::{Better, Plan, PointResult, Progress, State, Store, Sweep, Table, sweep, write_results};
 
 /// Four drives of 32 MiB that settle in a moment, and one that cannot be.
 const PLAN: &str = r#"
@@ -252,4 +252,88 @@ fn slips_are_pointed_at() {
         }
     }
     assert!(missed.is_empty(), "{}", missed.join("\n\n"));
+}
+
+const TWO_DEPTHS: &str = r#"
+drive = "ideal-16k-32die"
+[set]
+capacity_bytes = 33554432
+flash.dies = 4
+die.geometry.pages_per_block = 8
+die.geometry.page_bytes = 4096
+flash.exact_spare_per_10000 = 2000
+[[test]]
+name = "random-read"
+set.seconds = 1
+set.queue_depth = 1
+[[test]]
+name = "random-read"
+set.seconds = 1
+set.queue_depth = 4
+[charts]
+metrics = ["stall_longest", "latency_p99"]
+"#;
+
+#[test]
+fn tests_of_one_name_are_told_apart_and_the_same_one_is_refused() {
+    let plan = Plan::parse("two.toml", TWO_DEPTHS).unwrap_or_else(|e| panic!("{e}"));
+    let names: Vec<&str> = plan.tasks.iter().map(|task| task.name.as_str()).collect();
+    assert_eq!(names, ["random-read seconds=1 queue_depth=1", "random-read seconds=1 queue_depth=4"]);
+    let error = Plan::parse("two.toml", &TWO_DEPTHS.replace("queue_depth = 4", "queue_depth = 1")).unwrap_err();
+    assert!(error.what.contains("has random-read twice"), "{error}");
+    let error = Plan::parse("two.toml", &TWO_DEPTHS.replace("drive = ", "seeds = [1, 2, 1]\ndrive = ")).unwrap_err();
+    assert!(error.what.contains("seed 1 is there twice"), "{error}");
+}
+
+#[test]
+fn what_a_test_notes_of_its_figures_is_in_the_table_and_on_the_page() {
+    // A span that the drive does not have.
+    let text = TWO_DEPTHS.replace("set.queue_depth = 4", "set.queue_depth = 4\nset.span_bytes = \"1GiB\"");
+    let plan = Plan::parse("two.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let folder = Folder::new("notes");
+    let result = run(&plan, &folder, 1);
+    let noted = |state: &State| match state {
+        State::Done(PointResult::Finished { notes, .. }) => notes.clone(),
+        other => panic!("{other:?}"),
+    };
+    let note = noted(&result.states[1]).join(" ");
+    assert!(!note.is_empty());
+    let quoted = |text: &str| text.replace('"', "\"\"");
+    assert!(csv(&plan, &result).contains(&quoted(&note)), "{note}");
+    write_results(&folder.0, &plan, &result.states, "0").unwrap();
+    let page = fs::read_to_string(folder.0.join("index.html")).unwrap();
+    assert!(page.contains("What the tests say of their figures"));
+}
+
+#[test]
+fn a_job_that_includes_another_file_is_another_point_when_that_changes() {
+    let folder = Folder::new("include");
+    fs::write(folder.0.join("j.fio"), "[j]\nrw=randread\nsize=1m\ninclude inc.fio\n").unwrap();
+    let plan = folder.0.join("plan.toml");
+    fs::write(&plan, "drive = \"ideal-32die\"\n[[test]]\njob = \"j.fio\"\n").unwrap();
+    let key = |depth: u32| {
+        fs::write(folder.0.join("inc.fio"), format!("ioengine=libaio\niodepth={depth}\n")).unwrap();
+        Plan::open(plan.to_str().unwrap()).unwrap_or_else(|e| panic!("{e}")).points[0].key.clone()
+    };
+    let (one, other) = (key(1), key(32));
+    assert_ne!(one, other);
+    assert_eq!(key(1), one);
+}
+
+#[test]
+fn what_is_better_follows_from_the_figure() {
+    let better = |x: &str| {
+        let text = TWO_DEPTHS
+            .replace("name = \"random-read\"\nset.seconds = 1\nset.queue_depth = 1", "name = \"consistency\"");
+        let text = format!("{text}[[charts.pareto]]\nx = \"{x}\"\ny = \"waf\"\n");
+        let plan = Plan::parse("two.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+        plan.charts.pareto[0].x_better
+    };
+    for x in ["iops", "bandwidth", "iops_over_stddev", "capacity_bytes", "iops_mean_tail"] {
+        assert_eq!(better(x), Better::Higher, "{x}");
+    }
+    for x in ["zero_iops_seconds", "iops_stddev_tail", "iops_autocorrelation_lag", "latency_p99_tail", "stall_longest"]
+    {
+        assert_eq!(better(x), Better::Lower, "{x}");
+    }
 }

@@ -3,7 +3,7 @@
 //! Lines with other actions than the chosen one are skipped, and so are commands of that action that carry no
 //! sectors and are no flush (SCSI pass-through). In RWBS, a first `F` means that a flush comes before; where there
 //! is data too, the block layer issues that flush as an event of its own, so only the data is taken. An `F` after
-//! the letter of the operation is force unit access. The statistics that blkparse appends end the trace.
+//! the letter of the operation is force unit access. The statistics that blkparse appends are passed over; the events of another trace may follow.
 
 use ssdlab_core::Op;
 
@@ -11,7 +11,7 @@ use super::format::BlkparseEvent;
 use super::number::{seconds, sectors, whole};
 use super::{Parsed, Raw};
 
-pub(super) fn parse(line: &str, event: BlkparseEvent) -> Result<Parsed<'_>, String> {
+pub(super) fn parse<'a>(line: &'a str, event: BlkparseEvent, in_summary: &mut bool) -> Result<Parsed<'a>, String> {
     // Printed before the events by some versions, and after them by all.
     if line.starts_with("Input file ") {
         return Ok(Parsed::Skipped);
@@ -19,7 +19,11 @@ pub(super) fn parse(line: &str, event: BlkparseEvent) -> Result<Parsed<'_>, Stri
     if line.starts_with("Total (")
         || line.strip_prefix("CPU").is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()))
     {
-        return Ok(Parsed::End);
+        *in_summary = true;
+    }
+    *in_summary &= !is_event(line);
+    if *in_summary {
+        return Ok(Parsed::Summary);
     }
     let malformed =
         || format!("`{line}` must be maj,min cpu sequence seconds pid action RWBS sector + sectors [process]");
@@ -69,4 +73,11 @@ pub(super) fn parse(line: &str, event: BlkparseEvent) -> Result<Parsed<'_>, Stri
         None if op.is_none() || place.1.is_some_and(|t| t.starts_with('(')) => Ok(Parsed::Skipped),
         None => Err(malformed()),
     }
+}
+
+/// Whether the line begins as events do, with a device's numbers.
+fn is_event(line: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let device = line.split_ascii_whitespace().next().and_then(|first| first.split_once(','));
+    device.is_some_and(|(major, minor)| number(major) && number(minor))
 }

@@ -76,14 +76,14 @@ struct Raw<'a> {
     fua: bool,
 }
 
-/// What a parser made of a line or record: a request, nothing, or the end of all requests. The error is the problem
+/// What a parser made of a line or record: a request or nothing. The error is the problem
 /// in words; the reader adds file and place.
 enum Parsed<'a> {
     Request(Raw<'a>),
     /// Well-formed, but nothing that a drive would see.
     Skipped,
-    /// What follows is a summary for people.
-    End,
+    /// Of a summary for people.
+    Summary,
 }
 
 impl<'a> Parsed<'a> {

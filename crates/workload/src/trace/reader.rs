@@ -49,6 +49,8 @@ pub struct TraceReader<R> {
     position: u64,
     finished: bool,
     header_seen: bool,
+    /// Between the statistics that blkparse appends and the next event.
+    in_summary: bool,
     /// Time of the last wait of a version 2 iolog.
     wait_clock: u128,
     first: Option<u128>,
@@ -83,6 +85,7 @@ impl<R: Read> TraceReader<R> {
             position: 0,
             finished: false,
             header_seen: false,
+            in_summary: false,
             wait_clock: 0,
             first: None,
             last: 0,
@@ -185,7 +188,7 @@ impl<R: Read> TraceReader<R> {
                     self.skipped += 1;
                     Ok(None)
                 }
-                Ok(Parsed::End) => return Ok(None),
+                Ok(Parsed::Summary) => Ok(None),
                 Err(problem) => Err(problem),
             };
             self.buffer = buffer;
@@ -221,7 +224,7 @@ impl<R: Read> TraceReader<R> {
             Format::IologV3 => iolog::parse_v3(line),
             Format::Msr => msr::parse(line),
             Format::Mqsim => mqsim::parse(line, self.options.mqsim_time),
-            Format::Blkparse => blkparse::parse(line, self.options.blkparse_event),
+            Format::Blkparse => blkparse::parse(line, self.options.blkparse_event, &mut self.in_summary),
             Format::Spc => spc::parse(line),
             Format::VscsiV1 | Format::VscsiV2 | Format::Table => Err("a binary format has no lines".into()),
         }

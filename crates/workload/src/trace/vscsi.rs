@@ -73,5 +73,9 @@ pub(super) fn parse(record: &[u8], format: Format) -> Result<Parsed<'static>, St
         let offset = lbn.checked_mul(SECTOR_BYTES).ok_or_else(|| format!("sector {lbn} lies beyond 2^64 bytes"))?;
         (offset, u64::from(u32_at(record, length)))
     };
+    // SCSI allows a transfer of nothing.
+    if op != Op::Flush && length_bytes == 0 {
+        return Ok(Parsed::Skipped);
+    }
     Parsed::request(Raw { at, op, device: "0", offset_bytes, length_bytes, fua: false })
 }

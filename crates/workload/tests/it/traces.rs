@@ -114,8 +114,12 @@ fn blkparse_text_takes_issue_events_unless_told_otherwise() {
             record(3 * MILLISECOND, Op::Trim, 1, 1 << 20, 1 << 20),
         ]
     );
-    let options = TraceOptions { blkparse_event: BlkparseEvent::Queue, ..Default::default() };
     let text = std::fs::read(data("blkparse.txt")).unwrap();
+    // Two outputs, one behind the other: the statistics of the first do not end it.
+    let both = parse(&text.repeat(2), None, TraceOptions::default()).unwrap();
+    assert_eq!(both.len(), 2 * records.len());
+    assert_eq!((both[4].op, both[4].offset_bytes), (records[0].op, records[0].offset_bytes));
+    let options = TraceOptions { blkparse_event: BlkparseEvent::Queue, ..Default::default() };
     let queued = parse(&text, None, options).unwrap();
     assert_eq!(queued, [record(0, Op::Read, 0, 282_624 * 512, 4096), record(MILLISECOND, Op::Write, 0, 512_000, 8192)]);
 }
