@@ -17,8 +17,13 @@ struct Line {
     flying: Mask,
     /// Was in the cache over a power cut, and is not on the drives' media since.
     survived: Mask,
-    /// When the line became dirty, counted in lines that did. Means something while it is dirty or flying.
+    /// Which of those that are dirty or flying have data from `order` that no drive has yet, and which have later ones. Two sets,
+    /// so that a flush waits for no data that came after it for long, however often a line is written again.
+    old: Mask,
+    newer: Mask,
+    /// When `old` and `newer` began, counted in sets that did. Mean something while there is one.
     order: u64,
+    newer_order: u64,
     /// When it was last used, counted in uses. Means something while it is clean.
     used: u64,
     /// Hint of the last write.
@@ -30,6 +35,11 @@ impl Line {
     /// them in the order in which the data come, which nobody else could tell.
     fn ready(&self) -> Mask {
         self.dirty & !whole_units(self.flying)
+    }
+
+    /// Whether the drives have all of it.
+    fn is_clean(&self) -> bool {
+        self.dirty | self.flying == 0
     }
 }
 
@@ -73,7 +83,7 @@ pub struct Lines {
     clean: BTreeMap<u64, usize>,
     /// Lines with sectors that could be written out.
     ready: BTreeSet<u64>,
-    /// Lines that are not clean, by the order in which they became so.
+    /// Lines that are not clean, by the order of their oldest data.
     unclean: BTreeSet<u64>,
     orders: u64,
     uses: u64,
@@ -123,12 +133,12 @@ impl Lines {
         self.unclean.len() as u64
     }
 
-    /// Lines that become dirty from now on have this order or a later one.
+    /// What becomes dirty from now on has this order or a later one.
     pub fn next_order(&self) -> u64 {
         self.orders
     }
 
-    /// Whether every line that became dirty before `order` is clean.
+    /// Whether the drives have all that became dirty before `order`.
     pub fn clean_before(&self, order: u64) -> bool {
         self.unclean.first().is_none_or(|&oldest| oldest >= order)
     }
@@ -173,7 +183,7 @@ impl Lines {
 
     fn use_again(&mut self, place: usize) {
         let line = &mut self.lines[place];
-        if line.dirty | line.flying == 0 {
+        if line.is_clean() {
             self.clean.remove(&line.used);
             self.uses += 1;
             line.used = self.uses;
@@ -186,7 +196,7 @@ impl Lines {
         let mut taken = 0;
         for (number, from, count) in self.pieces(offset_bytes, length_bytes) {
             let known = self.places.get(&number).map(|&p| self.lines[p]);
-            let becomes_dirty = known.is_none_or(|line| line.dirty | line.flying == 0);
+            let becomes_dirty = known.is_none_or(|line| line.is_clean());
             if becomes_dirty && self.dirty() >= self.dirty_limit {
                 break;
             }
@@ -199,6 +209,17 @@ impl Lines {
                 self.orders += 1;
             }
             let mask = bits(from, count);
+            if becomes_dirty {
+                line.old = mask;
+            } else {
+                // What still waits goes out in this version; what is on its way goes out once more.
+                let later = mask & !(line.old & line.dirty);
+                if later != 0 && line.newer == 0 {
+                    line.newer_order = self.orders;
+                    self.orders += 1;
+                }
+                line.newer |= later;
+            }
             self.flow.overwritten += u64::from((mask & line.dirty).count_ones());
             self.flow.dirtied += u64::from((mask & !line.dirty).count_ones());
             line.dirty |= mask;
@@ -292,18 +313,25 @@ impl Lines {
         for (number, from, count) in self.pieces(run.offset_bytes, run.length_bytes) {
             let place = self.places[&number];
             let line = &mut self.lines[place];
-            line.flying &= !bits(from, count);
-            line.survived &= !bits(from, count);
+            let mask = bits(from, count);
+            line.flying &= !mask;
+            line.survived &= !mask;
+            line.old &= !mask;
+            line.newer &= !mask | line.dirty;
             *(if written { &mut self.flow.written } else { &mut self.flow.lost }) += count;
             if line.ready() != 0 {
                 self.ready.insert(number);
             }
-            if line.dirty | line.flying == 0 {
+            if line.is_clean() {
                 self.unclean.remove(&line.order);
                 self.uses += 1;
                 line.used = self.uses;
                 self.clean.insert(self.uses, place);
                 cleaned += 1;
+            } else if line.old == 0 {
+                self.unclean.remove(&line.order);
+                (line.old, line.newer, line.order) = (line.newer, 0, line.newer_order);
+                self.unclean.insert(line.order);
             }
         }
         cleaned
@@ -320,7 +348,7 @@ impl Lines {
 
     /// Everything that no drive has yet, or may have, in the order in which it became dirty.
     pub fn all_dirty(&self) -> Vec<Dirty> {
-        let mut lines: Vec<&Line> = self.lines.iter().filter(|line| line.dirty | line.flying != 0).collect();
+        let mut lines: Vec<&Line> = self.lines.iter().filter(|line| !line.is_clean()).collect();
         lines.sort_by_key(|line| line.order);
         let of = |line: &Line| Dirty {
             number: line.number,
@@ -360,6 +388,7 @@ impl Lines {
                 valid: sectors,
                 dirty: sectors,
                 survived: sectors,
+                old: sectors,
                 order,
                 compressibility_per_1000,
                 ..Line::default()
@@ -399,7 +428,7 @@ impl Lines {
     pub fn check(&self) -> Result<(), String> {
         let sum = |of: fn(&Line) -> Mask| self.lines.iter().map(|l| u64::from(of(l).count_ones())).sum::<u64>();
         let (dirty, flying) = (sum(|l| l.dirty), sum(|l| l.flying));
-        let unclean = self.lines.iter().filter(|l| l.dirty | l.flying != 0).count() as u64;
+        let unclean = self.lines.iter().filter(|l| !l.is_clean()).count() as u64;
         let ready = self.lines.iter().filter(|l| l.ready() != 0).count() as u64;
         let Flow { dirtied, taken, written, lost, .. } = self.flow;
         for (what, one, other) in [
@@ -413,6 +442,11 @@ impl Lines {
             if one != other {
                 return Err(format!("adapter cache: {what} differ: {one} and {other}"));
             }
+        }
+        if let Some(line) =
+            self.lines.iter().find(|l| l.old | l.newer != l.dirty | l.flying || l.old == 0 && !l.is_clean())
+        {
+            return Err(format!("adapter cache: line {} is dirty in other sectors than flushes wait for", line.number));
         }
         let invalid = self.lines.iter().find(|l| (l.dirty | l.flying) & !l.valid != 0);
         invalid

@@ -199,3 +199,34 @@ fn whatever_the_host_does_its_data_reach_the_device() {
         assert_eq!(cached.next_event(), None, "seed {seed}: everything is clean");
     }
 }
+
+#[test]
+fn a_flush_waits_for_no_data_that_come_after_it_however_often_they_are_written_again() {
+    for policy in [FlushChoice::Burst, FlushChoice::Polite] {
+        // One sector again and again, two in turns, and one line after the other.
+        for (stride, span) in [(512, 512), (512, 1024), (8 * 512, 16 * 512), (16 << 10, 32 << 20)] {
+            for ask in [Request::write(7, 0, 512).with_fua(true), Request::flush(7)] {
+                let (mut host, _) = adapter(Some(cache(policy)), 100 * MICROSECOND);
+                let (mut now, mut done, mut flushed, mut writes) = (0, Vec::new(), None, 0);
+                host.submit(0, Request::write(0, 0, 512)).unwrap();
+                while now < SECOND && flushed.is_none() {
+                    now = host.advance_to_completion(SECOND, &mut done);
+                    for c in done.drain(..) {
+                        if c.tag == 7 {
+                            flushed = Some(c.latency());
+                            continue;
+                        }
+                        writes += 1;
+                        if writes == 10 {
+                            host.submit(now, ask).unwrap();
+                        }
+                        host.submit(now, Request::write(0, writes * stride % span, 512)).unwrap();
+                    }
+                }
+                let took =
+                    flushed.unwrap_or_else(|| panic!("{policy:?}, {ask:?} beside writes to {span} bytes never ends"));
+                assert!(took < 20 * MILLISECOND, "{policy:?}, {ask:?} beside writes to {span} bytes: {took} ns");
+            }
+        }
+    }
+}
