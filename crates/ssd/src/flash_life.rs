@@ -79,9 +79,14 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 }
 
-/// The wear of every block at the last three notes, oldest first.
+/// The wear of every block at the last three notes, and how far the drive was wound forward since.
 #[derive(Clone, Debug, Default)]
-pub struct WearNotes(Vec<Vec<BlockHistory>>);
+pub struct WearNotes {
+    /// Oldest first.
+    notes: Vec<Vec<BlockHistory>>,
+    /// In times of what a window wears.
+    wound: f64,
+}
 
 /// What good blocks have worn in each of the two windows between the notes.
 struct Windows {
@@ -111,7 +116,7 @@ impl Windows {
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     fn windows(&self, blocks: &[BlockId]) -> Windows {
-        let [a, b, c] = self.wear_notes.0.as_slice() else { panic!("two windows of work lie between three notes") };
+        let [a, b, c] = self.wear_notes.notes.as_slice() else { panic!("two windows of work lie between three notes") };
         let worn = |from: &[BlockHistory], to: &[BlockHistory]| -> Vec<f64> {
             blocks.iter().map(|&k| (to[k.index()].wear_ppb - from[k.index()].wear_ppb) as f64).collect()
         };
@@ -141,11 +146,12 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Flash for Simulated
     fn record_wear(&mut self) {
         let medium = self.translation.medium();
         let now = medium.layout().all_blocks().map(|block| medium.history(block)).collect();
-        let notes = &mut self.wear_notes.0;
+        let WearNotes { notes, wound } = &mut self.wear_notes;
         if notes.len() == 3 {
             notes.remove(0);
         }
         notes.push(now);
+        *wound = 0.0;
     }
 
     fn fast_forward(&mut self, to_mean_wear: f64) {
@@ -156,8 +162,12 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Flash for Simulated
         let blocks = self.good_blocks();
         let windows = self.windows(&blocks);
         let mean = (Windows::mean(&windows.first) + Windows::mean(&windows.second)) / 2.0;
-        let (times, constancy) = (missing / mean, windows.constancy());
-        let growth = constancy * times + (1.0 - constancy) * libm::sqrt(times);
+        let constancy = windows.constancy();
+        let growth = |times: f64| constancy * times + (1.0 - constancy) * libm::sqrt(times);
+        // In one go or in steps: what blocks differ by has grown as far.
+        let (from, to) = (self.wear_notes.wound, self.wear_notes.wound + missing / mean);
+        self.wear_notes.wound = to;
+        let growth = growth(to) - growth(from);
         let worn = windows.first.iter().zip(&windows.second);
         self.wear_each(blocks.into_iter().zip(worn).map(|(block, (first, second))| {
             let own = (first + second) / 2.0 - mean;
