@@ -57,6 +57,8 @@ pub struct Variation {
 const MEAN_OF_BYTES: i64 = 510;
 const DEVIATION_OF_BYTES: i64 = 148;
 
+/// No operation is quicker than a tenth of its time, however wide the draws are.
+const LEAST: u64 = WHOLE / 10;
 /// So much of the rated life counts at most.
 const MOST_LIVES: u64 = 4;
 
@@ -97,7 +99,7 @@ impl Variation {
     /// tR's share for a page.
     #[must_use]
     pub fn read(&self, block: BlockId, page: u32) -> u64 {
-        WHOLE.saturating_add_signed(self.drawn(1, Self::page(block, page), self.read_pages))
+        WHOLE.saturating_add_signed(self.drawn(1, Self::page(block, page), self.read_pages)).max(LEAST)
     }
 
     /// tPROG's share for a page of a block that has been erased so often.
@@ -109,7 +111,7 @@ impl Variation {
         let of_page = self.drawn(4, Self::page(block, page), pages);
         let lived = u64::from(erases).min(self.rated_cycles);
         let gain = self.program_gain * lived / self.rated_cycles;
-        WHOLE.saturating_add_signed(of_die + of_block + of_page) - gain
+        WHOLE.saturating_add_signed(of_die + of_block + of_page).saturating_sub(gain).max(LEAST)
     }
 
     /// tBERS's share for a block that has been erased so often.
@@ -117,13 +119,32 @@ impl Variation {
     pub fn erase(&self, block: BlockId, erases: u32) -> u64 {
         let lived = u64::from(erases).min(MOST_LIVES * self.rated_cycles);
         let growth = self.erase_growth * lived / self.rated_cycles;
-        WHOLE.saturating_add_signed(self.drawn(5, block.number().into(), self.erase_blocks)) + growth
+        WHOLE.saturating_add_signed(self.drawn(5, block.number().into(), self.erase_blocks)).max(LEAST) + growth
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_widest_draws_leave_every_operation_some_time() {
+        let spec = VariationSpec {
+            program_dies_percent: 10.0,
+            program_blocks_percent: 10.0,
+            program_pages_percent: 10.0,
+            read_pages_percent: 10.0,
+            erase_blocks_percent: 10.0,
+            program_gain_at_rated_cycles_percent: 50.0,
+            erase_growth_at_rated_cycles_percent: 0.0,
+        };
+        let variation = Variation::new(&spec, 1000, 64, &Rng::new(1));
+        let places = || (0..1024).flat_map(|block| (0..64).map(move |page| (BlockId::new(block), page)));
+        let programs: Vec<u64> = places().map(|(block, page)| variation.program(block, page, 1000)).collect();
+        let (least, most) = (*programs.iter().min().unwrap(), *programs.iter().max().unwrap());
+        assert!(least == LEAST && most < 2 * WHOLE, "{least} to {most}");
+        assert!(places().all(|(block, page)| variation.read(block, page) > WHOLE / 2));
+    }
 
     const SPEC: VariationSpec = VariationSpec {
         program_dies_percent: 2.0,

@@ -129,7 +129,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> PowerManagement for
         );
         assert!(self.supports_link_policy(policy), "the link of {} does not know {}", self.info.name, policy.name());
         if let Some((spec, _)) = self.power.as_deref() {
-            let at_rest = self.backend.next_event().0 == NEVER && !self.firmware.processor.prepares_rows();
+            let at_rest = self.is_at_rest();
             self.frontend.link_sleep.set_policy(now, policy, spec, at_rest);
         }
     }

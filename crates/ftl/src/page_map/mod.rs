@@ -218,7 +218,7 @@ impl PageMap {
     }
 
     /// For studying policies: from now on `choose` chooses the victims, and `pace` says what the host may write meanwhile.
-    /// Recovery from a power cut goes back to the policies of the drive file.
+    /// Recovery from a power cut, and erasing the drive, go back to the policies of the drive file.
     ///
     /// # Panics
     /// If the map is in use already, or `pace` is given and the drive file's pacing sets the host no limit.
@@ -232,6 +232,12 @@ impl PageMap {
             assert!(self.pacing.limits_host(), "the drive file must name a pacing that limits the host");
             self.pacing = HostPacing::of(pacing::Pacing::Study(pacing::Study(pace)));
         }
+    }
+
+    /// A collector that knows of no superblock, with the policies of the drive file.
+    fn begin_collecting(&mut self) {
+        self.collector = Collector::new(&self.gc, &self.superblocks, self.superblock_units, self.row_units);
+        self.pacing = HostPacing::new(&self.gc);
     }
 
     /// Begins on flash that holds nothing: sets the system area and the cache aside, and lists what is free.
@@ -268,7 +274,7 @@ impl PageMap {
             }
         }
         self.allocator = Allocator::new(&self.superblocks, self.gc.frontier, self.least_worn_first, self.row_units);
-        self.collector = Collector::new(&self.gc, &self.superblocks, self.superblock_units, self.row_units);
+        self.begin_collecting();
         self.host.restart();
         (0..self.allocator.domains()).for_each(|domain| self.note_writable(domain));
     }

@@ -98,8 +98,9 @@ impl Heat {
         self.next_reading = (now / self.interval() + 1) * self.interval();
         let from = &self.spec.throttle_from_c;
         let reached = from.iter().rposition(|&c| self.celsius >= c);
-        let kept =
-            from.iter().rposition(|&c| self.celsius >= c - self.spec.hysteresis_k).filter(|&i| Some(i) <= self.step);
+        let held = from.iter().rposition(|&c| self.celsius >= c - self.spec.hysteresis_k);
+        // A step is left where it is cool enough for that; none is reached before its time.
+        let kept = held.min(self.step);
         self.step = reached.max(kept);
     }
 

@@ -169,6 +169,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Plug for SimulatedS
         self.now = self.now.max(now);
         self.save_everything();
         self.firmware.idle.rest_for_good(self.now);
+        if self.frontend.link_sleep.is_watched() {
+            let at_rest = self.is_at_rest();
+            self.frontend.link_sleep.rest(self.now, at_rest);
+        }
         self.plug.stands_by = true;
         self.now
     }

@@ -135,6 +135,26 @@ fn a_warm_drive_writes_as_fast_as_its_table_allows_and_a_cool_one_is_not_held() 
 }
 
 #[test]
+fn a_step_is_kept_by_the_hysteresis_although_the_next_is_close() {
+    for steps in [1, 2] {
+        let mut b = Bench::new(&drive(Some(heat(&[42.0, 43.0][..steps], &[6.0, 5.0][..steps]))));
+        while b.ssd.celsius().unwrap() < 42.0 {
+            b.write();
+        }
+        // The limit cools the drive to below the step, but not out of the hysteresis.
+        for second in 0..8 {
+            let (rate, _) = b.rate_for(SECOND);
+            let celsius = b.ssd.celsius().unwrap();
+            assert!((40.0..43.0).contains(&celsius), "{celsius} °C");
+            assert!(
+                second == 0 || (rate - 6.0).abs() < 0.2,
+                "{steps} steps, second {second}: {rate} MB/s at {celsius} °C"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_drive_that_stops_takes_the_next_command_when_it_has_cooled() {
     let mut b = Bench::new(&drive(Some(heat(&[43.0], &[0.0]))));
     let hot = loop {

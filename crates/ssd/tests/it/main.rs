@@ -15,5 +15,6 @@ mod properties;
 mod rounds;
 mod saved;
 mod slc_cache;
+mod studied;
 mod timing;
 mod wound_forward;

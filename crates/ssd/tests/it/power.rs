@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use ssdlab_core::{Cause, MICROSECOND, MILLISECOND, Nanos, Op, Rng, SECOND};
-use ssdlab_device::{Completion, Device, LinkPolicy, PowerManagement, Request, Security};
+use ssdlab_device::{Completion, Device, LinkPolicy, Plug, PowerManagement, Request, Security};
 use ssdlab_ftl::{HostTarget, SlcCachePolicy, SlcCacheSpec};
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Power, ReducedMode, Timing, Wear};
 use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, PowerSpec, Ssd, WriteBufferSpec};
@@ -478,5 +478,58 @@ proptest! {
             (b.now, b.nanojoules())
         };
         prop_assert_eq!(run(true), run(false));
+    }
+}
+
+/// Over 100 s of rest, after standby or not.
+fn milliwatts_at_rest(spec: &DriveSpec, policy: LinkPolicy, stand_by: bool) -> f64 {
+    let mut ssd = Ssd::new("small", spec, &die(2), 1).unwrap();
+    ssd.set_link_policy(0, policy);
+    let (mut now, mut done) = (0, Vec::new());
+    ssd.submit(now, Request::write(0, 0, 16_384)).unwrap();
+    now = ssd.advance_to_completion(Nanos::MAX - 1, &mut done);
+    now += 15 * SECOND;
+    ssd.advance(now, &mut done);
+    if stand_by {
+        now = ssd.stand_by(now);
+    }
+    now += 15 * SECOND;
+    ssd.advance(now, &mut done);
+    let before = ssd.counters().nanojoules();
+    now += 100 * SECOND;
+    ssd.advance(now, &mut done);
+    (ssd.counters().nanojoules() - before) as f64 / 1e6 / 100.0
+}
+
+#[test]
+fn a_drive_in_standby_draws_no_more_than_one_that_rests() {
+    let mut spec = drive();
+    spec.power.as_mut().unwrap().controller_awake_mw = Some(500.0);
+    for policy in [LinkPolicy::Active, LinkPolicy::HipmDipmDevsleep] {
+        let [rests, stands_by] = [false, true].map(|stand_by| milliwatts_at_rest(&spec, policy, stand_by));
+        assert!((stands_by / rests - 1.0).abs() < 0.01, "{policy:?}: {stands_by} mW in standby, {rests} mW at rest");
+    }
+}
+
+#[test]
+fn as_much_is_read_ahead_as_the_key_says_whatever_the_drive_maps() {
+    for unit_kib in [4, 16] {
+        let mut die = die(2);
+        die.geometry.planes = 1;
+        let mut drive = DriveSpec::plain("small", 4, 96 << 20);
+        (drive.mapping.unit_kib, drive.controller.read_ahead_kib) = (unit_kib, 128);
+        let mut ssd = Ssd::new("small", &drive, &die, 1).unwrap();
+        let (mut now, mut done) = (0, Vec::new());
+        let mut run = |ssd: &mut Ssd, request: Request| {
+            ssd.submit(now, request).unwrap();
+            now = ssd.advance_to_completion(Nanos::MAX - 1, &mut done);
+            now += SECOND;
+            ssd.advance(now, &mut done);
+        };
+        (0..64).for_each(|k| run(&mut ssd, Request::write(k, k * (128 << 10), 128 << 10)));
+        let before = ssd.counters().flash.unwrap().host_read_bytes;
+        (1..3).for_each(|k| run(&mut ssd, Request::read(k, k * 16_384, 16_384)));
+        let ahead = ssd.counters().flash.unwrap().host_read_bytes - before - 2 * 16_384;
+        assert_eq!(ahead >> 10, 128, "units of {unit_kib} KiB");
     }
 }

@@ -36,7 +36,6 @@ use serde::{Deserialize, Serialize};
 use ssdlab_nand::{BlockId, Cut, EMPTY_TAG, Interrupted, LogicalPage, LogicalPages, UnitAddress};
 
 use super::PageMap;
-use super::collector::Collector;
 use super::host_rows::HostRows;
 use super::map::Place;
 use super::map_prefetch::MapPrefetch;
@@ -325,7 +324,7 @@ impl PageMap {
         self.buffer.forget(self.counters.host_units);
         self.parts.forget();
         self.superblocks.forget_contents();
-        self.collector = Collector::new(&self.gc, &self.superblocks, self.superblock_units, self.row_units);
+        self.begin_collecting();
         if let Some(cache) = &mut self.cache {
             cache.clear();
         }
