@@ -86,9 +86,6 @@ pub(crate) fn decks(review: &Review) -> Decks {
     apart::decks(&drives)
 }
 
-/// A gap of this share of a run, in per cent: what was answered before it is no rate.
-const LONG_GAP: f64 = 25.0;
-
 /// What a reader of a bar chart has to know of a bar, lest it say more than was measured.
 pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
     let of_bursts = |s: Steady| {
@@ -102,11 +99,8 @@ pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
             "random-write" => {
                 format!("{} IOPS at first; the mean is of what came after, too", iops(facts.first_random_writes()?))
             }
-            "write-access" => facts.written_back()?,
-            "file-server" => {
-                let gap = facts.metric("fileserver", "", "longest_gap_share").filter(|&share| share >= LONG_GAP)?;
-                format!("no answer for {gap:.0} % of the run at a stretch; its rate is of what came before or after")
-            }
+            "write-access" => facts.written_back().or_else(|| facts.cache_was_full())?,
+            "file-server" | "desktop-mix" => facts.answered_in_bursts(headline.test)?,
             _ => return None,
         };
         headline.of(&review.outcomes, facts.name())?;
@@ -312,6 +306,10 @@ fn felt(facts: &Facts<'_>) -> Option<Finding> {
     let (test, of) = [("storagemark-desktop", "desktop mix"), ("fileserver", "file-server test")]
         .into_iter()
         .find(|(test, _)| facts.metric(test, "", LIMITS[0].0).is_some())?;
+    // Beside drives that were run in small, which tell nothing of it, it would seem the only one that waits.
+    if facts.review.outcomes.iter().any(|o| o.small_by.is_some()) {
+        return None;
+    }
     let share = |key: &str| facts.metric(test, "", key).filter(|&share| share >= 1.0);
     // The longest wait that is no exception.
     let (key, limit) = LIMITS.into_iter().rev().find(|(key, _)| share(key).is_some())?;
@@ -332,6 +330,9 @@ fn felt(facts: &Facts<'_>) -> Option<Finding> {
 fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
     let (headline, ours) = facts.headline("steady-write").or_else(|| facts.headline("file-server"))?;
     let (other, theirs) = facts.best_other(&headline)?;
+    if !facts.carries(&headline) {
+        return None;
+    }
     if ours == 0.0 || theirs == 0.0 {
         // A ratio to nothing says nothing.
         return None;
@@ -384,6 +385,8 @@ fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
         let cached = facts.rates_of_cache().is_some();
         let why = match facts.folds_past_cache() {
             _ if !cached => "",
+            // Of an adapter it is its memory.
+            _ if facts.device.facts.kind != "ssd" => ": the first go to a cache, in an adapter or in the drives",
             Some(false) => ": the first go to a pseudo-SLC cache (one bit a cell), the others past it",
             _ => ": the first go to a pseudo-SLC cache (one bit a cell), which then has to be emptied",
         };
@@ -616,7 +619,13 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
         ));
         return;
     }
-    let Some(s) = steady else { return };
+    let Some(s) = steady else {
+        // Slow while it is empty, it is no faster when it is full.
+        if let Some((_, rate)) = facts.headline("random-write").filter(|_| Fresh::of(facts) == Some(Fresh::NoDrive)) {
+            unsuited.push(format!("Whatever writes at random: {} a second to a fresh drive.", iops(rate)));
+        }
+        return;
+    };
     if s.level < 500.0 {
         unsuited.push(format!("Databases, and random writes to a full drive{wait}."));
         return;
@@ -653,7 +662,7 @@ struct Relative {
 /// Every headline figure, the lowest share first.
 fn relative(facts: &Facts<'_>) -> Vec<Relative> {
     let share = |headline: Headline| {
-        let (_, ours) = facts.headline(headline.key)?;
+        let (_, ours) = facts.headline(headline.key).filter(|(headline, _)| facts.carries(headline))?;
         let (_, theirs) = facts.best_other(&headline)?;
         let ratio = match headline.key {
             // A mean of bursts and of what lies between them is no order by itself.

@@ -164,8 +164,19 @@ struct Played {
     counters: Counters,
     statistics: Statistics,
     footprint_bytes: u64,
+    /// Read for the host's requests and nothing else: what members of a set or an adapter read is no share of them.
+    reads_as_asked: bool,
     /// What the drive could not do.
     said: Vec<String>,
+}
+
+impl Played {
+    /// What was read from addresses that held nothing, of all that was read.
+    fn unmapped_percent(&self) -> Option<f64> {
+        let unmapped = self.counters.flash.unwrap_or_default().unmapped_read_bytes as f64;
+        let bytes = self.counters.host.read_bytes as f64;
+        self.reads_as_asked.then(|| if bytes > 0.0 { 100.0 * unmapped / bytes } else { 0.0 })
+    }
 }
 
 /// What was not published of a trace, one way.
@@ -328,6 +339,7 @@ fn play(
             counters,
             statistics,
             footprint_bytes,
+            reads_as_asked: host.info().kind != "array",
             said,
         })
     })
@@ -363,7 +375,9 @@ fn put_run(out: &mut Outcome, run: &Played, suffix: &str) {
     figure("busy_seconds", busy_s, "s");
     figure("idle_seconds", p.idle as f64 / 1e9, "s");
     figure("depth_mean", p.depth_sum as f64 / p.run.requests.max(1) as f64, "count");
-    figure("unmapped_read_share", unmapped_percent(&run.counters), "%");
+    if let Some(percent) = run.unmapped_percent() {
+        figure("unmapped_read_share", percent, "%");
+    }
     put_latencies(out, &m.latency(), suffix);
     for (op, stats) in m.ops() {
         let of_op = format!("_{}{suffix}", op.name());
@@ -377,12 +391,6 @@ fn put_run(out: &mut Outcome, run: &Played, suffix: &str) {
     } else {
         out.time_shares.extend(explain::time_shares(run.state.name(), m));
     }
-}
-
-fn unmapped_percent(counters: &Counters) -> f64 {
-    let flash = counters.flash.unwrap_or_default();
-    let bytes = counters.host.read_bytes as f64;
-    if bytes > 0.0 { 100.0 * flash.unmapped_read_bytes as f64 / bytes } else { 0.0 }
 }
 
 /// What the reviews of that year printed.
@@ -519,8 +527,7 @@ fn notes(trace: Trace, runs: &[Played]) -> Vec<String> {
     }
     notes.extend(runs[0].said.iter().cloned());
     for run in runs {
-        let percent = unmapped_percent(&run.counters);
-        if percent >= 1.0 {
+        if let Some(percent) = run.unmapped_percent().filter(|&percent| percent >= 1.0) {
             notes.push(format!(
                 "On the {}, {percent:.1} % of the bytes read came from addresses that nothing had been written to. A drive \
                  answers these without its flash.",

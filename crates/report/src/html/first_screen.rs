@@ -329,20 +329,28 @@ fn bar_chart(out: &mut String, review: &Review, headline: &Headline, bars: &[Bar
     out.push_str("</figure>\n");
 }
 
-/// The part of the drive that was written at random, where that is a part; in bytes.
-fn span(review: &Review, headline: &Headline) -> Option<f64> {
+/// The part of the drives that was written at random, where that is a part: of the smallest and of the largest, in bytes.
+fn span(review: &Review, headline: &Headline) -> Option<(f64, f64)> {
     let of_test = |o: &&Outcome| headline.key == "random-write" && headline.fits(&o.test, &o.variant);
     let spans = review.outcomes.iter().filter(of_test).filter_map(|o| o.params.get("span_bytes")?.as_f64());
     // A unit of the drive may keep it from being a round number.
-    spans.filter(|bytes| *bytes > 0.0).reduce(f64::max).map(|bytes| (bytes / 1e8).round() * 1e8)
+    let rounded = |bytes: f64| (bytes / 1e8).round() * 1e8;
+    let spans: Vec<f64> = spans.filter(|bytes| *bytes > 0.0).map(rounded).collect();
+    let least = spans.iter().copied().reduce(f64::min)?;
+    Some((least, spans.into_iter().fold(least, f64::max)))
 }
 
 /// What the figure is of; of a write in sequence also how far it went, since an SLC cache may hold that much and no more.
 /// `beside`: drives stand beside those of the review, whose runs were full ones.
 fn detail(review: &Review, headline: &Headline, beside: bool) -> String {
     let others = if beside && in_small(review) { " (the others: full runs)" } else { "" };
-    if let Some(bytes) = span(review, headline) {
-        return format!("{}, over {}{others}", headline.detail, number::bytes(bytes));
+    if let Some((least, most)) = span(review, headline) {
+        let span = if least < most {
+            format!("{} to {}", number::bytes(least), number::bytes(most))
+        } else {
+            number::bytes(most)
+        };
+        return format!("{}, over {span}{others}", headline.detail);
     }
     let share = written_share(review, headline).filter(|_| headline.key == "sequential-write");
     let Some((least, most)) = share else { return headline.detail.to_owned() };

@@ -230,8 +230,7 @@ fn apart(facts: &Facts<'_>) -> Option<String> {
         if headline.key == "sequential-write" && facts.some_long_write_falls() {
             continue;
         }
-        // What a cache took in a moment is not yet written.
-        if headline.key == "write-access" && facts.written_back().is_some() {
+        if !facts.carries(&headline) {
             continue;
         }
         // What leads by the mean and lags by the median, or the other way round, is in no order.

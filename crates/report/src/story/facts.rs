@@ -105,7 +105,43 @@ impl<'a> Facts<'a> {
     /// Of a device that took small writes into a cache and wrote them back for long after: until when it was busy.
     pub fn written_back(&self) -> Option<String> {
         let flush = self.metric("analyzedisk", "", "flush_seconds").filter(|&seconds| seconds >= LONG_FLUSH)?;
-        Some(format!("into its cache; then it writes back for {flush:.0} s"))
+        let waits = self.metric("analyzedisk", "", "latency_p50_write").is_some_and(|us| us >= NOTICED_US);
+        (!waits).then(|| format!("into its cache; then it writes back for {flush:.0} s"))
+    }
+
+    /// The same of one whose cache was full by then for most of the writes.
+    pub fn cache_was_full(&self) -> Option<String> {
+        let flush = self.metric("analyzedisk", "", "flush_seconds").filter(|&seconds| seconds >= LONG_FLUSH)?;
+        let wait = self.metric("analyzedisk", "", "latency_p50_write").filter(|&us| us >= NOTICED_US)?;
+        Some(format!(
+            "every second write waits for longer than {}, with a full cache; then it writes back for {flush:.0} s",
+            number::latency(wait)
+        ))
+    }
+
+    /// Of a test in which most of the time went by without an answer, although most requests had theirs at once: its rate
+    /// is of what a cache took in between.
+    pub fn answered_in_bursts(&self, test: &str) -> Option<String> {
+        let of = |key| self.metric(test, "", key);
+        if let Some(gap) = of("longest_gap_share").filter(|&share| share >= LONG_GAP) {
+            return Some(format!(
+                "no answer for {gap:.0} % of the run at a stretch; its rate is of what came before or after"
+            ));
+        }
+        let silent = of("stall_share").filter(|&share| share >= MOSTLY)?;
+        of("latency_p50").filter(|&us| us < NOTICED_US)?;
+        let longest =
+            of("stall_longest").map_or(String::new(), |us| format!(", up to {} at a stretch", number::latency(us)));
+        Some(format!("nothing is answered in {silent:.0} % of the time{longest}; its rate is of what came in between"))
+    }
+
+    /// Whether a figure of this drive may be set against others': not what a cache took in a moment, and had still to write.
+    pub fn carries(&self, headline: &Headline) -> bool {
+        match headline.key {
+            "write-access" => self.written_back().is_none(),
+            "file-server" | "desktop-mix" => self.answered_in_bursts(headline.test).is_none(),
+            _ => true,
+        }
     }
 
     /// Steady random writes as a share of the best (`false`: the worst) of the others, by the means and by the medians of the
@@ -142,15 +178,16 @@ impl<'a> Facts<'a> {
 
     /// The others that have this figure, the best first, by their places.
     pub fn others_by(&self, headline: &Headline) -> Vec<(usize, f64)> {
-        let value = |(label, device, values): &'_ (String, &str, Values)| {
-            let value = match values {
-                Values::Shipped(drive) => drive.figures.get(headline.key).copied(),
-                Values::Reviewed => headline.of(&self.review.outcomes, device).map(|m| m.value),
-            };
-            value.map(|v| (label.clone(), v))
+        let value = |(_, device, values): &'_ (String, &str, Values)| match values {
+            Values::Shipped(drive) => drive.figures.get(headline.key).copied(),
+            Values::Reviewed => {
+                let other = || self.review.devices.iter().find(|d| d.facts.name == *device);
+                let carries = other().is_none_or(|d| Facts::of(self.review, d).carries(headline));
+                headline.of(&self.review.outcomes, device).map(|m| m.value).filter(|_| carries)
+            }
         };
         let mut all: Vec<(usize, f64)> =
-            self.others.iter().enumerate().filter_map(|(i, o)| Some((i, value(o)?.1))).collect();
+            self.others.iter().enumerate().filter_map(|(i, o)| Some((i, value(o)?))).collect();
         all.sort_by(|a, b| headline.order(a.1, b.1));
         all
     }
@@ -265,6 +302,15 @@ impl<'a> Facts<'a> {
 
 /// Seconds of writing back that a reader should know of.
 const LONG_FLUSH: f64 = 5.0;
+
+/// A gap of this share of a run, in per cent: what was answered before it is no rate.
+const LONG_GAP: f64 = 25.0;
+
+/// Most of the time, in per cent.
+const MOSTLY: f64 = 50.0;
+
+/// A wait that a user notices, in microseconds: that of a device's cache is far shorter.
+const NOTICED_US: f64 = 10_000.0;
 
 /// Writes that fall to less than this share of their first rate are said to fall.
 const FALLS: f64 = 0.8;
