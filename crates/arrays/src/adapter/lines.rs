@@ -316,7 +316,9 @@ impl Lines {
             let mask = bits(from, count);
             line.flying &= !mask;
             line.survived &= !mask;
-            line.old &= !mask;
+            // What was written again while it was on its way is still awaited: as newer data, or, where the two sets have become
+            // one since, as old.
+            line.old &= !mask | line.dirty & !line.newer;
             line.newer &= !mask | line.dirty;
             *(if written { &mut self.flow.written } else { &mut self.flow.lost }) += count;
             if line.ready() != 0 {

@@ -1,5 +1,6 @@
 //! What a run on a drive in small cannot tell of the drive.
 
+use super::definition::QUICK_DIVISOR;
 use super::slc_cache::{RECOVERY, RECOVERY_CHART, STAGES};
 use super::stalls::LONGEST_GAPS;
 use super::tail::TAIL_CHART;
@@ -33,6 +34,12 @@ pub(super) fn leave_out(outcome: &mut Outcome) {
     outcome.notes.push(
         "Amounts, the longest latencies and stalls are left out: they depend on the size of the drive.".to_owned(),
     );
+    if ["iops_min", "iops_over_stddev"].iter().any(|key| outcome.metrics.contains_key(*key)) {
+        outcome.notes.push(format!(
+            "Rates of single seconds, the lowest and how far they spread, are of {QUICK_DIVISOR} moments a second where enough \
+             requests complete in each."
+        ));
+    }
 }
 
 #[cfg(test)]

@@ -56,13 +56,27 @@ impl Pair {
     }
 }
 
+/// Figures of a test that both have which one of the two has not.
+struct OneSided {
+    test: String,
+    /// Of the first alone, and of the second.
+    metrics: [Vec<String>; 2],
+}
+
+/// Two documents side by side.
+struct Compared {
+    pairs: Vec<Pair>,
+    one_sided: Vec<OneSided>,
+    /// Tests that only one has.
+    alone: Vec<String>,
+}
+
 pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     let documents = [read(&args.first)?, read(&args.second)?];
     if args.json {
         return print_json(&document(&documents)?);
     }
-    let (pairs, alone) = pairs(&documents)?;
-    print(&text(args, &documents, &pairs, &alone))
+    print(&text(args, &documents, &compared(&documents)?))
 }
 
 /// The figures of two results side by side, as `--json` prints them.
@@ -70,7 +84,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
 /// # Errors
 /// If they have no test in common.
 pub fn document(documents: &[ResultsDocument; 2]) -> Result<Value, Failure> {
-    let (pairs, alone) = pairs(documents)?;
+    let Compared { pairs, one_sided, alone } = compared(documents)?;
     let figures: Vec<Value> = pairs
         .iter()
         .map(|p| {
@@ -80,7 +94,22 @@ pub fn document(documents: &[ResultsDocument; 2]) -> Result<Value, Failure> {
             })
         })
         .collect();
-    Ok(json!({ "schema": "ssdlab.compare/1", "figures": figures, "alone": alone }))
+    let of = |document: &ResultsDocument| {
+        let devices: Vec<&str> = document.all_devices().map(|d| d.name.as_str()).collect();
+        json!({ "devices": devices, "seed": document.seed, "quick": document.quick, "version": document.version })
+    };
+    let one_sided: Vec<Value> = one_sided
+        .iter()
+        .map(|o| json!({ "test": o.test, "only_first": o.metrics[0], "only_second": o.metrics[1] }))
+        .collect();
+    Ok(json!({
+        "schema": "ssdlab.compare/1",
+        "first": of(&documents[0]),
+        "second": of(&documents[1]),
+        "figures": figures,
+        "one_sided": one_sided,
+        "alone": alone,
+    }))
 }
 
 /// Reads a `results.json` that ssdlab wrote.
@@ -109,11 +138,11 @@ fn name(document: &ResultsDocument, row: &ResultRow) -> String {
 
 /// Figures of tests that both have, and the names of tests that only one has. A test that each has once is the same
 /// even if its variants differ: a parameter was set.
-fn pairs(documents: &[ResultsDocument; 2]) -> Result<(Vec<Pair>, Vec<String>), Failure> {
+fn compared(documents: &[ResultsDocument; 2]) -> Result<Compared, Failure> {
     let [first, second] = documents;
     let mut left: Vec<&ResultRow> = second.results.iter().collect();
     let once = |document: &ResultsDocument, test: &str| document.results.iter().filter(|r| r.test == test).count() == 1;
-    let (mut pairs, mut alone) = (Vec::new(), Vec::new());
+    let (mut pairs, mut one_sided, mut alone) = (Vec::new(), Vec::new(), Vec::new());
     for row in &first.results {
         let test = name(first, row);
         let same = |other: &&ResultRow| {
@@ -126,6 +155,14 @@ fn pairs(documents: &[ResultsDocument; 2]) -> Result<(Vec<Pair>, Vec<String>), F
         let theirs = name(second, other);
         let test = if theirs == test { test } else { format!("{test}, against {theirs}") };
         let settings = Setting::between(row, other);
+        let without = |a: &ResultRow, b: &ResultRow| -> Vec<String> {
+            let has = |metric: &String, unit: &str| b.metrics.get(metric).is_some_and(|m| m.unit == unit);
+            a.metrics.iter().filter(|(metric, m)| !has(metric, &m.unit)).map(|(metric, _)| metric.clone()).collect()
+        };
+        let metrics = [without(row, other), without(other, row)];
+        if metrics.iter().any(|m| !m.is_empty()) {
+            one_sided.push(OneSided { test: test.clone(), metrics });
+        }
         for (metric, figure) in &row.metrics {
             if let Some(theirs) = other.metrics.get(metric).filter(|m| m.unit == figure.unit) {
                 let values = [figure.value, theirs.value];
@@ -139,10 +176,11 @@ fn pairs(documents: &[ResultsDocument; 2]) -> Result<(Vec<Pair>, Vec<String>), F
         return Err(Failure::bad_input("the two have no test in common")
             .help("compare results of the same tests with the same variants"));
     }
-    Ok((pairs, alone))
+    Ok(Compared { pairs, one_sided, alone })
 }
 
-fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], pairs: &[Pair], alone: &[String]) -> String {
+fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], compared: &Compared) -> String {
+    let Compared { pairs, one_sided, alone } = compared;
     let title = |path: &Path, document: &ResultsDocument| {
         let devices: Vec<&str> = document.all_devices().map(|d| d.name.as_str()).collect();
         let quick = if document.quick { ", quick" } else { "" };
@@ -181,6 +219,11 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], pairs: &[Pair], al
         rows.push(vec![format!("  {}", metric_label(&pair.metric)), first, second, change]);
     }
     flush(&mut rows, &mut text);
+    for OneSided { test, metrics } in one_sided {
+        for (which, metrics) in ["first", "second"].iter().zip(metrics).filter(|(_, metrics)| !metrics.is_empty()) {
+            text.push_str(&format!("\n{test}, only of the {which}: {}\n", metrics.join(", ")));
+        }
+    }
     if !alone.is_empty() {
         text.push_str(&format!("\nOnly in one of the two: {}\n", alone.join(", ")));
     }
