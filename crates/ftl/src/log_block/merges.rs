@@ -92,8 +92,8 @@ impl LogBlock {
         found
     }
 
-    /// Static wear levelling: after so many merges that copied, the stripe of superblocks that has been erased least often moves, one
-    /// superblock after the other.
+    /// Static wear levelling: after so many merges that copied, the stripe whose superblocks have been erased least often in the mean
+    /// moves, one superblock after the other.
     fn relocate_if_due(&mut self) {
         let copied = self.merges.partial + self.merges.full;
         let Some(period) = self.relocate_after_merges else { return };
@@ -102,14 +102,17 @@ impl LogBlock {
         }
         self.relocate_at = copied;
         let stripe = self.geometry.stripe as usize;
-        let erases = |places: &[Option<Place>]| -> Option<u32> {
-            // A superblock that is open in a log moves when it is merged.
-            places.iter().flatten().map(|&place| self.superblocks.erases(place)).reduce(|a, b| a + b)
+        let erases = |places: &[Option<Place>]| -> Option<u64> {
+            let of_each = || places.iter().flatten().map(|&place| u64::from(self.superblocks.erases(place)));
+            // Of a stripe that holds data in some of its superblocks alone, as if it did in all.
+            let mapped = of_each().count() as u64;
+            (mapped > 0).then(|| of_each().sum::<u64>() * stripe as u64 / mapped)
         };
         let stripes = self.data.chunks(stripe).enumerate();
         let coldest = stripes.filter_map(|(k, places)| Some((erases(places)?, k))).min();
         let Some((_, coldest)) = coldest else { return };
         for superblock in (coldest * stripe) as u32..((coldest + 1) * stripe) as u32 {
+            // One that is open in a log moves when it is merged.
             if self.data[superblock as usize].is_some() && self.logs.owned_by(superblock).is_none() {
                 self.to_relocate.push_back(superblock);
             }

@@ -59,8 +59,11 @@ impl PageMap {
         if self.free_without_victim(d) <= self.collector.start_free + 1 {
             return None;
         }
-        let refreshes = &self.collector.domains[d].refreshes;
-        refreshes.iter().find(|refresh| self.still_stands(refresh)).map(|refresh| refresh.superblock)
+        self.next_in_line(d).map(|refresh| refresh.superblock)
+    }
+
+    fn next_in_line(&self, d: usize) -> Option<&Refresh> {
+        self.collector.domains[d].refreshes.iter().find(|refresh| self.still_stands(refresh))
     }
 
     /// Whether it holds what it held when this was asked for.
@@ -81,7 +84,8 @@ impl PageMap {
         if self.collector.domains[d].is_collecting() || self.is_frozen() || self.refresh_candidate(d).is_none() {
             return false;
         }
-        let urgent = self.collector.domains[d].refreshes.iter().any(|refresh| refresh.urgent);
+        // Of those that other collections have moved since, none makes what follows more urgent.
+        let urgent = self.next_in_line(d).is_some_and(|refresh| refresh.urgent);
         self.start(d, Purpose::RefreshesData, if urgent { Trigger::Need } else { Trigger::DriveIdle });
         self.collector_step(d, sink);
         true

@@ -322,8 +322,10 @@ impl Correction {
 
     /// Takes back the time on the shelf, and what was found to be lost in it.
     pub fn unshelve(&mut self) {
-        if let Some((calendar, lost)) = self.shelved.take() {
+        if let Some((calendar, before)) = self.shelved.take() {
             self.calendar = calendar;
+            // What the host has written or trimmed meanwhile is not lost again.
+            let lost = before.intersection(self.losses.pages()).copied().collect();
             self.losses.set_pages(lost);
             self.renew_all();
         }
