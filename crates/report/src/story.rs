@@ -594,7 +594,13 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
 
 /// Whether it is for those who wait for each write, by how random writes went when the drive was full.
 fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>, unsuited: &mut Vec<String>) {
-    let Some(last) = facts.last_part() else { return };
+    // Slow while it is empty, it is no faster when it is full.
+    let slow_when_fresh = |unsuited: &mut Vec<String>| {
+        if let Some((_, rate)) = facts.headline("random-write").filter(|_| Fresh::of(facts) == Some(Fresh::NoDrive)) {
+            unsuited.push(format!("Whatever writes at random: {} a second to a fresh drive.", iops(rate)));
+        }
+    };
+    let Some(last) = facts.last_part() else { return slow_when_fresh(unsuited) };
     let longest = facts.metric("consistency", "2013", "latency_max_tail").map(number::latency);
     let wait = longest.map_or(String::new(), |l| format!(": a commit may wait {l}"));
     let drops = format!(": {} writes a second drop to {}", iops(last.level), iops(last.lowest));
@@ -619,13 +625,7 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
         ));
         return;
     }
-    let Some(s) = steady else {
-        // Slow while it is empty, it is no faster when it is full.
-        if let Some((_, rate)) = facts.headline("random-write").filter(|_| Fresh::of(facts) == Some(Fresh::NoDrive)) {
-            unsuited.push(format!("Whatever writes at random: {} a second to a fresh drive.", iops(rate)));
-        }
-        return;
-    };
+    let Some(s) = steady else { return slow_when_fresh(unsuited) };
     if s.level < 500.0 {
         unsuited.push(format!("Databases, and random writes to a full drive{wait}."));
         return;
