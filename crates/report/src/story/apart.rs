@@ -13,6 +13,10 @@ pub(crate) struct Decks {
     pub all: String,
 }
 
+/// Random writes a second that hard disks reach with many under way, at the most; and what is too few for any use.
+const OF_DISKS: f64 = 500.0;
+const OF_NO_DRIVE: f64 = 100.0;
+
 /// How a drive takes random writes that are new to it.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Fresh {
@@ -30,6 +34,9 @@ impl Fresh {
         let best = facts.best_other(&headline).map_or(ours, |o| o.1);
         let first = facts.first_random_writes().unwrap_or(0.0);
         Some(match ours / best {
+            // The best of slow ones is not quick.
+            _ if ours < OF_NO_DRIVE => Fresh::NoDrive,
+            r if ours < OF_DISKS && r >= 0.05 => Fresh::Slow,
             r if r < 0.5 && first / best >= 0.5 => Fresh::QuickAtFirst,
             r if r >= 0.5 && facts.has_flash() => Fresh::QuickWhileClean,
             r if r >= 0.5 => Fresh::Quick,

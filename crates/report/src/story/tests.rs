@@ -831,3 +831,42 @@ fn what_trim_left_is_said_beside_what_is_allowed() {
     let findings = text(&story(&review, &review.devices[0]).findings);
     assert!(findings.starts_with("TRIM frees the drive, but its fast part is not back at once: 30 MB/s"), "{findings}");
 }
+
+#[test]
+fn what_a_full_cache_answers_in_between_is_no_rate_to_compare_by() {
+    let served = |iops: f64, silent: f64, kind: &str| {
+        let mut review = review(GOOD);
+        review.outcomes.retain(|o| o.test != "fileserver");
+        let metrics = [
+            ("iops", iops, "IOPS"),
+            ("latency_p50", 100.0, "us"),
+            ("stall_share", silent, "%"),
+            ("stall_longest", 5e6, "us"),
+        ];
+        review.outcomes.push(outcome("fileserver", "", &metrics));
+        review.devices[0].facts.kind = kind.into();
+        review
+    };
+    let headline = HEADLINES.into_iter().find(|h| h.key == "file-server").unwrap();
+    let leads = |kind: &str| {
+        let both =
+            together(vec![("plain-1tb", served(1_000.0, 0.0, "ssd")), ("cached-1tb", served(9_000.0, 84.0, kind))]);
+        (Facts::of(&both, &both.devices[0]).best_other(&headline).is_some(), bar_notes(&both, &headline))
+    };
+    let said = "Cached 1 TB: nothing is answered in 84 % of the time, up to 5 s at a stretch; its rate is of what came in between.";
+    assert_eq!(leads("array"), (false, vec![said.to_owned()]));
+    // A drive that is as slow as that by itself is.
+    assert_eq!(leads("ssd"), (true, vec![]));
+}
+
+#[test]
+fn the_best_of_slow_drives_is_not_quick() {
+    let told = |burst: f64| {
+        let drive = |burst: f64| review(Figures { burst, ..GOOD });
+        let said = decks(&together(vec![("first-1tb", drive(burst)), ("second-1tb", drive(burst / 3.0))]));
+        format!("{} {}", said.each.join(" "), said.all)
+    };
+    assert!(told(42.0).contains("None is a drive for random writes"), "{}", told(42.0));
+    assert!(told(400.0).contains("All are slow at random writes"), "{}", told(400.0));
+    assert!(told(90_000.0).contains("Quick at random writes"), "{}", told(90_000.0));
+}
