@@ -28,6 +28,8 @@ struct State {
     bytes: u64,
     /// No more requests: the source ended or a limit was reached.
     closed: bool,
+    /// By the clock, and by no other limit before.
+    cut_short: bool,
     /// When it closes by itself.
     end: Nanos,
     measure_from: Nanos,
@@ -60,6 +62,7 @@ impl Host<'_> {
                 requests: 0,
                 bytes: 0,
                 closed: false,
+                cut_short: false,
                 end: job.limits.duration.map_or(Nanos::MAX, |d| measure_from.saturating_add(d)),
                 measure_from,
                 last_completion: measure_from,
@@ -110,6 +113,7 @@ impl Host<'_> {
             })?;
             if now >= end {
                 for state in states.iter_mut().filter(|s| s.end <= now) {
+                    state.cut_short |= !state.closed;
                     state.closed = true;
                 }
                 end = next_end(&states);
@@ -126,7 +130,7 @@ impl Host<'_> {
         self.port.check_balance()?;
         for (index, state) in states.iter().enumerate() {
             // A job cut short by the clock was measured up to its end; any other, up to its last completion.
-            meter.end(index, if self.port.now >= state.end { state.end } else { state.last_completion });
+            meter.end(index, if state.cut_short { state.end } else { state.last_completion });
         }
         if !self.monitor.go_on(1.0) {
             return Err(HostError::Cancelled);

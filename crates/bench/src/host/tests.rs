@@ -143,6 +143,17 @@ fn jobs_run_side_by_side_with_their_own_depths_limits_and_meters() {
 }
 
 #[test]
+fn a_job_that_another_limit_ends_is_measured_no_longer_although_others_go_on() {
+    let (mut device, monitor) = (readers(), Monitor::silent());
+    let mut meters = vec![Measurement::default(), Measurement::default()];
+    let both = Job::new(reads(), 2).for_nanos(2 * SECOND).for_requests(20_000);
+    let mut jobs = [both, Job::new(reads(), 6).for_nanos(2 * SECOND)];
+    host(&mut device, &monitor).run(&mut jobs, &mut meters).unwrap();
+    assert_eq!((meters[0].requests(), meters[0].elapsed()), (20_000, SECOND));
+    assert_eq!((meters[1].requests(), meters[1].elapsed()), (120_000, 2 * SECOND));
+}
+
+#[test]
 fn a_ramp_is_run_but_not_measured() {
     let (mut device, monitor) = (readers(), Monitor::silent());
     let mut m = (Measurement::default(), PerSecond::default());
