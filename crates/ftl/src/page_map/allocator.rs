@@ -347,7 +347,7 @@ impl Allocator {
         superblocks: &Superblocks,
         medium: &Medium,
     ) -> Option<SuperblockId> {
-        let wear = |sb: SuperblockId| medium.erases(superblocks.any_block(sb));
+        let wear = |sb: SuperblockId| superblocks.most_erases(sb, medium);
         let at = if least_worn_first { (0..free.len()).min_by_key(|&k| wear(free[k]))? } else { 0 };
         free.remove(at)
     }

@@ -607,7 +607,14 @@ impl Superblocks {
         (die.number() / self.width) as usize
     }
 
-    /// A block of a superblock, to ask for its wear.
+    /// Erases of the block of a superblock that has most of them. A block that was replaced has fewer than the others.
+    #[must_use]
+    pub fn most_erases(&self, sb: SuperblockId, medium: &Medium) -> u32 {
+        let dies = self.dies_of_superblock(sb);
+        dies.iter().map(|die| medium.erases(self.block_on(sb, die))).max().unwrap_or(0)
+    }
+
+    /// A block of a superblock, for what all of them have in common until it is erased.
     #[must_use]
     pub fn any_block(&self, sb: SuperblockId) -> BlockId {
         self.block_on(sb, self.dies_of_superblock(sb).first)

@@ -1,7 +1,7 @@
 //! What the collector does beside keeping data whole: its buffer, wear levelling, refresh.
 
 use ssdlab_ftl::{HostShare, Translation};
-use ssdlab_nand::BlockId;
+use ssdlab_nand::{BlockId, DieId};
 
 use crate::properties::plain;
 use crate::rig::Rig;
@@ -53,6 +53,40 @@ fn static_levelling_moves_what_lies_in_the_least_worn_superblock() {
     };
     assert!(never_erased(None) > 12, "a tenth of the data needs no more superblocks than that");
     assert_eq!(never_erased(Some(20)), 0);
+}
+
+#[test]
+fn a_block_that_was_replaced_does_not_make_its_superblock_young() {
+    let counted = |dynamic_wear, young: Option<u32>| {
+        let case = Case {
+            dies: 2,
+            blocks: 24,
+            start_free: 4,
+            victims_per_start: 1,
+            all_dies: true,
+            static_spread: Some(20),
+            dynamic_wear,
+            ..plain()
+        };
+        let mut rig = full(case);
+        let layout = rig.ftl.medium().layout().clone();
+        assert!(layout.dies > 1);
+        let replaced = young.map(|die| layout.block_at(DieId::new(die), 5));
+        for block in layout.all_blocks().filter(|&block| Some(block) != replaced) {
+            rig.ftl.medium_mut().wear(block, 1000, 0);
+        }
+        let pages = rig.logical_pages;
+        write_at_random(&mut rig, pages, 8_000);
+        rig.ftl.counters()
+    };
+    for dynamic_wear in [false, true] {
+        let none = counted(dynamic_wear, None);
+        assert_eq!(
+            [0, 1].map(|die| counted(dynamic_wear, Some(die))),
+            [none; 2],
+            "on the first die, and on the second"
+        );
+    }
 }
 
 #[test]

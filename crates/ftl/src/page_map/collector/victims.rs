@@ -205,7 +205,7 @@ impl PageMap {
             if self.superblocks.state(sb) == State::Reserved || self.superblocks.in_pool(sb) {
                 continue;
             }
-            let erases = self.medium.erases(self.superblocks.any_block(sb));
+            let erases = self.superblocks.most_erases(sb, &self.medium);
             most = most.max(erases);
             if self.superblocks.state(sb) == State::Closed && coldest.is_none_or(|(e, _)| erases < e) {
                 coldest = Some((erases, sb));
