@@ -148,7 +148,9 @@ fn panels(
             // Stalls are told apart by cause: one drive a picture.
             let overlay =
                 first.overlay_drives || (first.mark == Mark::Scatter && found.iter().all(|(_, c)| c.series.len() == 1));
-            let figures = if found.len() > 1 && overlay && same_kind {
+            // On one axis, the curve of the quicker drive would lie on its begin.
+            let far = reach_far_apart(&found);
+            let figures = if found.len() > 1 && overlay && same_kind && !far {
                 vec![merged(&found, &colours, stems.unique(file("comparison")))]
             } else {
                 let mut figures: Vec<Figure> = found
@@ -170,7 +172,7 @@ fn panels(
                         figure
                     })
                     .collect();
-                if same_kind {
+                if same_kind && !far {
                     same_scale(&mut figures);
                 }
                 figures
@@ -182,6 +184,15 @@ fn panels(
 
 /// Curves whose highest points are so many times apart need a logarithmic scale.
 const FAR: f64 = 30.0;
+
+/// Whether curves reach so much further on a linear axis for one drive than for another that each needs its own.
+fn reach_far_apart(found: &[(&Outcome, &Chart)]) -> bool {
+    let is_linear = |c: &Chart| c.mark == Mark::Line && !c.x.log && c.x.categories.is_empty() && !is_by_position(&c.x);
+    let reach = |chart: &Chart| chart.series.iter().flat_map(|s| &s.points).map(|p| p[0]).fold(0.0, f64::max);
+    let reaches = || found.iter().map(|(_, chart)| reach(chart));
+    found.iter().all(|(_, c)| is_linear(c))
+        && reaches().fold(0.0, f64::max) > FAR * reaches().fold(f64::INFINITY, f64::min)
+}
 
 /// Gives figures that stand beside each other the same axes.
 pub(crate) fn same_scale(figures: &mut [Figure]) {
@@ -446,6 +457,25 @@ mod tests {
         assert!(!far_apart(&[curve([110.0, 150.0]), curve([3_000.0, 4_000.0])]));
         assert!(!far_apart(&[curve([0.0, 22.0]), curve([3_000.0, 13_000.0])]));
         assert!(!far_apart(&[curve([18.0, 13_000.0])]));
+    }
+
+    #[test]
+    fn curves_that_reach_far_apart_have_an_axis_each() {
+        let drawn = |reach: f64, x: Axis| {
+            let points = vec![[0.0, 0.0], [reach / 2.0, 0.3], [reach, 0.0]];
+            let series = vec![Series { name: String::new(), points }];
+            let (id, title, caption) = ("c".to_owned(), String::new(), String::new());
+            Chart { id, title, caption, mark: Mark::Line, x, y: Axis::linear("y", ""), series, overlay_drives: true }
+        };
+        let outcome = Outcome::default();
+        let far = |reach: f64, x: &Axis| {
+            let charts = [drawn(200.0, x.clone()), drawn(reach, x.clone())];
+            reach_far_apart(&[(&outcome, &charts[0]), (&outcome, &charts[1])])
+        };
+        let time = Axis::linear("service time", "us");
+        assert!(far(250_000.0, &time) && !far(4_000.0, &time));
+        assert!(!far(250_000.0, &Axis::log("service time", "us")));
+        assert!(!far(250_000.0, &Axis::linear("position", "GB")));
     }
 
     #[test]
