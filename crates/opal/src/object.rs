@@ -1,0 +1,507 @@
+//! The objects of both SPs: which there are, and what their rows say.
+
+use crate::aces;
+use crate::expression::Expression;
+use crate::memory::{ADMINS as MOST_ADMINS, Account, Memory, RANGES, Resets, TRY_LIMIT, USERS as MOST_USERS};
+use crate::status::Status;
+use crate::tokens::Value;
+use crate::uid::{
+    ADMIN_OF_ADMIN_SP, ADMIN_SP, ADMINS, ADMINS_FROM, ANYBODY, GLOBAL_RANGE, LOCKING_SP, MAKERS, PIN_MSID, PSID,
+    RANGES_FROM, SID, THIS_SP, USERS, USERS_FROM, Uid, pin_of, row_of, table, table_of, uid,
+};
+
+/// A security provider: one of the two parts of the drive that sessions are held with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sp {
+    Admin,
+    Locking,
+}
+
+impl Sp {
+    #[must_use]
+    pub fn uid(self) -> Uid {
+        match self {
+            Sp::Admin => ADMIN_SP,
+            Sp::Locking => LOCKING_SP,
+        }
+    }
+}
+
+/// Something that methods are invoked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Object {
+    ThisSp,
+    /// A whole table, as [`crate::uid::NEXT`] goes through it.
+    Rows(u32),
+    /// What is said of a table.
+    Table(u32),
+    SpInfo,
+    /// A row of the table of SPs.
+    Sp(Sp),
+    TperInfo,
+    Ace(u32),
+    Authority(Uid),
+    /// Of this authority.
+    Pin(Uid),
+    MsidPin,
+    LockingInfo,
+    /// 0: the global one.
+    Range(u32),
+    MbrControl,
+    Mbr,
+    DataStore,
+    /// Of this range.
+    Key(u32),
+}
+
+/// What the host sees of the drive's sectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    pub sectors: u64,
+    pub sector_bytes: u32,
+    /// Ranges begin and end at multiples of it.
+    pub alignment_sectors: u64,
+}
+
+/// Names of the tables that each SP tells of.
+const ADMIN_TABLES: [(u32, &str); 7] = [
+    (table::TABLE, "Table"),
+    (table::SP_INFO, "SPInfo"),
+    (table::ACE, "ACE"),
+    (table::AUTHORITY, "Authority"),
+    (table::C_PIN, "C_PIN"),
+    (table::TPER_INFO, "TPerInfo"),
+    (table::SP, "SP"),
+];
+const LOCKING_TABLES: [(u32, &str); 11] = [
+    (table::TABLE, "Table"),
+    (table::SP_INFO, "SPInfo"),
+    (table::ACE, "ACE"),
+    (table::AUTHORITY, "Authority"),
+    (table::C_PIN, "C_PIN"),
+    (table::LOCKING_INFO, "LockingInfo"),
+    (table::LOCKING, "Locking"),
+    (table::MBR_CONTROL, "MBRControl"),
+    (table::MBR, "MBR"),
+    (table::K_AES_256, "K_AES_256"),
+    (table::DATA_STORE, "DataStore"),
+];
+
+fn tables(sp: Sp) -> &'static [(u32, &'static str)] {
+    match sp {
+        Sp::Admin => &ADMIN_TABLES,
+        Sp::Locking => &LOCKING_TABLES,
+    }
+}
+
+/// The authorities of an SP, with their names.
+fn authorities(sp: Sp) -> Vec<(Uid, String)> {
+    let named = |authority, name: &str| (authority, name.to_owned());
+    match sp {
+        Sp::Admin => vec![
+            named(ANYBODY, "Anybody"),
+            named(ADMINS, "Admins"),
+            named(MAKERS, "Makers"),
+            named(SID, "SID"),
+            named(ADMIN_OF_ADMIN_SP, "Admin1"),
+            named(PSID, "PSID"),
+        ],
+        Sp::Locking => {
+            let mut all = vec![named(ANYBODY, "Anybody"), named(ADMINS, "Admins")];
+            let admins = (1..=MOST_ADMINS as u32).map(|k| (admin(k), format!("Admin{k}")));
+            all.extend(admins);
+            all.push(named(USERS, "Users"));
+            all.extend((1..=MOST_USERS as u32).map(|k| (user(k), format!("User{k}"))));
+            all
+        }
+    }
+}
+
+fn admin(number: u32) -> Uid {
+    uid(table::AUTHORITY, ADMINS_FROM + number)
+}
+
+fn user(number: u32) -> Uid {
+    uid(table::AUTHORITY, USERS_FROM + number)
+}
+
+/// Whether an SP has this authority.
+#[must_use]
+pub fn has_authority(sp: Sp, authority: Uid) -> bool {
+    authorities(sp).iter().any(|known| known.0 == authority)
+}
+
+/// Where the account of an authority with a PIN is kept.
+#[derive(Clone, Copy)]
+enum Seat {
+    Sid,
+    Psid,
+    Admin,
+    LockingAdmin(usize),
+    LockingUser(usize),
+}
+
+fn seat(sp: Sp, authority: Uid) -> Option<Seat> {
+    let number = |from: u32, most: usize| {
+        let row = (table_of(authority) == table::AUTHORITY).then(|| row_of(authority).wrapping_sub(from + 1) as usize);
+        row.filter(|&number| number < most)
+    };
+    match (sp, authority) {
+        (Sp::Admin, SID) => Some(Seat::Sid),
+        (Sp::Admin, PSID) => Some(Seat::Psid),
+        (Sp::Admin, ADMIN_OF_ADMIN_SP) => Some(Seat::Admin),
+        (Sp::Admin, _) => None,
+        (Sp::Locking, _) => {
+            let admin = number(ADMINS_FROM, MOST_ADMINS).map(Seat::LockingAdmin);
+            admin.or_else(|| number(USERS_FROM, MOST_USERS).map(Seat::LockingUser))
+        }
+    }
+}
+
+/// The class that an authority belongs to.
+#[must_use]
+pub fn class_of(sp: Sp, authority: Uid) -> Option<Uid> {
+    match seat(sp, authority)? {
+        Seat::Admin | Seat::LockingAdmin(_) => Some(ADMINS),
+        Seat::LockingUser(_) => Some(USERS),
+        Seat::Sid | Seat::Psid => None,
+    }
+}
+
+/// The account of an authority that has a PIN.
+pub fn account_mut(memory: &mut Memory, sp: Sp, authority: Uid) -> Option<&mut Account> {
+    let state = &mut memory.state;
+    Some(match seat(sp, authority)? {
+        Seat::Sid => &mut state.sid,
+        Seat::Psid => &mut state.psid,
+        Seat::Admin => &mut state.admin,
+        Seat::LockingAdmin(k) => &mut state.locking_mut().admins[k],
+        Seat::LockingUser(k) => &mut state.locking_mut().users[k],
+    })
+}
+
+/// As [`account_mut`], to be looked at.
+#[must_use]
+pub fn account(memory: &Memory, sp: Sp, authority: Uid) -> Option<&Account> {
+    let state = &memory.state;
+    Some(match seat(sp, authority)? {
+        Seat::Sid => &state.sid,
+        Seat::Psid => &state.psid,
+        Seat::Admin => &state.admin,
+        Seat::LockingAdmin(k) => &state.locking().admins[k],
+        Seat::LockingUser(k) => &state.locking().users[k],
+    })
+}
+
+/// Number of the range with this row, in the tables of ranges and of keys.
+fn range_of_row(row: u32) -> Option<u32> {
+    match row {
+        GLOBAL_RANGE => Some(0),
+        _ => Some(row.wrapping_sub(RANGES_FROM)).filter(|k| (1..=RANGES as u32).contains(k)),
+    }
+}
+
+fn row_of_range(range: u32) -> u32 {
+    if range == 0 { GLOBAL_RANGE } else { RANGES_FROM + range }
+}
+
+impl Object {
+    /// The object of an SP by this name.
+    #[must_use]
+    pub fn find(sp: Sp, name: Uid) -> Option<Object> {
+        if name == THIS_SP {
+            return Some(Object::ThisSp);
+        }
+        let (table, row) = (table_of(name), row_of(name));
+        let locking = sp == Sp::Locking;
+        if row == 0 && tables(sp).iter().any(|known| known.0 == table) {
+            return Some(match table {
+                table::MBR => Object::Mbr,
+                table::DATA_STORE => Object::DataStore,
+                _ => Object::Rows(table),
+            });
+        }
+        match table {
+            table::TABLE => tables(sp).iter().any(|known| known.0 == row).then_some(Object::Table(row)),
+            table::SP_INFO => (row == 1).then_some(Object::SpInfo),
+            table::ACE if locking => aces::exists(row).then_some(Object::Ace(row)),
+            table::AUTHORITY => has_authority(sp, name).then_some(Object::Authority(name)),
+            table::C_PIN if !locking && name == PIN_MSID => Some(Object::MsidPin),
+            table::C_PIN => {
+                let mut all = authorities(sp).into_iter().map(|known| known.0);
+                all.find(|&authority| has_pin(sp, authority) && pin_of(authority) == name).map(Object::Pin)
+            }
+            table::TPER_INFO if !locking => (row == 0x3_0001).then_some(Object::TperInfo),
+            table::SP if !locking => match name {
+                ADMIN_SP => Some(Object::Sp(Sp::Admin)),
+                LOCKING_SP => Some(Object::Sp(Sp::Locking)),
+                _ => None,
+            },
+            table::LOCKING_INFO if locking => (row == 1).then_some(Object::LockingInfo),
+            table::LOCKING if locking => range_of_row(row).map(Object::Range),
+            table::MBR_CONTROL if locking => (row == 1).then_some(Object::MbrControl),
+            table::K_AES_256 if locking => range_of_row(row).map(Object::Key),
+            _ => None,
+        }
+    }
+
+    /// The rows of a table, in the order of their names.
+    #[must_use]
+    pub fn rows(sp: Sp, table: u32) -> Vec<Uid> {
+        let ranges = || (0..=RANGES as u32).map(|k| uid(table, row_of_range(k)));
+        let mut rows: Vec<Uid> = match table {
+            table::TABLE => tables(sp).iter().map(|known| uid(table::TABLE, known.0)).collect(),
+            table::SP_INFO => vec![uid(table, 1)],
+            table::ACE if sp == Sp::Locking => {
+                (0..0x5_0000).filter(|&row| aces::exists(row)).map(|row| uid(table, row)).collect()
+            }
+            table::AUTHORITY => authorities(sp).into_iter().map(|known| known.0).collect(),
+            table::C_PIN => {
+                let with_pin =
+                    authorities(sp).into_iter().map(|known| known.0).filter(|&authority| has_pin(sp, authority));
+                with_pin.map(pin_of).chain((sp == Sp::Admin).then_some(PIN_MSID)).collect()
+            }
+            table::TPER_INFO => vec![uid(table, 0x3_0001)],
+            table::SP => vec![ADMIN_SP, LOCKING_SP],
+            table::LOCKING_INFO | table::MBR_CONTROL => vec![uid(table, 1)],
+            table::LOCKING | table::K_AES_256 => ranges().collect(),
+            _ => Vec::new(),
+        };
+        rows.sort_unstable();
+        rows
+    }
+
+    /// What its row says, by column. `msid`: the PIN of the maker.
+    #[must_use]
+    pub fn row(self, memory: &Memory, sp: Sp, geometry: Geometry, msid: &[u8]) -> Vec<(u64, Value)> {
+        let name = |name: Uid| Value::from(&name.to_be_bytes()[..]);
+        let text = |text: &str| Value::from(text);
+        match self {
+            Object::ThisSp | Object::Rows(_) | Object::Mbr | Object::DataStore => Vec::new(),
+            Object::Table(number) => {
+                let known = tables(sp).iter().find(|known| known.0 == number).expect("it was found among them");
+                let bytes = match number {
+                    table::MBR => Some(memory.mbr.bytes()),
+                    table::DATA_STORE => Some(memory.data_store.bytes()),
+                    _ => None,
+                };
+                let rows = bytes.unwrap_or_else(|| Object::rows(sp, number).len() as u64);
+                let mut row = vec![
+                    (0, name(uid(table::TABLE, number))),
+                    (1, text(known.1)),
+                    (4, Value::Number(if bytes.is_some() { 2 } else { 1 })),
+                    (7, rows.into()),
+                ];
+                if bytes.is_some() {
+                    // Any byte may be written by itself; by pages is better.
+                    row.extend([(13, Value::Number(1)), (14, Value::Number(crate::memory::PAGE_BYTES as u64))]);
+                }
+                row
+            }
+            Object::SpInfo => vec![
+                (0, name(uid(table::SP_INFO, 1))),
+                (1, name(sp.uid())),
+                (2, text(sp_name(sp))),
+                (5, Value::Number(0)),
+                (6, Value::Number(1)),
+            ],
+            Object::Sp(which) => {
+                let active = which == Sp::Admin || memory.state.locking.is_some();
+                // Manufactured, or manufactured and not activated.
+                let life = if active { 9 } else { 8 };
+                vec![(0, name(which.uid())), (1, text(sp_name(which))), (6, Value::Number(life)), (7, Value::Number(0))]
+            }
+            Object::TperInfo => vec![
+                (0, name(uid(table::TPER_INFO, 0x3_0001))),
+                (4, Value::Number(1)),
+                (5, Value::Number(1)),
+                (7, Value::List(vec![text("Opal")])),
+                (8, memory.state.programmatic_reset.into()),
+            ],
+            Object::Ace(row) => vec![(0, name(uid(table::ACE, row))), (3, aces::expression(memory, row).value())],
+            Object::Authority(authority) => authority_row(memory, sp, authority),
+            Object::Pin(authority) => {
+                let tries = account(memory, sp, authority).map_or(0, |account| account.tries);
+                vec![
+                    (0, name(pin_of(authority))),
+                    (1, text(&format!("C_PIN_{}", authority_name(sp, authority)))),
+                    (5, Value::Number(TRY_LIMIT)),
+                    (6, tries.into()),
+                    (7, Value::Number(0)),
+                ]
+            }
+            Object::MsidPin => vec![(0, name(PIN_MSID)), (1, text("C_PIN_MSID")), (3, msid.into())],
+            Object::LockingInfo => vec![
+                (0, name(uid(table::LOCKING_INFO, 1))),
+                (2, Value::Number(1)),
+                // Of the media, by the drive.
+                (3, Value::Number(1)),
+                (4, (RANGES as u64).into()),
+                (7, true.into()),
+                (8, u64::from(geometry.sector_bytes).into()),
+                (9, geometry.alignment_sectors.into()),
+                (10, Value::Number(0)),
+            ],
+            Object::Range(number) => {
+                let range = &memory.state.locking().ranges[number as usize];
+                vec![
+                    (0, name(uid(table::LOCKING, row_of_range(number)))),
+                    (1, text(&range_name("Locking", number))),
+                    (2, range.common_name.as_slice().into()),
+                    (3, range.first_lba.into()),
+                    (4, range.lbas.into()),
+                    (5, range.read_lock_enabled.into()),
+                    (6, range.write_lock_enabled.into()),
+                    (7, range.read_locked.into()),
+                    (8, range.write_locked.into()),
+                    (9, resets_value(range.lock_on)),
+                    (10, name(uid(table::K_AES_256, row_of_range(number)))),
+                ]
+            }
+            Object::Key(number) => vec![
+                (0, name(uid(table::K_AES_256, row_of_range(number)))),
+                (1, text(&range_name("K_AES_256", number))),
+                // XTS.
+                (4, Value::Number(7)),
+            ],
+            Object::MbrControl => {
+                let control = &memory.state.locking().mbr_control;
+                vec![
+                    (0, name(uid(table::MBR_CONTROL, 1))),
+                    (1, control.enabled.into()),
+                    (2, control.done.into()),
+                    (3, resets_value(control.done_on)),
+                ]
+            }
+        }
+    }
+
+    /// Changes a column of its row. Ranges are looked at as a whole when all columns are set: see
+    /// [`crate::ranges::check`].
+    ///
+    /// # Errors
+    /// If the value is none for it.
+    pub fn set(self, memory: &mut Memory, sp: Sp, column: u64, value: &Value) -> Result<(), Status> {
+        let wrong = Status::InvalidParameter;
+        let truth = || value.truth().ok_or(wrong);
+        match (self, column) {
+            (Object::Authority(authority), 5) => {
+                let enabled = truth()?;
+                if authority == MAKERS {
+                    memory.state.makers_enabled = enabled;
+                    return Ok(());
+                }
+                // Somebody has to be left.
+                let only = sp == Sp::Locking && authority == admin(1);
+                let account = account_mut(memory, sp, authority).filter(|_| !only || enabled).ok_or(wrong)?;
+                account.enabled = enabled;
+            }
+            (Object::Authority(authority), 2) => {
+                let account = account_mut(memory, sp, authority).ok_or(wrong)?;
+                account.common_name = common_name(value)?;
+            }
+            (Object::Pin(authority), 3) => {
+                let secret = crate::memory::Secret::new(value.bytes().ok_or(wrong)?)?;
+                let account = account_mut(memory, sp, authority).ok_or(wrong)?;
+                (account.secret, account.tries) = (secret, 0);
+            }
+            (Object::TperInfo, 8) => memory.state.programmatic_reset = truth()?,
+            (Object::Ace(row), 3) => {
+                let expression = Expression::read(value, |authority| has_authority(sp, authority))?;
+                memory.state.locking_mut().expressions.insert(row, expression);
+            }
+            (Object::Range(number), _) => {
+                let range = &mut memory.state.locking_mut().ranges[number as usize];
+                match column {
+                    2 => range.common_name = common_name(value)?,
+                    3 => range.first_lba = value.number().ok_or(wrong)?,
+                    4 => range.lbas = value.number().ok_or(wrong)?,
+                    5 => range.read_lock_enabled = truth()?,
+                    6 => range.write_lock_enabled = truth()?,
+                    7 => range.read_locked = truth()?,
+                    8 => range.write_locked = truth()?,
+                    9 => range.lock_on = resets(value)?,
+                    _ => return Err(wrong),
+                }
+            }
+            (Object::MbrControl, _) => {
+                let control = &mut memory.state.locking_mut().mbr_control;
+                match column {
+                    1 => control.enabled = truth()?,
+                    2 => control.done = truth()?,
+                    3 => control.done_on = resets(value)?,
+                    _ => return Err(wrong),
+                }
+            }
+            _ => return Err(wrong),
+        }
+        Ok(())
+    }
+}
+
+fn has_pin(sp: Sp, authority: Uid) -> bool {
+    seat(sp, authority).is_some()
+}
+
+fn sp_name(sp: Sp) -> &'static str {
+    match sp {
+        Sp::Admin => "Admin",
+        Sp::Locking => "Locking",
+    }
+}
+
+fn range_name(table: &str, range: u32) -> String {
+    if range == 0 { format!("{table}_GlobalRange") } else { format!("{table}_Range{range}") }
+}
+
+fn authority_name(sp: Sp, authority: Uid) -> String {
+    authorities(sp).into_iter().find(|known| known.0 == authority).map_or_else(String::new, |known| known.1)
+}
+
+fn authority_row(memory: &Memory, sp: Sp, authority: Uid) -> Vec<(u64, Value)> {
+    let name = |name: Uid| Value::from(&name.to_be_bytes()[..]);
+    let account = account(memory, sp, authority);
+    let enabled = match authority {
+        MAKERS => memory.state.makers_enabled,
+        _ => account.is_none_or(|account| account.enabled),
+    };
+    let common_name = account.map_or(&[][..], |account| &account.common_name);
+    let mut row = vec![
+        (0, name(authority)),
+        (1, Value::from(authority_name(sp, authority).as_str())),
+        (2, common_name.into()),
+        (3, matches!(authority, ADMINS | USERS).into()),
+        (4, name(class_of(sp, authority).unwrap_or(0))),
+        (5, enabled.into()),
+        // By a password, or not at all.
+        (9, Value::Number(has_pin(sp, authority).into())),
+    ];
+    if has_pin(sp, authority) {
+        row.push((10, name(pin_of(authority))));
+    }
+    row
+}
+
+fn common_name(value: &Value) -> Result<Vec<u8>, Status> {
+    let bytes = value.bytes().filter(|bytes| bytes.len() <= crate::memory::MOST_NAME_BYTES);
+    bytes.map(<[u8]>::to_vec).ok_or(Status::InvalidParameter)
+}
+
+/// Types of resets, as a host writes them: 0 a power cycle, 3 TPER_RESET.
+fn resets(value: &Value) -> Result<Resets, Status> {
+    let mut resets = Resets { power_cycle: false, programmatic: false };
+    for reset in value.list().ok_or(Status::InvalidParameter)? {
+        match reset.number() {
+            Some(0) => resets.power_cycle = true,
+            Some(3) => resets.programmatic = true,
+            _ => return Err(Status::InvalidParameter),
+        }
+    }
+    // Whoever wants the second has to want the first.
+    if resets.programmatic && !resets.power_cycle { Err(Status::InvalidParameter) } else { Ok(resets) }
+}
+
+fn resets_value(resets: Resets) -> Value {
+    let all = [(resets.power_cycle, 0), (resets.programmatic, 3)];
+    Value::List(all.into_iter().filter(|reset| reset.0).map(|reset| Value::Number(reset.1)).collect())
+}

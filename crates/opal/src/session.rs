@@ -1,0 +1,417 @@
+//! A session with one of the SPs, and the methods that a host invokes in it.
+
+use std::ops::Range as Lbas;
+
+use ssdlab_core::Nanos;
+
+use crate::access::{Grant, grants};
+use crate::memory::{ByteTable, Locking, Memory};
+use crate::object::{Geometry, Object, Sp, account_mut, class_of, has_authority};
+use crate::packet::SessionNumbers;
+use crate::ranges;
+use crate::status::Status;
+use crate::tokens::Value;
+use crate::uid::{
+    ACTIVATE, ANYBODY, AUTHENTICATE, GEN_KEY, GET, MAKERS, NEXT, RANDOM, REVERT, REVERT_SP, SET, THIS_SP, Uid,
+};
+
+/// Bytes that Random gives at most.
+const MOST_RANDOM_BYTES: u64 = 32;
+/// The optional parameter of RevertSP: the global range keeps its key.
+const KEEP_GLOBAL_RANGE_KEY: u64 = 0x06_0000;
+
+/// What becomes of the drive's data by a method.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Erased {
+    #[default]
+    Nothing,
+    /// These sectors have another key.
+    Sectors(Vec<Lbas<u64>>),
+    /// All of them have.
+    Everything,
+}
+
+impl Erased {
+    fn add(&mut self, other: Erased) {
+        match (&mut *self, other) {
+            (Erased::Sectors(all), Erased::Sectors(more)) => all.extend(more),
+            (Erased::Everything, _) | (_, Erased::Nothing) => {}
+            (_, other) => *self = other,
+        }
+    }
+}
+
+/// What a method or the end of a transaction does to the data, which takes a while.
+#[derive(Default)]
+pub struct Change {
+    pub erased: Erased,
+    /// Memory as it was, if anything is erased.
+    pub before: Option<Box<Memory>>,
+}
+
+/// What a method answers.
+pub struct Answer {
+    pub results: Vec<Value>,
+    pub change: Change,
+    /// The drive ends the session when it has answered.
+    pub ends_session: bool,
+}
+
+impl Answer {
+    fn of(results: Vec<Value>) -> Answer {
+        Answer { results, change: Change::default(), ends_session: false }
+    }
+
+    fn erasing(erased: Erased) -> Answer {
+        Answer { change: Change { erased, before: None }, ..Answer::of(Vec::new()) }
+    }
+}
+
+/// See the module's own page.
+pub struct Session {
+    pub numbers: SessionNumbers,
+    pub sp: Sp,
+    writes: bool,
+    /// Who has shown a PIN.
+    authorities: Vec<Uid>,
+    /// Memory as it was before the transaction that is open, and what is erased if it holds.
+    transaction: Option<(Box<Memory>, Erased)>,
+    /// When the host has last said something.
+    pub heard: Nanos,
+}
+
+/// Shows a PIN.
+///
+/// # Errors
+/// As [`crate::memory::Account::authenticate`]; an authority without a PIN needs none, unless it is a class.
+pub fn authenticate(memory: &mut Memory, sp: Sp, authority: Uid, pin: Option<&[u8]>) -> Result<(), Status> {
+    if authority == ANYBODY {
+        return Ok(());
+    }
+    let account = account_mut(memory, sp, authority).ok_or(Status::NotAuthorized)?;
+    account.authenticate(pin.unwrap_or_default())
+}
+
+impl Session {
+    #[must_use]
+    pub fn new(numbers: SessionNumbers, sp: Sp, writes: bool, authority: Uid, now: Nanos) -> Session {
+        Session { numbers, sp, writes, authorities: vec![authority], transaction: None, heard: now }
+    }
+
+    fn is(&self, authority: Uid) -> bool {
+        let sp = self.sp;
+        authority == ANYBODY
+            || self.authorities.iter().any(|&shown| shown == authority || class_of(sp, shown) == Some(authority))
+    }
+
+    /// Invokes a method.
+    ///
+    /// # Errors
+    /// What the host is told then. Nothing has been changed, but tries have been counted.
+    pub fn call(
+        &mut self,
+        memory: &mut Memory,
+        about: &About<'_>,
+        object: Uid,
+        method: Uid,
+        parameters: &[Value],
+    ) -> Result<Answer, Status> {
+        // What is not there is no one's.
+        let object = Object::find(self.sp, object).ok_or(Status::NotAuthorized)?;
+        let open: Vec<Grant> = grants(memory, self.sp, object, method)
+            .into_iter()
+            .filter(|grant| grant.expression.holds(|authority| self.is(authority)))
+            .collect();
+        let changes = !matches!(method, GET | NEXT | RANDOM | AUTHENTICATE);
+        // A byte table that may not be read is an error; columns that may not be read are left out.
+        let may_be_empty = method == GET && !matches!(object, Object::Mbr | Object::DataStore | Object::ThisSp);
+        if open.is_empty() && !may_be_empty || changes && !self.writes {
+            return Err(Status::NotAuthorized);
+        }
+        // Bytes are written whole or not at all.
+        let before = (changes && byte_table(memory, object).is_none()).then(|| Box::new(memory.clone()));
+        let answer = match method {
+            GET => get(memory, self.sp, about, object, parameters, &open),
+            SET => set(memory, self.sp, about, object, parameters, &open),
+            NEXT => next(self.sp, object, parameters),
+            RANDOM => random(parameters),
+            AUTHENTICATE => self.authenticate(memory, parameters),
+            GEN_KEY => gen_key(memory, about, object),
+            ACTIVATE => activate(memory, parameters),
+            REVERT | REVERT_SP => revert(memory, self.sp, about, object, parameters),
+            _ => Err(Status::NotAuthorized),
+        };
+        let mut answer = match (answer, before) {
+            (Ok(answer), before) => Answer { change: Change { before, ..answer.change }, ..answer },
+            (Err(status), Some(before)) => {
+                *memory = *before;
+                return Err(status);
+            }
+            (Err(status), None) => return Err(status),
+        };
+        if answer.change.erased == Erased::Nothing {
+            answer.change.before = None;
+        }
+        if let Some((_, erased)) = &mut self.transaction {
+            if answer.ends_session {
+                // It cannot be taken back when the session is gone.
+                let (before, _) = self.transaction.take().expect("it is there");
+                undo(memory, *before);
+                return Err(Status::Fail);
+            }
+            erased.add(std::mem::take(&mut answer.change).erased);
+        }
+        Ok(answer)
+    }
+
+    fn authenticate(&mut self, memory: &mut Memory, parameters: &[Value]) -> Result<Answer, Status> {
+        let authority = parameters.first().and_then(name).ok_or(Status::InvalidParameter)?;
+        if !has_authority(self.sp, authority) {
+            return Err(Status::InvalidParameter);
+        }
+        let pin = Value::of_name(parameters, 0).and_then(Value::bytes);
+        let shown = match authenticate(memory, self.sp, authority, pin) {
+            Ok(()) => true,
+            Err(Status::NotAuthorized) => false,
+            Err(other) => return Err(other),
+        };
+        if shown && !self.authorities.contains(&authority) {
+            self.authorities.push(authority);
+        }
+        Ok(Answer::of(vec![shown.into()]))
+    }
+
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// [`Status::Fail`] within another one.
+    pub fn begin(&mut self, memory: &Memory) -> Result<(), Status> {
+        if self.transaction.is_some() {
+            return Err(Status::Fail);
+        }
+        self.transaction = Some((Box::new(memory.clone()), Erased::Nothing));
+        Ok(())
+    }
+
+    /// Ends a transaction; what that does to the data.
+    ///
+    /// # Errors
+    /// [`Status::Fail`] if there is none.
+    pub fn end(&mut self, memory: &mut Memory, holds: bool) -> Result<Change, Status> {
+        let (before, erased) = self.transaction.take().ok_or(Status::Fail)?;
+        if holds {
+            let before = (erased != Erased::Nothing).then_some(before);
+            return Ok(Change { erased, before });
+        }
+        undo(memory, *before);
+        Ok(Change::default())
+    }
+
+    /// The session ends: a transaction that is open does not hold.
+    pub fn close(mut self, memory: &mut Memory) {
+        if let Some((before, _)) = self.transaction.take() {
+            undo(memory, *before);
+        }
+    }
+
+    /// Whether a transaction is open: what it has changed is not kept yet.
+    #[must_use]
+    pub fn in_transaction(&self) -> bool {
+        self.transaction.is_some()
+    }
+}
+
+/// Memory becomes what it was, and its tables know what that changes of them.
+pub fn undo(memory: &mut Memory, mut before: Memory) {
+    before.mbr.changed_from(&memory.mbr);
+    before.data_store.changed_from(&memory.data_store);
+    *memory = before;
+}
+
+/// What methods have to know of the drive.
+pub struct About<'a> {
+    pub geometry: Geometry,
+    pub msid: &'a [u8],
+    /// Bytes of results that the host takes.
+    pub most_bytes: usize,
+}
+
+fn name(value: &Value) -> Option<Uid> {
+    value.bytes().and_then(|bytes| bytes.try_into().ok()).map(Uid::from_be_bytes)
+}
+
+fn byte_table(memory: &mut Memory, object: Object) -> Option<&mut ByteTable> {
+    match object {
+        Object::Mbr => Some(&mut memory.mbr),
+        Object::DataStore => Some(&mut memory.data_store),
+        _ => None,
+    }
+}
+
+fn get(
+    memory: &mut Memory,
+    sp: Sp,
+    about: &About<'_>,
+    object: Object,
+    parameters: &[Value],
+    open: &[Grant],
+) -> Result<Answer, Status> {
+    let wrong = Status::InvalidParameter;
+    let block = parameters.first().map_or(Some(&[][..]), Value::list).ok_or(wrong)?;
+    let limit = |of: u64| match Value::of_name(block, of) {
+        Some(value) => value.number().map(Some).ok_or(wrong),
+        None => Ok(None),
+    };
+    // Rows by 1 and 2, columns by 3 and 4.
+    let ((first_row, last_row), (first, last)) = ((limit(1)?, limit(2)?), (limit(3)?, limit(4)?));
+    if let Some(table) = byte_table(memory, object) {
+        let first = first_row.unwrap_or(0);
+        let last = last_row.unwrap_or(table.bytes() - 1);
+        if first > last || last >= table.bytes() {
+            return Err(wrong);
+        }
+        if last - first >= about.most_bytes as u64 {
+            return Err(Status::ResponseOverflow);
+        }
+        let mut bytes = vec![0; (last - first + 1) as usize];
+        table.read(first, &mut bytes);
+        return Ok(Answer::of(vec![Value::Bytes(bytes)]));
+    }
+    let (first, last) = (first.unwrap_or(0), last.unwrap_or(u64::MAX));
+    if first > last || first_row.is_some() || last_row.is_some() {
+        return Err(wrong);
+    }
+    let mut row = object.row(memory, sp, about.geometry, about.msid);
+    row.retain(|(column, _)| {
+        (first..=last).contains(column) && open.iter().any(|grant| grant.columns.contains(column))
+    });
+    let row = row.into_iter().map(|(column, value)| Value::named(column, value)).collect();
+    Ok(Answer::of(vec![Value::List(row)]))
+}
+
+fn set(
+    memory: &mut Memory,
+    sp: Sp,
+    about: &About<'_>,
+    object: Object,
+    parameters: &[Value],
+    open: &[Grant],
+) -> Result<Answer, Status> {
+    let wrong = Status::InvalidParameter;
+    let at = Value::of_name(parameters, 0);
+    let values = Value::of_name(parameters, 1);
+    if let Some(table) = byte_table(memory, object) {
+        let at = at.map_or(Some(0), Value::number).ok_or(wrong)?;
+        let bytes = values.and_then(Value::bytes).ok_or(wrong)?;
+        let end = at.checked_add(bytes.len() as u64).filter(|&end| end <= table.bytes());
+        if end.is_none() {
+            return Err(wrong);
+        }
+        table.write(at, bytes);
+        return Ok(Answer::of(Vec::new()));
+    }
+    let values = values.map_or(Some(&[][..]), Value::list).ok_or(wrong)?;
+    let before = memory.state.locking.clone();
+    for value in values {
+        let Value::Named(column, value) = value else { return Err(wrong) };
+        let column = column.number().ok_or(wrong)?;
+        if !open.iter().any(|grant| grant.columns.contains(&column)) {
+            return Err(Status::NotAuthorized);
+        }
+        object.set(memory, sp, column, value)?;
+    }
+    let mut answer = Answer::of(Vec::new());
+    if let (Object::Range(_), Some(before)) = (object, before) {
+        let after = memory.state.locking();
+        ranges::check(after, about.geometry)?;
+        answer.change.erased = sectors(ranges::moved(&before, after, about.geometry.sectors));
+    }
+    Ok(answer)
+}
+
+fn sectors(all: Vec<Lbas<u64>>) -> Erased {
+    if all.is_empty() { Erased::Nothing } else { Erased::Sectors(all) }
+}
+
+fn next(sp: Sp, object: Object, parameters: &[Value]) -> Result<Answer, Status> {
+    let Object::Rows(table) = object else { return Err(Status::InvalidParameter) };
+    let rows = Object::rows(sp, table);
+    let from = match Value::of_name(parameters, 0) {
+        Some(value) => {
+            let after = name(value).ok_or(Status::InvalidParameter)?;
+            rows.iter().position(|&row| row == after).ok_or(Status::InvalidParameter)? + 1
+        }
+        None => 0,
+    };
+    let count = match Value::of_name(parameters, 1) {
+        Some(value) => value.number().ok_or(Status::InvalidParameter)?,
+        None => u64::MAX,
+    };
+    let count = count.min((rows.len() - from) as u64) as usize;
+    let names = rows[from..from + count].iter().map(|row| Value::from(&row.to_be_bytes()[..])).collect();
+    Ok(Answer::of(vec![Value::List(names)]))
+}
+
+fn random(parameters: &[Value]) -> Result<Answer, Status> {
+    let count = parameters.first().and_then(Value::number).filter(|&count| count <= MOST_RANDOM_BYTES);
+    let mut bytes = vec![0; count.ok_or(Status::InvalidParameter)? as usize];
+    getrandom::fill(&mut bytes).map_err(|_| Status::Fail)?;
+    Ok(Answer::of(vec![Value::Bytes(bytes)]))
+}
+
+fn gen_key(memory: &Memory, about: &About<'_>, object: Object) -> Result<Answer, Status> {
+    let Object::Key(range) = object else { return Err(Status::InvalidParameter) };
+    let all = ranges::sectors_of(memory.state.locking(), range as usize, about.geometry.sectors);
+    Ok(Answer::erasing(sectors(all)))
+}
+
+fn activate(memory: &mut Memory, parameters: &[Value]) -> Result<Answer, Status> {
+    // Parameters are those of feature sets that the drive does not have, single user mode and further data stores.
+    if !parameters.is_empty() {
+        return Err(Status::InvalidParameter);
+    }
+    if memory.state.locking.is_none() {
+        memory.state.locking = Some(Locking::activated(&memory.state.sid));
+    }
+    Ok(Answer::of(Vec::new()))
+}
+
+fn revert(
+    memory: &mut Memory,
+    sp: Sp,
+    about: &About<'_>,
+    object: Object,
+    parameters: &[Value],
+) -> Result<Answer, Status> {
+    let sectors_in_all = about.geometry.sectors;
+    let mut erased = Erased::Nothing;
+    let keeps = match Value::of_name(parameters, KEEP_GLOBAL_RANGE_KEY) {
+        Some(value) => value.truth().ok_or(Status::InvalidParameter)?,
+        None => false,
+    };
+    if let Some(locking) = &memory.state.locking {
+        erased = Erased::Everything;
+        if object == Object::ThisSp && keeps {
+            let global = &locking.ranges[0];
+            if global.reads_refused() && global.writes_refused() {
+                return Err(Status::Fail);
+            }
+            let others = 1..locking.ranges.len();
+            erased = sectors(others.flat_map(|k| ranges::sectors_of(locking, k, sectors_in_all)).collect());
+        }
+    }
+    memory.revert_locking();
+    if object == Object::Sp(Sp::Admin) {
+        memory.state =
+            crate::memory::State { psid: memory.state.psid.clone(), ..crate::memory::State::new(about.msid, b"") };
+    }
+    // The other SP's session goes on if only the Locking SP was reverted.
+    let ends_session = sp == Sp::Locking || object == Object::Sp(Sp::Admin);
+    Ok(Answer { ends_session, ..Answer::erasing(erased) })
+}
+
+/// Whether an authority may open a session of an SP by itself.
+#[must_use]
+pub fn may_sign(sp: Sp, authority: Uid) -> bool {
+    authority != MAKERS && authority != THIS_SP && has_authority(sp, authority)
+}

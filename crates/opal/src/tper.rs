@@ -1,0 +1,555 @@
+//! The drive's end of the security protocols: what arrives, what is answered, and when.
+
+use ssdlab_core::{Nanos, SECOND};
+use thiserror::Error;
+
+use crate::discovery::level_0;
+use crate::memory::{ByteTable, MBR_BYTES, Memory, Reset, State};
+use crate::object::{Geometry, Sp};
+use crate::packet::{self, HEADS_BYTES, SessionNumbers};
+use crate::ranges;
+use crate::session::{About, Change, Erased, Session, authenticate, may_sign, undo};
+use crate::status::{SUCCESS, Status};
+use crate::tokens::{self, Message, Value, read_message};
+use crate::uid::{ANYBODY, PROPERTIES, SESSION_MANAGER, START_SESSION, SYNC_SESSION, Uid};
+
+pub use crate::memory::PAGE_BYTES;
+
+/// Where the drive is spoken to.
+const COM_ID: u16 = 0x1000;
+/// The security protocols: which there are, sessions, and what resets them.
+const PROTOCOL_LIST: u8 = 0;
+const PROTOCOL_SESSIONS: u8 = 1;
+const PROTOCOL_COM_IDS: u8 = 2;
+const COM_ID_DISCOVERY: u16 = 1;
+const COM_ID_TPER_RESET: u16 = 4;
+
+/// Bytes of a ComPacket that the drive takes and gives.
+const MOST_PACKET_BYTES: usize = 64 << 10;
+/// Bytes that a host takes unless it has said more.
+const LEAST_PACKET_BYTES: u64 = 2048;
+/// A host that says nothing for so long has gone; estimate. Opal lets a drive wait for ever.
+const SESSION_TIMEOUT: Nanos = 120 * SECOND;
+
+/// Where the pages of [`Tper::take_changed`] begin: the state, the shadow, and the data store.
+const STATE_PAGE: u32 = 0;
+const STATE_PAGES: u32 = 16;
+const MBR_PAGE: u32 = 0x1_0000;
+const DATA_STORE_PAGE: u32 = 0x2_0000;
+
+/// What is printed on a drive's label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The PIN of the SID of a new drive, which anybody can read.
+    pub msid: String,
+    /// The PIN of the authority that can revert the drive whatever is forgotten, which nobody can read but on the label.
+    pub psid: String,
+}
+
+/// What a host's command meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Allowed,
+    Locked,
+    /// A read of the shadow of the master boot record.
+    Shadow,
+}
+
+/// Why a command of a security protocol is aborted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Refused {
+    #[error("the drive has no such security protocol")]
+    NoProtocol,
+    #[error("a security protocol has no such field")]
+    BadField,
+    #[error("the answer to the last packet has not been fetched")]
+    Sequence,
+}
+
+/// Pages that cannot be those of a drive's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("what the drive keeps of its passwords and ranges is damaged")]
+pub struct DamagedPages;
+
+fn written(state: &State) -> Vec<u8> {
+    postcard::to_stdvec(state).expect("memory is made of what can be written")
+}
+
+/// A page of what is kept without power: its number, and its bytes; `None`: zeroes.
+pub type Page = (u32, Option<Vec<u8>>);
+
+/// What is waiting to be fetched.
+struct Response {
+    packet: Vec<u8>,
+    /// When it is there.
+    ready: Nanos,
+}
+
+/// A change that ends with an erase, and has not happened if the power goes before.
+struct Pending {
+    before: Box<Memory>,
+    ends_session: bool,
+}
+
+/// See the module's own page.
+pub struct Tper {
+    identity: Identity,
+    geometry: Geometry,
+    memory: Memory,
+    /// The state that was last given out to be kept. A new drive has nothing to keep.
+    kept: Option<Vec<u8>>,
+    session: Option<Session>,
+    /// Number of the session that was begun last.
+    last_session: u32,
+    /// Bytes of a ComPacket that the host takes.
+    host_packet_bytes: u64,
+    response: Option<Response>,
+    /// The answer of [`PROTOCOL_COM_IDS`].
+    management: Option<[u8; 16]>,
+    pending: Option<Pending>,
+}
+
+impl Tper {
+    /// Of a drive out of the factory.
+    #[must_use]
+    pub fn new(identity: Identity, geometry: Geometry) -> Tper {
+        let state = State::new(identity.msid.as_bytes(), identity.psid.as_bytes());
+        let kept = Some(written(&state));
+        Tper {
+            identity,
+            geometry,
+            memory: Memory::new(state),
+            kept,
+            session: None,
+            last_session: 0x1000,
+            host_packet_bytes: LEAST_PACKET_BYTES,
+            response: None,
+            management: None,
+            pending: None,
+        }
+    }
+
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Takes back what was kept: the drive is as it is when its power comes back.
+    ///
+    /// # Errors
+    /// If these are no pages of such a drive. It is as new then.
+    pub fn load(&mut self, pages: impl IntoIterator<Item = (u32, Vec<u8>)>) -> Result<(), DamagedPages> {
+        let mut memory = Memory::new(State::new(self.identity.msid.as_bytes(), self.identity.psid.as_bytes()));
+        let mut state = Vec::new();
+        for (number, bytes) in pages {
+            if bytes.len() != PAGE_BYTES {
+                return Err(DamagedPages);
+            }
+            if number < MBR_PAGE {
+                // They come in order.
+                if number as usize != state.len() / PAGE_BYTES || number >= STATE_PAGES {
+                    return Err(DamagedPages);
+                }
+                state.extend(bytes);
+                continue;
+            }
+            let (table, first) = match number < DATA_STORE_PAGE {
+                true => (&mut memory.mbr, MBR_PAGE),
+                false => (&mut memory.data_store, DATA_STORE_PAGE),
+            };
+            let at = u64::from(number - first) * PAGE_BYTES as u64;
+            if at + PAGE_BYTES as u64 > table.bytes() {
+                return Err(DamagedPages);
+            }
+            table.write(at, &bytes);
+        }
+        if !state.is_empty() {
+            let length = u32::from_le_bytes(state[..4].try_into().expect("four bytes")) as usize;
+            let saved = state.get(4..4 + length).ok_or(DamagedPages)?;
+            memory.state = postcard::from_bytes(saved).map_err(|_| DamagedPages)?;
+            if memory.state.locking.as_ref().is_some_and(|locking| ranges::check(locking, self.geometry).is_err()) {
+                return Err(DamagedPages);
+            }
+        }
+        memory.mbr.take_changed();
+        memory.data_store.take_changed();
+        memory.reset(Reset::PowerCycle);
+        (self.memory, self.kept) = (memory, None);
+        Ok(())
+    }
+
+    /// The pages that were changed since this was asked last. Those of one call belong together. Nothing while a transaction
+    /// is open or an erase under way: what these change may still not hold.
+    pub fn take_changed(&mut self) -> Vec<Vec<Page>> {
+        if self.pending.is_some() || self.session.as_ref().is_some_and(Session::in_transaction) {
+            return Vec::new();
+        }
+        let mut all = Vec::new();
+        let saved = written(&self.memory.state);
+        if self.kept.as_ref() != Some(&saved) {
+            let mut bytes = (saved.len() as u32).to_le_bytes().to_vec();
+            bytes.extend_from_slice(&saved);
+            assert!(bytes.len() <= STATE_PAGES as usize * PAGE_BYTES, "a state of {} bytes", bytes.len());
+            bytes.resize(bytes.len().next_multiple_of(PAGE_BYTES), 0);
+            let pages = bytes.chunks(PAGE_BYTES).map(<[u8]>::to_vec);
+            all.push((STATE_PAGE..).zip(pages.map(Some)).collect());
+            self.kept = Some(saved);
+        }
+        let mut add = |table: &mut ByteTable, first: u32| {
+            let changed = table.take_changed();
+            all.extend(
+                changed.into_iter().map(|(number, page)| vec![(first + number, page.map(|page| page.to_vec()))]),
+            );
+        };
+        add(&mut self.memory.mbr, MBR_PAGE);
+        add(&mut self.memory.data_store, DATA_STORE_PAGE);
+        all
+    }
+
+    /// Whether the passwords and locks of the Locking SP are in use.
+    #[must_use]
+    pub fn is_activated(&self) -> bool {
+        self.memory.state.locking.is_some()
+    }
+
+    /// What a host's command on these sectors meets. A command on sectors of several ranges needs the right of each.
+    #[must_use]
+    pub fn access(&self, first_lba: u64, lbas: u64, writes: bool) -> Access {
+        let Some(locking) = &self.memory.state.locking else { return Access::Allowed };
+        if locking.mbr_control.enabled && !locking.mbr_control.done {
+            let end = self.shadow_lbas();
+            if first_lba < end {
+                // Nobody writes there, and a read ends within the shadow.
+                return if !writes && first_lba + lbas <= end { Access::Shadow } else { Access::Locked };
+            }
+        }
+        if ranges::refused(locking, first_lba, lbas, writes) { Access::Locked } else { Access::Allowed }
+    }
+
+    /// Sectors before which the shadow stands.
+    fn shadow_lbas(&self) -> u64 {
+        (MBR_BYTES / u64::from(self.geometry.sector_bytes)).min(self.geometry.sectors)
+    }
+
+    /// Reads the shadow from this byte of the drive on.
+    ///
+    /// # Panics
+    /// Behind its end; see [`Access::Shadow`].
+    pub fn read_shadow(&self, at: u64, into: &mut [u8]) {
+        self.memory.mbr.read(at, into);
+    }
+
+    /// The drive's power has come back. An erase that had not ended has not happened.
+    pub fn power_cycled(&mut self) {
+        if let Some(pending) = self.pending.take() {
+            undo(&mut self.memory, *pending.before);
+        }
+        self.end_session();
+        (self.response, self.management) = (None, None);
+        self.host_packet_bytes = LEAST_PACKET_BYTES;
+        self.memory.reset(Reset::PowerCycle);
+    }
+
+    fn end_session(&mut self) {
+        if let Some(session) = self.session.take() {
+            session.close(&mut self.memory);
+        }
+    }
+
+    /// The erase that [`Tper::send`] has asked for has ended, at this time: its answer can be fetched then.
+    ///
+    /// # Panics
+    /// If none was asked for.
+    pub fn erased(&mut self, at: Nanos) {
+        let pending = self.pending.take().expect("no erase is under way");
+        self.response.as_mut().expect("a method has an answer").ready = at;
+        if pending.ends_session {
+            self.session = None;
+        }
+    }
+
+    /// Whether an erase was asked for and has not ended.
+    #[must_use]
+    pub fn is_erasing(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// TRUSTED SEND and its like. What it returns has to be erased next, and be told by [`Tper::erased`]; until then the host
+    /// is told to wait.
+    ///
+    /// # Errors
+    /// If the command is aborted. A packet that cannot be understood is no error: it is not answered.
+    pub fn send(&mut self, now: Nanos, protocol: u8, specific: u16, data: &[u8]) -> Result<Erased, Refused> {
+        match (protocol, specific) {
+            (PROTOCOL_SESSIONS, COM_ID) => {
+                if self.response.is_some() {
+                    return Err(Refused::Sequence);
+                }
+                if data.len() > MOST_PACKET_BYTES.next_multiple_of(512) {
+                    return Err(Refused::BadField);
+                }
+                self.time_out(now);
+                Ok(self.packet(now, data))
+            }
+            (PROTOCOL_COM_IDS, COM_ID_TPER_RESET) => {
+                if !self.memory.state.programmatic_reset || self.pending.is_some() {
+                    return Err(Refused::BadField);
+                }
+                self.end_session();
+                self.response = None;
+                self.memory.reset(Reset::Programmatic);
+                Ok(Erased::Nothing)
+            }
+            (PROTOCOL_COM_IDS, COM_ID) => self.manage(data).map(|()| Erased::Nothing),
+            (PROTOCOL_SESSIONS | PROTOCOL_COM_IDS, _) => Err(Refused::BadField),
+            _ => Err(Refused::NoProtocol),
+        }
+    }
+
+    fn time_out(&mut self, now: Nanos) {
+        if self.session.as_ref().is_some_and(|session| now.saturating_sub(session.heard) > SESSION_TIMEOUT) {
+            self.end_session();
+        }
+    }
+
+    /// HANDLE_COMID_REQUEST: whether the ComID is in use, and a reset of what is under way there.
+    fn manage(&mut self, data: &[u8]) -> Result<(), Refused> {
+        let [a, b, 0, 0, 0, 0, 0, request, ..] = *data else { return Err(Refused::BadField) };
+        if u16::from_be_bytes([a, b]) != COM_ID {
+            return Err(Refused::BadField);
+        }
+        let mut answer = [0; 16];
+        answer[..8].copy_from_slice(&data[..8]);
+        answer[11] = 4;
+        match request {
+            // Issued, or taken by a session.
+            1 => answer[15] = if self.session.is_some() { 3 } else { 2 },
+            2 if self.pending.is_none() => {
+                self.end_session();
+                self.response = None;
+            }
+            _ => return Err(Refused::BadField),
+        }
+        self.management = Some(answer);
+        Ok(())
+    }
+
+    /// TRUSTED RECEIVE and its like: at most so many bytes. What the host has no room for it may ask for again.
+    ///
+    /// # Errors
+    /// If the command is aborted.
+    pub fn receive(&mut self, now: Nanos, protocol: u8, specific: u16, most_bytes: usize) -> Result<Vec<u8>, Refused> {
+        let mut bytes = match (protocol, specific) {
+            (PROTOCOL_LIST, 0) => {
+                let mut bytes = vec![0; 6];
+                bytes.extend_from_slice(&[0, 3, PROTOCOL_LIST, PROTOCOL_SESSIONS, PROTOCOL_COM_IDS]);
+                bytes
+            }
+            // No certificate.
+            (PROTOCOL_LIST, 1) => vec![0; 4],
+            (PROTOCOL_SESSIONS, COM_ID_DISCOVERY) => level_0(&self.memory.state, self.geometry, COM_ID),
+            (PROTOCOL_SESSIONS, COM_ID) => return Ok(self.fetch(now, most_bytes)),
+            (PROTOCOL_COM_IDS, COM_ID) => self.management.take().map_or_else(
+                || {
+                    let mut nothing = vec![0; 16];
+                    nothing[..2].copy_from_slice(&COM_ID.to_be_bytes());
+                    nothing
+                },
+                |answer| answer.to_vec(),
+            ),
+            (PROTOCOL_LIST | PROTOCOL_SESSIONS | PROTOCOL_COM_IDS, _) => return Err(Refused::BadField),
+            _ => return Err(Refused::NoProtocol),
+        };
+        bytes.truncate(most_bytes);
+        Ok(bytes)
+    }
+
+    fn fetch(&mut self, now: Nanos, most_bytes: usize) -> Vec<u8> {
+        let waits = self.pending.is_some();
+        match &self.response {
+            None => packet::empty(COM_ID, 0, 0),
+            // Something is coming: ask again.
+            Some(response) if waits || response.ready > now => packet::empty(COM_ID, 1, 0),
+            Some(response) if response.packet.len() > most_bytes => {
+                let bytes = response.packet.len() as u32;
+                packet::empty(COM_ID, bytes, bytes)
+            }
+            Some(_) => self.response.take().expect("it is there").packet,
+        }
+    }
+
+    /// A packet of the host.
+    fn packet(&mut self, now: Nanos, data: &[u8]) -> Erased {
+        let Ok(Some((numbers, stream))) = packet::read(data, COM_ID) else { return Erased::Nothing };
+        if numbers == SessionNumbers::default() {
+            self.session_manager(now, stream);
+            return Erased::Nothing;
+        }
+        if self.session.as_ref().is_none_or(|session| session.numbers != numbers) {
+            return Erased::Nothing;
+        }
+        let mut out = Vec::new();
+        let (change, ends_session) = self.in_session(now, stream, &mut out);
+        self.respond(now, numbers, &out);
+        if let Some(before) = change.before {
+            self.pending = Some(Pending { before, ends_session });
+        } else if ends_session {
+            self.session = None;
+        }
+        change.erased
+    }
+
+    fn respond(&mut self, now: Nanos, numbers: SessionNumbers, out: &[u8]) {
+        self.response = Some(Response { packet: packet::write(COM_ID, numbers, out), ready: now });
+    }
+
+    /// What a session says; whether it ends, and what is to be erased.
+    fn in_session(&mut self, now: Nanos, stream: &[u8], out: &mut Vec<u8>) -> (Change, bool) {
+        let most_bytes = (self.host_packet_bytes as usize).saturating_sub(HEADS_BYTES + 24);
+        let about = About { geometry: self.geometry, msid: self.identity.msid.as_bytes(), most_bytes };
+        let session = self.session.as_mut().expect("a packet of a session that is there");
+        session.heard = now;
+        let transaction = |out: &mut Vec<u8>, begins: bool, result: Result<Change, Status>| {
+            let status = result.as_ref().map_or_else(|&status| status as u64, |_| SUCCESS);
+            tokens::write_transaction(out, begins, status);
+            (result.unwrap_or_default(), false)
+        };
+        match read_message(stream) {
+            Ok(Message::EndOfSession) => {
+                tokens::write_end_of_session(out);
+                self.end_session();
+                (Change::default(), true)
+            }
+            Ok(Message::StartTransaction(_)) => {
+                let begun = session.begin(&self.memory).map(|()| Change::default());
+                transaction(out, true, begun)
+            }
+            Ok(Message::EndTransaction(status)) => {
+                let ended = session.end(&mut self.memory, status == 0);
+                transaction(out, false, ended)
+            }
+            Ok(Message::Call { object, method, parameters, status: 0 }) => {
+                let (object, method) = (Uid::from_be_bytes(object), Uid::from_be_bytes(method));
+                match session.call(&mut self.memory, &about, object, method, &parameters) {
+                    Ok(answer) => {
+                        tokens::write_results(out, &answer.results, SUCCESS);
+                        if out.len() > most_bytes + 24 {
+                            out.clear();
+                            tokens::write_results(out, &[], Status::ResponseOverflow as u64);
+                        }
+                        (answer.change, answer.ends_session)
+                    }
+                    Err(status) => {
+                        tokens::write_results(out, &[], status as u64);
+                        (Change::default(), false)
+                    }
+                }
+            }
+            // A host that takes its call back, or cannot be understood: the session is over (Core Specification, 3.3.7).
+            Ok(Message::Call { .. }) | Err(_) => {
+                tokens::write_end_of_session(out);
+                self.end_session();
+                (Change::default(), true)
+            }
+        }
+    }
+
+    /// What a host says outside of sessions.
+    fn session_manager(&mut self, now: Nanos, stream: &[u8]) {
+        let Ok(Message::Call { object, method, parameters, status: 0 }) = read_message(stream) else { return };
+        if Uid::from_be_bytes(object) != SESSION_MANAGER {
+            return;
+        }
+        let manager = SESSION_MANAGER.to_be_bytes();
+        let mut out = Vec::new();
+        match Uid::from_be_bytes(method) {
+            PROPERTIES => {
+                let results = self.properties(&parameters);
+                tokens::write_call(&mut out, manager, PROPERTIES.to_be_bytes(), &results, SUCCESS);
+            }
+            START_SESSION => {
+                let (results, status) = match self.start_session(now, &parameters) {
+                    Ok(numbers) => (vec![u64::from(numbers.host).into(), u64::from(numbers.tper).into()], SUCCESS),
+                    Err(status) => (Vec::new(), status as u64),
+                };
+                tokens::write_call(&mut out, manager, SYNC_SESSION.to_be_bytes(), &results, status);
+            }
+            _ => return,
+        }
+        self.respond(now, SessionNumbers::default(), &out);
+    }
+
+    fn properties(&mut self, parameters: &[Value]) -> Vec<Value> {
+        let most = MOST_PACKET_BYTES as u64;
+        let ours: [(&str, u64); 9] = [
+            ("MaxComPacketSize", most),
+            ("MaxResponseComPacketSize", most),
+            ("MaxPacketSize", most - 20),
+            ("MaxIndTokenSize", most - HEADS_BYTES as u64),
+            ("MaxPackets", 1),
+            ("MaxSubpackets", 1),
+            ("MaxMethods", 1),
+            ("MaxSessions", 1),
+            ("MaxTransactionLimit", 1),
+        ];
+        let text = |(name, number): (&str, u64)| Value::named(name, number);
+        let mut results = vec![Value::List(ours.into_iter().map(text).collect())];
+        if let Some(theirs) = Value::of_name(parameters, 0).and_then(Value::list) {
+            let said = |name: &str| {
+                theirs.iter().find_map(|value| match value {
+                    Value::Named(found, value) if found.bytes() == Some(name.as_bytes()) => value.number(),
+                    _ => None,
+                })
+            };
+            let packet = said("MaxComPacketSize").unwrap_or(0).clamp(LEAST_PACKET_BYTES, most);
+            self.host_packet_bytes = packet;
+            let host = [
+                ("MaxComPacketSize", packet),
+                ("MaxPacketSize", packet - 20),
+                ("MaxIndTokenSize", packet - HEADS_BYTES as u64),
+                ("MaxPackets", 1),
+                ("MaxSubpackets", 1),
+                ("MaxMethods", 1),
+            ];
+            results.push(Value::named(0_u64, Value::List(host.into_iter().map(text).collect())));
+        }
+        results
+    }
+
+    fn start_session(&mut self, now: Nanos, parameters: &[Value]) -> Result<SessionNumbers, Status> {
+        let wrong = Status::InvalidParameter;
+        let [host, sp, writes, optional @ ..] = parameters else { return Err(wrong) };
+        let host = host.number().and_then(|number| u32::try_from(number).ok()).ok_or(wrong)?;
+        let sp = sp.bytes().and_then(|bytes| bytes.try_into().ok()).map(Uid::from_be_bytes).ok_or(wrong)?;
+        let sp = [Sp::Admin, Sp::Locking].into_iter().find(|known| known.uid() == sp).ok_or(wrong)?;
+        let writes = writes.truth().ok_or(wrong)?;
+        if sp == Sp::Locking && !self.is_activated() {
+            return Err(wrong);
+        }
+        if self.session.is_some() {
+            return Err(Status::NoSessionsAvailable);
+        }
+        // Only these: the challenge, and who signs.
+        if optional
+            .iter()
+            .any(|value| !matches!(value, Value::Named(name, _) if matches!(name.number(), Some(0 | 3 | 5))))
+        {
+            return Err(wrong);
+        }
+        let pin = Value::of_name(optional, 0).map(|pin| pin.bytes().ok_or(wrong)).transpose()?;
+        let authority = match Value::of_name(optional, 3) {
+            Some(value) => {
+                value.bytes().and_then(|bytes| bytes.try_into().ok()).map(Uid::from_be_bytes).ok_or(wrong)?
+            }
+            None => ANYBODY,
+        };
+        if !may_sign(sp, authority) {
+            return Err(wrong);
+        }
+        authenticate(&mut self.memory, sp, authority, pin)?;
+        self.last_session = self.last_session.wrapping_add(1).max(0x1000);
+        let numbers = SessionNumbers { tper: self.last_session, host };
+        self.session = Some(Session::new(numbers, sp, writes, authority, now));
+        Ok(numbers)
+    }
+}

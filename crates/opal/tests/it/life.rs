@@ -1,0 +1,163 @@
+//! Locks, keys, resets and the power, over the life of a drive.
+
+use std::collections::BTreeMap;
+
+use crate::host::{
+    ADMIN_SP, ADMIN1, COM_ID, DATA_STORE, GEN_KEY, GET, GLOBAL_RANGE, Host, KEY1, LOCKING_SP, MBR, MBR_CONTROL,
+    NOT_AUTHORIZED, PSID, RANGE1, REVERT, REVERT_SP, SET, SID, b, call, identity, list, n, name, packet,
+};
+use ssdlab_opal::{Access, Erased, Refused};
+
+fn locked(host: &Host, lba: u64) -> (bool, bool) {
+    let is = |writes| host.tper.access(lba, 8, writes) == Access::Locked;
+    (is(false), is(true))
+}
+
+#[test]
+fn ranges_lock_when_the_power_comes_back() {
+    let mut host = Host::new();
+    let mut kept = BTreeMap::new();
+    host.take_ownership(b"own");
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| {
+        host.set(RANGE1, &[(3, n(800)), (4, n(800)), (5, n(1)), (6, n(1))]).unwrap();
+        host.set(GLOBAL_RANGE, &[(6, n(1))]).unwrap();
+    });
+    assert_eq!((locked(&host, 800), locked(&host, 0)), ((false, false), (false, false)));
+    host.cycle_power(&mut kept);
+    assert_eq!((locked(&host, 800), locked(&host, 0)), ((true, true), (false, true)));
+    assert_eq!(host.tper.access(792, 16, false), Access::Locked, "a command needs the right of all its sectors");
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| host.set(RANGE1, &[(7, n(0)), (9, list(&[]))]).unwrap());
+    assert_eq!(locked(&host, 800), (false, true));
+    host.cycle_power(&mut kept);
+    assert_eq!(locked(&host, 800), (false, true), "without lock on reset it stays as it was left");
+}
+
+#[test]
+fn a_reset_by_the_host_locks_only_if_both_sides_have_agreed() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    let reset = |host: &mut Host| host.tper.send(0, 2, 4, &[0; 512]);
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| {
+        host.set(GLOBAL_RANGE, &[(5, n(1)), (9, list(&[n(0), n(3)]))]).unwrap();
+    });
+    assert_eq!(reset(&mut host), Err(Refused::BadField));
+    assert_eq!(locked(&host, 0), (false, false));
+    host.with(ADMIN_SP, SID, b"own", |host| host.set(0x201_0003_0001, &[(8, n(1))]).unwrap());
+    host.begin_as(LOCKING_SP, None).unwrap();
+    assert_eq!(reset(&mut host), Ok(Erased::Nothing));
+    assert_eq!(locked(&host, 0), (true, false));
+    assert_eq!(host.begin_as(LOCKING_SP, None), Ok(()), "and no session is left");
+}
+
+#[test]
+fn a_new_key_erases_the_sectors_of_its_range() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| {
+        host.set(RANGE1, &[(3, n(800)), (4, n(800))]).unwrap();
+        host.invoke(KEY1, GEN_KEY, &[]).unwrap();
+        host.invoke(0x806_0000_0001, GEN_KEY, &[]).unwrap();
+        host.set(RANGE1, &[(4, n(400))]).unwrap();
+        // The same again moves nothing.
+        host.set(RANGE1, &[(3, n(800)), (4, n(400))]).unwrap();
+    });
+    let sectors = |all: &[std::ops::Range<u64>]| Erased::Sectors(all.to_vec());
+    let expected =
+        [sectors(&[800..1600]), sectors(&[800..1600]), sectors(&[0..800, 1600..1 << 21]), sectors(&[1200..1600])];
+    assert_eq!(host.erased, expected);
+}
+
+#[test]
+fn the_shadow_stands_before_the_drive_until_it_is_done() {
+    let mut host = Host::new();
+    let mut kept = BTreeMap::new();
+    host.take_ownership(b"own");
+    let shadow = (128 << 20) / 512;
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| {
+        host.invoke(MBR, SET, &[name(n(0), n(512)), name(n(1), b(b"an image that asks for a password"))]).unwrap();
+        host.set(MBR_CONTROL, &[(1, n(1)), (2, n(1))]).unwrap();
+    });
+    assert_eq!(host.tper.access(0, 8, false), Access::Allowed);
+    host.cycle_power(&mut kept);
+    assert_eq!(host.tper.access(0, 8, false), Access::Shadow);
+    assert_eq!(host.tper.access(0, 8, true), Access::Locked);
+    assert_eq!(host.tper.access(shadow - 8, 16, false), Access::Locked);
+    assert_eq!(
+        (host.tper.access(shadow, 8, false), host.tper.access(shadow, 8, true)),
+        (Access::Allowed, Access::Allowed)
+    );
+    let mut bytes = [0xff; 1024];
+    host.tper.read_shadow(0, &mut bytes);
+    assert!(bytes[..512].iter().all(|&byte| byte == 0) && bytes[512..].starts_with(b"an image"));
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| host.set(MBR_CONTROL, &[(2, n(1))]).unwrap());
+    assert_eq!(host.tper.access(0, 8, true), Access::Allowed);
+}
+
+#[test]
+fn what_is_kept_comes_back_and_what_is_reverted_does_not() {
+    let mut host = Host::new();
+    let mut kept = BTreeMap::new();
+    assert!(host.tper.take_changed().is_empty(), "a new drive has nothing to keep");
+    host.take_ownership(b"own");
+    let read = |host: &mut Host| host.invoke(DATA_STORE, GET, &[list(&[name(n(1), n(9000)), name(n(2), n(9003))])]);
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| {
+        host.invoke(DATA_STORE, SET, &[name(n(0), n(9000)), name(n(1), b(b"kept"))]).unwrap();
+        host.set(RANGE1, &[(2, b(b"home")), (3, n(800)), (4, n(800))]).unwrap();
+    });
+    host.cycle_power(&mut kept);
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| {
+        assert_eq!((read(host), host.number(RANGE1, 3)), (Ok(b(b"kept")), 800));
+        assert_eq!(host.get(RANGE1, 2, 2).unwrap(), list(&[name(n(2), b(b"home"))]));
+    });
+    assert_eq!(kept.len(), 1 + 1, "a page of state and one of the data store: {:?}", kept.keys());
+    // PSID is on the label; the drive is as new, and erased.
+    host.erased.clear();
+    host.begin_as(ADMIN_SP, Some((PSID, identity().psid.as_bytes()))).unwrap();
+    host.invoke(ADMIN_SP, REVERT, &[]).unwrap();
+    assert_eq!(host.erased, [Erased::Everything]);
+    assert_eq!(host.say(&[0xfa]), [], "the drive has ended the session");
+    host.cycle_power(&mut kept);
+    assert!(!host.tper.is_activated());
+    assert_eq!(kept.keys().filter(|&&number| number >= 0x1_0000).count(), 0);
+    host.take_ownership(b"again");
+    host.with(LOCKING_SP, ADMIN1, b"again", |host| {
+        assert_eq!((read(host), host.number(RANGE1, 4)), (Ok(b(&[0; 4])), 0));
+    });
+}
+
+#[test]
+fn the_global_range_may_keep_its_key() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    let revert = |host: &mut Host| {
+        host.with(LOCKING_SP, ADMIN1, b"own", |host| host.set(RANGE1, &[(3, n(800)), (4, n(800))]).unwrap());
+        host.erased.clear();
+        host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))).unwrap();
+        host.invoke(1, REVERT_SP, &[name([vec![0x83], vec![6, 0, 0]].concat(), n(1))])
+    };
+    assert_eq!(revert(&mut host), Ok(vec![]));
+    assert_eq!(host.erased, [Erased::Sectors(vec![800..1600])]);
+    assert!(!host.tper.is_activated());
+    // The SID has its PIN still.
+    host.with(ADMIN_SP, SID, b"own", |host| host.invoke(LOCKING_SP, crate::host::ACTIVATE, &[]).unwrap());
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| {
+        host.set(GLOBAL_RANGE, &[(5, n(1)), (6, n(1)), (7, n(1)), (8, n(1))]).unwrap();
+    });
+    assert_eq!(revert(&mut host), Err(crate::host::FAIL), "not while nobody can read it");
+    assert!(host.tper.is_activated());
+}
+
+#[test]
+fn an_erase_that_the_power_ends_has_not_happened() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| host.set(GLOBAL_RANGE, &[(5, n(1))]).unwrap());
+    host.begin_as(ADMIN_SP, Some((SID, b"own"))).unwrap();
+    let session = packet(0x1004, 0x41, &call(ADMIN_SP, REVERT, &[]));
+    assert_eq!(host.tper.send(0, 1, COM_ID, &session), Ok(Erased::Everything));
+    host.tper.power_cycled();
+    assert!(host.tper.is_activated() && !host.tper.is_erasing());
+    assert_eq!(locked(&host, 0), (true, false));
+    assert_eq!(host.begin_as(ADMIN_SP, Some((SID, identity().msid.as_bytes()))), Err(NOT_AUTHORIZED));
+    assert_eq!(host.begin_as(ADMIN_SP, Some((SID, b"own"))), Ok(()));
+}

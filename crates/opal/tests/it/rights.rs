@@ -1,0 +1,212 @@
+//! Who may do what.
+
+use crate::host::{
+    ACE_RANGE_GET_1, ACE_READ_LOCK_1, ACE_WRITE_LOCK_1, ACTIVATE, ADMIN_SP, ADMIN1, AUTHENTICATE, DATA_STORE, GEN_KEY,
+    GET, GLOBAL_RANGE, Host, INVALID_PARAMETER, KEY1, LOCKED_OUT, LOCKING_SP, MBR, MBR_CONTROL, NEXT, NOT_AUTHORIZED,
+    PIN_MSID, PIN_SID, PIN_USER1, RANDOM, RANGE1, RESPONSE_OVERFLOW, REVERT, SET, SID, USER1, USER2, any_of, b, list,
+    n, name, u,
+};
+use ssdlab_opal::Access;
+
+#[test]
+fn a_new_drive_is_opened_with_the_pin_that_it_tells() {
+    let mut host = Host::new();
+    let msid = host.msid();
+    assert_eq!(msid, crate::host::identity().msid.as_bytes());
+    assert_eq!(host.begin_as(ADMIN_SP, Some((SID, b"another"))), Err(NOT_AUTHORIZED));
+    // Nobody reads the PIN of the SID, and nobody without a PIN sets it, or activates anything.
+    host.begin_as(ADMIN_SP, None).unwrap();
+    assert_eq!(host.get(PIN_SID, 3, 3), Ok(vec![0xf0, 0xf1]));
+    assert_eq!(host.set(PIN_SID, &[(3, b(b"mine"))]), Err(NOT_AUTHORIZED));
+    assert_eq!(host.invoke(LOCKING_SP, ACTIVATE, &[]), Err(NOT_AUTHORIZED));
+    assert_eq!(host.number(LOCKING_SP, 6), 8, "manufactured, inactive");
+    host.end();
+    assert_eq!(host.begin_as(LOCKING_SP, None), Err(INVALID_PARAMETER));
+    host.take_ownership(b"own");
+    assert_eq!(host.begin_as(ADMIN_SP, Some((SID, &msid))), Err(NOT_AUTHORIZED));
+    host.with(ADMIN_SP, SID, b"own", |host| {
+        assert_eq!(host.number(LOCKING_SP, 6), 9);
+        assert_eq!(host.get(PIN_MSID, 3, 3).map(|row| row.len()), Ok(5 + msid.len() + 2));
+    });
+    assert_eq!(host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))), Ok(()));
+}
+
+#[test]
+fn too_many_tries_lock_an_authority_out_until_the_power_goes() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    for _ in 0..5 {
+        assert_eq!(host.begin_as(LOCKING_SP, Some((ADMIN1, b"guess"))), Err(NOT_AUTHORIZED));
+    }
+    assert_eq!(host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))), Err(LOCKED_OUT));
+    host.cycle_power(&mut Default::default());
+    assert_eq!(host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))), Ok(()));
+}
+
+#[test]
+fn a_user_may_what_the_administrators_give_to_it_and_no_more() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    let user = b"user";
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| {
+        assert_eq!(host.number(USER1, 5), 0);
+        host.set(RANGE1, &[(3, n(800)), (4, n(1600)), (5, n(1)), (6, n(1))]).unwrap();
+        host.set(USER1, &[(5, n(1))]).unwrap();
+        host.set(PIN_USER1, &[(3, b(user))]).unwrap();
+        // As Linux gives a range to a user.
+        host.set(ACE_READ_LOCK_1, &[(3, any_of(&[ADMIN1, USER1]))]).unwrap();
+        host.set(ACE_WRITE_LOCK_1, &[(3, any_of(&[USER1, USER1]))]).unwrap();
+        host.set(RANGE1, &[(7, n(1))]).unwrap();
+        host.set(RANGE1, &[(8, n(1))]).unwrap();
+        assert_eq!(host.get(ACE_READ_LOCK_1, 3, 3).unwrap(), list(&[name(n(3), any_of(&[ADMIN1, USER1]))]));
+    });
+    assert_eq!(host.tper.access(800, 8, false), Access::Locked);
+    assert_eq!(host.begin_as(LOCKING_SP, Some((USER2, b""))), Err(NOT_AUTHORIZED), "a user that is not enabled");
+    host.with(LOCKING_SP, USER1, user, |host| {
+        // The user sees what was not given to it without the columns that it may not.
+        assert_eq!(host.get(RANGE1, 3, 8), Ok(vec![0xf0, 0xf1]));
+        assert_eq!(host.set(RANGE1, &[(3, n(0))]), Err(NOT_AUTHORIZED));
+        assert_eq!(host.set(GLOBAL_RANGE, &[(7, n(0))]), Err(NOT_AUTHORIZED));
+        assert_eq!(host.set(USER2, &[(5, n(1))]), Err(NOT_AUTHORIZED));
+        assert_eq!(host.set(ACE_READ_LOCK_1, &[(3, any_of(&[USER2]))]), Err(NOT_AUTHORIZED));
+        assert_eq!(host.invoke(KEY1, GEN_KEY, &[]), Err(NOT_AUTHORIZED));
+        assert_eq!(host.invoke(MBR, SET, &[name(n(0), n(0)), name(n(1), b(b"boot"))]), Err(NOT_AUTHORIZED));
+        assert_eq!(host.set(MBR_CONTROL, &[(1, n(1))]), Err(NOT_AUTHORIZED));
+        // One column of several that may not be set leaves all as they were.
+        assert_eq!(host.set(RANGE1, &[(7, n(0)), (5, n(0))]), Err(NOT_AUTHORIZED));
+        assert_eq!(host.tper.access(800, 8, false), Access::Locked);
+        host.set(RANGE1, &[(7, n(0)), (8, n(0))]).unwrap();
+        host.set(PIN_USER1, &[(3, b(b"changed"))]).unwrap();
+    });
+    assert_eq!(host.tper.access(800, 8, false), Access::Allowed);
+    assert_eq!(host.begin_as(LOCKING_SP, Some((USER1, user))), Err(NOT_AUTHORIZED));
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| host.set(ACE_RANGE_GET_1, &[(3, any_of(&[USER1]))]).unwrap());
+    host.with(LOCKING_SP, USER1, b"changed", |host| assert_eq!(host.number(RANGE1, 4), 1600));
+}
+
+#[test]
+fn more_is_opened_by_showing_another_pin_within_a_session() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.begin_as(LOCKING_SP, None).unwrap();
+    assert_eq!(host.set(GLOBAL_RANGE, &[(5, n(1))]), Err(NOT_AUTHORIZED));
+    let show = |host: &mut Host, pin: &[u8]| host.invoke(1, AUTHENTICATE, &[u(ADMIN1), name(n(0), b(pin))]);
+    assert_eq!(show(&mut host, b"guess"), Ok(n(0)));
+    assert_eq!(host.set(GLOBAL_RANGE, &[(5, n(1))]), Err(NOT_AUTHORIZED));
+    assert_eq!(show(&mut host, b"own"), Ok(n(1)));
+    assert_eq!(host.set(GLOBAL_RANGE, &[(5, n(1))]), Ok(()));
+    host.end();
+    // A session that only reads changes nothing, whoever holds it.
+    host.begin_with(LOCKING_SP, Some((ADMIN1, b"own")), 0).unwrap();
+    assert_eq!(host.set(GLOBAL_RANGE, &[(5, n(0))]), Err(NOT_AUTHORIZED));
+    assert_eq!(host.number(GLOBAL_RANGE, 5), 1);
+}
+
+#[test]
+fn values_that_mean_nothing_change_nothing() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| {
+        for (object, column, value) in [
+            (RANGE1, 3, n(4)),
+            (RANGE1, 4, n(1 << 21 | 8)),
+            (RANGE1, 5, n(2)),
+            (RANGE1, 9, list(&[n(1)])),
+            (RANGE1, 3, b(b"begin")),
+            (ADMIN1, 5, n(0)),
+            (PIN_USER1, 3, b(&[7; 33])),
+            (ACE_READ_LOCK_1, 3, list(&[])),
+            (ACE_READ_LOCK_1, 3, any_of(&[SID])),
+        ] {
+            assert_eq!(host.set(object, &[(column, value)]), Err(INVALID_PARAMETER), "{object:x} {column}");
+        }
+        assert_eq!(host.set(GLOBAL_RANGE, &[(3, n(8))]), Err(NOT_AUTHORIZED), "the global range has no begin");
+        // Begin and length are looked at together, whatever comes first.
+        host.set(RANGE1, &[(4, n(64)), (3, n((1 << 21) - 64))]).unwrap();
+        assert_eq!(host.set(RANGE1, &[(4, n(72))]), Err(INVALID_PARAMETER));
+        assert_eq!(host.number(RANGE1, 4), 64);
+    });
+}
+
+#[test]
+fn byte_tables_are_read_and_written_in_pieces() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    let rows = |from: u64, to: u64| list(&[name(n(1), n(from)), name(n(2), n(to))]);
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| {
+        let write = |at: u64, bytes: &[u8]| [name(n(0), n(at)), name(n(1), b(bytes))];
+        assert_eq!(host.number(0x1_0000_0804, 7), 128 << 20, "the table of tables tells its size");
+        assert_eq!(host.number(0x1_0000_1001, 7), 10 << 20);
+        for table in [MBR, DATA_STORE] {
+            host.invoke(table, SET, &write(4090, b"across a page")).unwrap();
+            assert_eq!(host.invoke(table, GET, &[rows(4090, 4102)]), Ok(b(b"across a page")));
+            assert_eq!(host.invoke(table, GET, &[rows(0, 5000)]), Err(RESPONSE_OVERFLOW));
+            assert_eq!(host.invoke(table, GET, &[rows(9, 8)]), Err(INVALID_PARAMETER));
+            assert_eq!(host.invoke(table, SET, &write(128 << 20, b"x")), Err(INVALID_PARAMETER));
+        }
+    });
+    host.begin_as(LOCKING_SP, None).unwrap();
+    assert_eq!(host.invoke(MBR, GET, &[rows(4090, 4092)]), Ok(b(b"acr")), "the shadow is for all to read");
+    assert_eq!(host.invoke(DATA_STORE, GET, &[rows(4090, 4092)]), Err(NOT_AUTHORIZED));
+}
+
+#[test]
+fn tables_are_gone_through_row_by_row() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))).unwrap();
+    let mut found = Vec::new();
+    let mut after = Vec::new();
+    loop {
+        let parameters: Vec<_> =
+            [after.clone(), name(n(1), n(4))].into_iter().filter(|part| !part.is_empty()).collect();
+        let rows = host.invoke(0x802_0000_0000, NEXT, &parameters).unwrap();
+        let rows: Vec<u64> =
+            rows[1..rows.len() - 1].chunks(9).map(|row| u64::from_be_bytes(row[1..].try_into().unwrap())).collect();
+        let Some(&last) = rows.last() else { break };
+        found.extend(rows);
+        after = name(n(0), u(last));
+    }
+    let ranges: Vec<u64> = std::iter::once(GLOBAL_RANGE).chain(RANGE1..RANGE1 + 8).collect();
+    assert_eq!(found, ranges);
+    let random = host.invoke(1, RANDOM, &[n(32)]).unwrap();
+    assert_eq!((random.len(), random[..2].to_vec()), (34, vec![0xd0, 32]));
+    assert_ne!(host.invoke(1, RANDOM, &[n(32)]).unwrap(), random);
+    assert_eq!(host.invoke(1, RANDOM, &[n(33)]), Err(INVALID_PARAMETER));
+}
+
+#[test]
+fn a_transaction_that_does_not_hold_has_not_happened() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    let write = |bytes: &[u8]| [name(n(0), n(0)), name(n(1), b(bytes))];
+    host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))).unwrap();
+    assert_eq!(host.say(&[0xfb, 0]), [0xfb, 0]);
+    assert_eq!(host.say(&[0xfb, 0]), [0xfb, crate::host::FAIL], "one within another");
+    host.set(RANGE1, &[(3, n(800)), (4, n(80))]).unwrap();
+    host.invoke(MBR, SET, &write(b"boot")).unwrap();
+    assert_eq!(host.tper.take_changed(), Vec::<Vec<ssdlab_opal::Page>>::new(), "it may still not hold");
+    assert_eq!(host.say(&[0xfc, 1]), [0xfc, 0]);
+    assert_eq!((host.number(RANGE1, 4), host.erased.len()), (0, 0));
+    assert_eq!(host.say(&[0xfb, 0]), [0xfb, 0]);
+    host.set(RANGE1, &[(3, n(800)), (4, n(80))]).unwrap();
+    host.invoke(MBR, SET, &write(b"boot")).unwrap();
+    assert_eq!(host.erased, []);
+    assert_eq!(host.say(&[0xfc, 0]), [0xfc, 0]);
+    assert_eq!(host.erased, [ssdlab_opal::Erased::Sectors(vec![800..880])], "what holds erases at its end");
+    assert_eq!(host.number(RANGE1, 4), 80);
+    assert_eq!(host.say(&[0xfc, 0]), [0xfc, crate::host::FAIL]);
+    // Nor does one whose session ends.
+    host.say(&[0xfb, 0]);
+    host.set(RANGE1, &[(4, n(160))]).unwrap();
+    host.end();
+    host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))).unwrap();
+    assert_eq!(host.number(RANGE1, 4), 80);
+    host.say(&[0xfb, 0]);
+    assert_eq!(host.invoke(1, crate::host::REVERT_SP, &[]), Err(crate::host::FAIL), "it could not be taken back");
+    assert_eq!(host.number(RANGE1, 4), 80);
+    host.end();
+    host.begin_as(ADMIN_SP, Some((SID, b"own"))).unwrap();
+    assert_eq!(host.invoke(ADMIN_SP, REVERT, &[]), Ok(vec![]));
+    assert!(!host.tper.is_activated());
+}

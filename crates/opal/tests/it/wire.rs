@@ -1,0 +1,188 @@
+//! What passes over the wire, byte by byte.
+
+use crate::host::{
+    ADMIN_SP, COM_ID, GEOMETRY, Host, LOCKING_SP, NO_SESSIONS, b, call, identity, list, n, name, packet,
+};
+use ssdlab_opal::{Erased, Refused, Tper};
+
+/// The begin of a session with the Admin SP, and its answer, as the specifications' examples have them.
+#[test]
+fn a_session_begins_with_the_bytes_of_the_specification() {
+    let mut host = Host::new();
+    let begin = [
+        0xf8, 0xa8, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xa8, 0, 0, 0, 0, 0, 0, 0xff, 0x02, 0xf0, 0x01, 0xa8, 0, 0, 0x02, 0x05,
+        0, 0, 0, 0x01, 0x01, 0xf1, 0xf9, 0xf0, 0, 0, 0, 0xf1,
+    ];
+    let answer = host.exchange((0, 0), &begin);
+    let expected = [
+        0xf8, 0xa8, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xa8, 0, 0, 0, 0, 0, 0, 0xff, 0x03, 0xf0, 0x01, 0x82, 0x10, 0x01, 0xf1,
+        0xf9, 0xf0, 0, 0, 0, 0xf1,
+    ];
+    assert_eq!(answer, expected);
+    // Another one has to wait for its end.
+    assert_eq!(host.begin_as(ADMIN_SP, None), Err(NO_SESSIONS));
+    assert_eq!(host.exchange((0x1001, 1), &[0xfa]), [0xfa]);
+    assert_eq!(host.begin_as(ADMIN_SP, None), Ok(()));
+}
+
+#[test]
+fn discovery_tells_what_the_drive_has() {
+    let mut host = Host::new();
+    let found = host.tper.receive(0, 1, 1, 512).unwrap();
+    assert_eq!(u32::from_be_bytes(found[..4].try_into().unwrap()) as usize + 4, found.len());
+    let feature = |code: u16| {
+        let mut at = 48;
+        while at < found.len() {
+            let length = usize::from(found[at + 3]);
+            if found[at..at + 2] == code.to_be_bytes() {
+                return found[at + 4..at + 4 + length].to_vec();
+            }
+            at += 4 + length;
+        }
+        panic!("no feature {code:04x}");
+    };
+    assert_eq!(feature(1)[0], 0x11, "synchronous, streaming");
+    assert_eq!(feature(2)[0], 0b1001, "locking supported, not enabled; media encrypted");
+    assert_eq!(feature(3)[8..12], 512_u32.to_be_bytes());
+    assert_eq!(feature(3)[12..20], 8_u64.to_be_bytes());
+    assert_eq!(feature(0x203), [0x10, 0, 0, 1, 0, 0, 4, 0, 9, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(feature(0x202)[2..8], [0, 1, 0, 0xa0, 0, 0]);
+    assert_eq!(host.tper.receive(0, 0, 0, 512).unwrap(), [0, 0, 0, 0, 0, 0, 0, 3, 0, 1, 2]);
+    assert_eq!(host.tper.receive(0, 0, 0, 4).unwrap(), [0; 4]);
+    for (protocol, specific, error) in
+        [(0xee, 0, Refused::NoProtocol), (1, 0x1001, Refused::BadField), (0, 9, Refused::BadField)]
+    {
+        assert_eq!(host.tper.receive(0, protocol, specific, 512), Err(error));
+    }
+}
+
+#[test]
+fn properties_say_what_both_sides_take() {
+    let mut host = Host::new();
+    let theirs = name(n(0), list(&[name(b(b"MaxComPacketSize"), n(4096)), name(b(b"Nonsense"), n(1))]));
+    let answer = host.exchange((0, 0), &call(0xff, 0xff01, &[theirs]));
+    let text = |bytes: &[u8]| answer.windows(bytes.len()).any(|found| found == bytes);
+    assert!(text(b"MaxComPacketSize\x84\0\x01\0\0") && text(b"MaxComPacketSize\x82\x10\0") && !text(b"Nonsense"));
+    assert_eq!(crate::host::status(&answer), 0);
+}
+
+#[test]
+fn an_answer_that_the_host_has_no_room_for_waits() {
+    let mut host = Host::new();
+    let begin = call(0xff, 0xff01, &[]);
+    host.tper.send(0, 1, COM_ID, &packet(0, 0, &begin)).unwrap();
+    let told = host.tper.receive(0, 1, COM_ID, 64).unwrap();
+    let u32_at = |at: usize| u32::from_be_bytes(told[at..at + 4].try_into().unwrap());
+    assert_eq!((told.len(), u32_at(16)), (20, 0));
+    assert!(u32_at(8) > 64 && u32_at(8) == u32_at(12));
+    // Meanwhile nothing else is taken.
+    assert_eq!(host.tper.send(0, 1, COM_ID, &packet(0, 0, &begin)), Err(Refused::Sequence));
+    assert_eq!(host.tper.receive(0, 1, COM_ID, 65_536).unwrap().len(), u32_at(8) as usize);
+    assert_eq!(host.tper.receive(0, 1, COM_ID, 65_536).unwrap()[8..20], [0; 12], "nothing is left");
+}
+
+/// While the drive erases, the host is told to ask again.
+#[test]
+fn an_answer_comes_when_the_erase_has_ended() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.begin_as(LOCKING_SP, Some((crate::host::ADMIN1, b"own"))).unwrap();
+    let tokens = call(1, crate::host::REVERT_SP, &[]);
+    let session = packet(0x1003, 0x41, &tokens);
+    assert_eq!(host.tper.send(host.now, 1, COM_ID, &session), Ok(Erased::Everything));
+    assert!(host.tper.is_erasing() && host.tper.take_changed().is_empty());
+    let outstanding = |tper: &mut Tper, now| tper.receive(now, 1, COM_ID, 512).unwrap()[8..20].to_vec();
+    let wait = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+    assert_eq!(outstanding(&mut host.tper, 50), wait);
+    host.tper.erased(100);
+    assert_eq!(outstanding(&mut host.tper, 99), wait);
+    assert_ne!(outstanding(&mut host.tper, 100), wait);
+    assert!(!host.tper.is_activated());
+}
+
+#[test]
+fn packets_of_other_sessions_and_without_sense_are_not_answered() {
+    let mut host = Host::new();
+    host.begin_as(ADMIN_SP, None).unwrap();
+    assert_eq!(host.exchange((0x1001, 0x42), &[0xfa]), []);
+    assert_eq!(host.exchange((0x1002, 0x41), &[0xfa]), []);
+    assert_eq!(host.exchange((0, 0), &[0xf8]), []);
+    host.tper.send(0, 1, COM_ID, &[1, 2, 3]).unwrap();
+    // What cannot be understood in a session ends it.
+    assert_eq!(host.exchange((0x1001, 0x41), &[0xf8, 0xf0]), [0xfa]);
+    assert_eq!(host.exchange((0x1001, 0x41), &[0xfa]), []);
+    assert_eq!(host.begin_as(ADMIN_SP, None), Ok(()));
+}
+
+#[test]
+fn a_reset_of_the_stack_and_silence_end_a_session() {
+    let mut host = Host::new();
+    host.begin_as(ADMIN_SP, None).unwrap();
+    let request = |code: u8| [0x10, 0, 0, 0, 0, 0, 0, code];
+    host.tper.send(0, 2, COM_ID, &request(1)).unwrap();
+    assert_eq!(host.tper.receive(0, 2, COM_ID, 512).unwrap(), [0x10, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 3]);
+    host.tper.send(0, 2, COM_ID, &request(2)).unwrap();
+    assert_eq!(host.tper.receive(0, 2, COM_ID, 512).unwrap(), [0x10, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 0]);
+    assert_eq!(host.begin_as(ADMIN_SP, None), Ok(()));
+    assert_eq!(host.tper.send(0, 2, COM_ID, &request(3)), Err(Refused::BadField));
+    host.now += 119_000_000_000;
+    assert_eq!(host.begin_as(ADMIN_SP, None), Err(NO_SESSIONS));
+    host.now += 2_000_000_000;
+    assert_eq!(host.begin_as(ADMIN_SP, None), Ok(()));
+}
+
+#[test]
+fn pages_that_are_none_of_a_drive_are_refused() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    let mut pages: Vec<_> =
+        host.tper.take_changed().into_iter().flatten().map(|(at, page)| (at, page.unwrap())).collect();
+    let load = |pages: &[(u32, Vec<u8>)]| Tper::new(identity(), GEOMETRY).load(pages.iter().cloned());
+    assert_eq!(load(&pages), Ok(()));
+    assert!(load(&[(0, vec![0; 100])]).is_err() && load(&[(3, vec![0; 4096])]).is_err());
+    assert!(load(&[(0x9_0000, vec![0; 4096])]).is_err() && load(&[(0, vec![0xff; 4096])]).is_err());
+    pages[0].1[8] ^= 0xff;
+    pages[0].1.truncate(4095);
+    assert!(load(&pages).is_err());
+}
+
+/// Bytes drawn at random, and messages with some of them changed, neither end the program nor open anything.
+#[test]
+fn nonsense_is_survived() {
+    let mut seed = 1_u64;
+    let mut draw = || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed
+    };
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.begin_as(LOCKING_SP, None).unwrap();
+    let models = [
+        call(0xff, 0xff02, &[n(0x41), crate::host::u(LOCKING_SP), n(1)]),
+        call(crate::host::GLOBAL_RANGE, crate::host::SET, &[crate::host::values(&[(7, n(0))])]),
+        call(crate::host::MBR, crate::host::GET, &[list(&[name(n(1), n(0)), name(n(2), n(9))])]),
+        call(
+            crate::host::ACE_READ_LOCK_1,
+            crate::host::SET,
+            &[crate::host::values(&[(3, crate::host::any_of(&[crate::host::ADMIN1]))])],
+        ),
+    ];
+    for k in 0..20_000 {
+        let mut tokens = models[k % models.len()].clone();
+        for _ in 0..1 + draw() % 4 {
+            let at = draw() as usize % tokens.len();
+            tokens[at] = draw() as u8;
+        }
+        let numbers = if k % 3 == 0 { (0, 0) } else { (0x1003, 0x41) };
+        let mut bytes = packet(numbers.0, numbers.1, &tokens);
+        if k % 5 == 0 {
+            let at = draw() as usize % 60;
+            bytes[at] = draw() as u8;
+        }
+        let erased = host.tper.send(0, 1, COM_ID, &bytes);
+        assert_eq!(erased, Ok(Erased::Nothing));
+        host.tper.receive(0, 1, COM_ID, 65_536).unwrap();
+    }
+}
