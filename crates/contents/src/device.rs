@@ -10,7 +10,7 @@ use ssdlab_device::{
 };
 
 use crate::buffers::Buffers;
-use crate::image::{Image, ImageError};
+use crate::image::{Image, ImageError, ReservedPage};
 use crate::order::Order;
 use crate::pages::PAGE_BYTES;
 use crate::store::{Piece, Store, Version, page_of, pieces};
@@ -659,6 +659,29 @@ impl ContentDevice {
         let off = plug.stand_by(now);
         plug.cut(off);
         Some(plug.save())
+    }
+
+    /// Pages that the firmware keeps for itself, outside of the host's addresses, go into the image, if there is one.
+    pub fn keep_reserved(&mut self, pages: &[ReservedPage]) {
+        if let Some(image) = &mut self.image {
+            let written = image.append_reserved(pages).and_then(|()| image.commit());
+            self.image_written(written);
+        }
+    }
+
+    /// The key of these pages has been changed: what they held cannot be read any more, nor does it come back after a cut, nor is
+    /// it left in the image. They read as zeroes, and the device goes on to have them as written.
+    pub fn change_key_of(&mut self, all: &[Range<u32>]) {
+        for pages in all {
+            self.store.blank(pages.clone());
+            self.superseded.blank(pages);
+        }
+        let in_them = |page: u32| all.iter().any(|pages| pages.contains(&page));
+        self.torn.iter_mut().filter(|torn| in_them(torn.0)).for_each(|torn| torn.1.page = None);
+        if let Some(image) = &mut self.image {
+            let written = image.forget_old(&self.store);
+            self.image_written(written);
+        }
     }
 
     /// Whether a crypto erase is under way.

@@ -33,8 +33,8 @@ mod superseded;
 
 pub use device::{AfterCut, ContentDevice, ContentOptions, CopyToSave, TrimmedReads};
 pub use image::{
-    Change, DriveState, FoundImage, Header, Image, ImageContents, ImageError, MOST_NAME_BYTES, MediaKey,
-    VERSION as IMAGE_VERSION, read_image,
+    Change, DriveState, FoundImage, Header, Image, ImageContents, ImageError, MOST_NAME_BYTES, MediaKey, Reserved,
+    ReservedPage, VERSION as IMAGE_VERSION, read_image,
 };
 pub use lay_out::lay_out;
 pub use pages::{PAGE_BYTES, Page};

@@ -165,6 +165,21 @@ impl Store {
         }
     }
 
+    /// These pages read as zeroes, and count as written as before. Lost ones stay lost.
+    pub fn blank(&mut self, units: std::ops::Range<u32>) {
+        let mut unit = units.start;
+        while unit < units.end {
+            let leaf_end = (unit as usize / LEAF_PAGES + 1) * LEAF_PAGES;
+            let end = units.end.min(u32::try_from(leaf_end).unwrap_or(u32::MAX));
+            if self.leaves[unit as usize / LEAF_PAGES].is_some() {
+                for unit in unit..end {
+                    self.replace(unit, Version { number: self.number(unit), page: None });
+                }
+            }
+            unit = end;
+        }
+    }
+
     /// Appends bytes to `out`.
     pub fn read(&self, offset_bytes: u64, length_bytes: u64, out: &mut Vec<u8>) {
         for piece in pieces(offset_bytes, length_bytes) {

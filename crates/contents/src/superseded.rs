@@ -163,6 +163,17 @@ impl Superseded {
         self.next_ghost += 1;
     }
 
+    /// All versions of these pages are of zeroes from now on.
+    pub fn blank(&mut self, pages: &std::ops::Range<u32>) {
+        let entries = self.entries.iter_mut().map(|entry| (entry.0, &mut entry.1));
+        let ghosts = self.ghosts.iter_mut().map(|ghost| (ghost.0, &mut ghost.1));
+        for (_, version) in entries.chain(ghosts).filter(|version| pages.contains(&version.0)) {
+            if version.page.take().is_some() {
+                self.bytes -= PAGE_BYTES as u64;
+            }
+        }
+    }
+
     /// The page's last write is durable.
     pub fn durable(&mut self, unit: u32) {
         if !self.haunted.is_empty()

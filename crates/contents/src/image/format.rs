@@ -9,15 +9,17 @@
 //! device, media key (from byte 2048: number of changes, the key) if the pages are encrypted; CRC-32 in its last four
 //! bytes. A record: magic, kind, first page, number of pages, its number, CRC-32 of its
 //! data, CRC-32 of all that stands before it; data pages follow. The state of the drive is one or several records, whose
-//! pages are numbered from 0; a length stands before it, and zeroes behind it fill a page. The checksums begin with the number of the image. All
+//! pages are numbered from 0; a length stands before it, and zeroes behind it fill a page. Pages that the firmware keeps for itself
+//! have numbers of their own, and are encrypted as pages behind the last one that a device can have. The checksums begin with the number of the image. All
 //! numbers are little-endian. Of an encrypted image the checksums are those of what stands in the file.
 
 use super::ImageError;
 use super::media_key::{KEY_BYTES, MediaKey};
 
 pub const MAGIC: &[u8; 8] = b"SSDLABIM";
-/// Version 2 knows the state of a drive, version 3 its media key and erases of images that are not attached.
-pub const VERSION: u32 = 3;
+/// Version 2 knows the state of a drive, version 3 its media key and erases of images that are not attached, version 4 what its
+/// firmware keeps outside of the host's addresses.
+pub const VERSION: u32 = 4;
 const FIRST_VERSION: u32 = 1;
 pub const HEADER_BYTES: usize = 4096;
 /// Where records begin.
@@ -129,11 +131,15 @@ pub enum RecordKind {
     State = 5,
     /// All that the drive held is erased. The state before it is that of a drive which is to be erased before it goes on.
     Erased = 6,
+    /// Pages that the firmware keeps for itself, by numbers of its own. Their bytes follow.
+    Reserved = 7,
+    /// Of these, pages of zeroes.
+    ReservedZeroes = 8,
 }
 
 impl RecordKind {
     fn has_data(self) -> bool {
-        matches!(self, RecordKind::Data | RecordKind::State)
+        matches!(self, RecordKind::Data | RecordKind::State | RecordKind::Reserved)
     }
 }
 
@@ -181,6 +187,8 @@ impl Record {
             4 => RecordKind::Lost,
             5 => RecordKind::State,
             6 => RecordKind::Erased,
+            7 => RecordKind::Reserved,
+            8 => RecordKind::ReservedZeroes,
             _ => return None,
         };
         let record = Record {

@@ -60,12 +60,12 @@ impl MediaKey {
     }
 
     /// Encrypts whole pages, the first of which has this number.
-    pub fn encrypt(&self, first: u32, pages: &mut [u8]) {
+    pub fn encrypt(&self, first: u64, pages: &mut [u8]) {
         self.cipher().encrypt_area(pages, PAGE_BYTES, first.into(), get_tweak_default);
     }
 
     /// The reverse of [`MediaKey::encrypt`].
-    pub fn decrypt(&self, first: u32, pages: &mut [u8]) {
+    pub fn decrypt(&self, first: u64, pages: &mut [u8]) {
         self.cipher().decrypt_area(pages, PAGE_BYTES, first.into(), get_tweak_default);
     }
 }

@@ -11,7 +11,8 @@
 //! **What is kept:** bytes, which pages were written, trimmed or destroyed; and the state of the drive (flash, wear, counters)
 //! as it was last saved: when the image was made, after a power cut, and when it was closed ([`DriveState`]). What was
 //! changed since stands in the log behind it, in order, so that a drive whose process was killed can take it once more.
-//! In an image that was written anew meanwhile, it stands in the order of addresses, each page once.
+//! In an image that was written anew meanwhile, it stands in the order of addresses, each page once. And pages that the firmware
+//! keeps for itself ([`Reserved`]), which no erase of the data touches.
 //!
 //! **Encryption:** the pages of a drive with a media key stand encrypted in the file; in memory they are plain, as they are on
 //! the host's side of such a drive's engine. Which pages were written, which of them hold zeroes, and the state of the drive
@@ -31,6 +32,7 @@ mod format;
 mod kill_tests;
 mod media_key;
 mod read;
+mod reserved;
 mod state;
 
 use std::fs::{File, TryLockError};
@@ -45,11 +47,13 @@ use thiserror::Error;
 pub use format::{Header, MOST_NAME_BYTES, VERSION};
 pub use media_key::MediaKey;
 pub use read::{ImageContents, read_image};
+pub use reserved::{Reserved, ReservedPage};
 pub use state::{Change, DriveState};
 
 use crate::pages::PAGE_BYTES;
 use crate::store::{Kind, Store};
 use format::{FIRST_RECORD, HEADER_BYTES, MOST_DATA_PAGES, Record, RecordKind, checksum};
+use reserved::FIRST_DATA_UNIT;
 use state::{Pages, pack};
 
 /// Bytes beyond which an image is written anew while it is used, and how many times what is needed it may have besides.
@@ -101,7 +105,8 @@ impl FoundImage {
         // What was cut short goes before anything is written behind it.
         disk::cut_off(&file, end)?;
         let erased = contents.state.as_ref().is_some_and(|state| state.erased);
-        let mut image = Image { file, path, header, end, records, state, erased, changed };
+        let reserved = contents.reserved.clone();
+        let mut image = Image { file, path, header, end, records, state, erased, changed, reserved };
         image.commit()?;
         let needed = image.needed_bytes(&contents.store);
         if image.end > 2 * needed {
@@ -123,6 +128,7 @@ pub struct Image {
     /// See [`DriveState::erased`].
     erased: bool,
     changed: Pages,
+    reserved: Reserved,
 }
 
 impl Image {
@@ -162,6 +168,7 @@ impl Image {
             state: Vec::new(),
             erased: false,
             changed: Pages::default(),
+            reserved: Reserved::default(),
         };
         // What could not be written leaves no beginning of it behind.
         image.write_first(store).inspect_err(|_| drop(disk::remove(path)))?;
@@ -250,7 +257,7 @@ impl Image {
                         let mut data = Vec::with_capacity(pages as usize * PAGE_BYTES);
                         store.read(u64::from(first) * UNIT_BYTES, u64::from(pages) * UNIT_BYTES, &mut data);
                         if let Some(key) = &self.header.key {
-                            key.encrypt(first, &mut data);
+                            key.encrypt(first.into(), &mut data);
                         }
                         self.record(&mut out, RecordKind::Data, first, pages, &data)?;
                     }
@@ -260,6 +267,30 @@ impl Image {
         let lost: Vec<u32> = store.lost_in(units).collect();
         for unit in lost {
             self.record(&mut out, RecordKind::Lost, unit, 1, &[])?;
+        }
+        self.write_out(&mut out)
+    }
+
+    /// Writes pages that the firmware keeps for itself. Those with numbers one behind the other are written whole or not at all, up
+    /// to [`MOST_DATA_PAGES`].
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn append_reserved(&mut self, pages: &[ReservedPage]) -> Result<(), ImageError> {
+        let mut out = Vec::new();
+        let follows = |a: &ReservedPage, b: &ReservedPage| a.0 + 1 == b.0 && a.1.is_some() == b.1.is_some();
+        for run in pages.chunk_by(follows).flat_map(|run| run.chunks(MOST_DATA_PAGES as usize)) {
+            run.iter().for_each(|(number, bytes)| self.reserved.set(*number, bytes.as_deref()));
+            let (first, count) = (run[0].0, run.len() as u32);
+            let mut data: Vec<u8> = run.iter().filter_map(|page| page.1.as_deref()).flatten().copied().collect();
+            if data.is_empty() {
+                self.record(&mut out, RecordKind::ReservedZeroes, first, count, &[])?;
+                continue;
+            }
+            if let Some(key) = &self.header.key {
+                key.encrypt(FIRST_DATA_UNIT + u64::from(first), &mut data);
+            }
+            self.record(&mut out, RecordKind::Reserved, first, count, &data)?;
         }
         self.write_out(&mut out)
     }
@@ -345,6 +376,16 @@ impl Image {
         self.write_anew(store, Some(key))
     }
 
+    /// The pages are as the store has them now, and nothing else is left of what they were: a new file takes the place of the old
+    /// one, with another key if they are encrypted.
+    ///
+    /// # Errors
+    /// If there is no key to be had, or the new file cannot be written.
+    pub fn forget_old(&mut self, store: &Store) -> Result<(), ImageError> {
+        let key = self.header.key.as_ref().map(MediaKey::next).transpose()?;
+        self.write_anew(store, key)
+    }
+
     /// Erases all pages for good: a new file takes the place of the old one, and if they are encrypted it has another key. `saved`:
     /// the state of the drive after its own erase. Without it the drive is erased when it is attached next: see
     /// [`DriveState::erased`].
@@ -380,7 +421,7 @@ impl Image {
     /// The same image in a new file.
     fn write_beside(&mut self, new: &Path, store: &Store, key: Option<MediaKey>) -> Result<Image, ImageError> {
         let number = self.header.image_number.wrapping_add(1);
-        let image = if self.state.is_empty() {
+        let mut image = if self.state.is_empty() {
             Image::create(new, &self.header.device, number, store, key)?
         } else {
             // What was changed since the drive was saved stands behind its state.
@@ -397,6 +438,12 @@ impl Image {
             image.commit()?;
             image
         };
+        let reserved: Vec<ReservedPage> =
+            self.reserved.pages().map(|(number, bytes)| (number, Some(bytes.to_vec()))).collect();
+        if !reserved.is_empty() {
+            image.append_reserved(&reserved)?;
+            image.commit()?;
+        }
         disk::sync(&image.file)?;
         Ok(image)
     }
@@ -404,7 +451,8 @@ impl Image {
     /// Bytes of an image that holds no more than it must.
     fn needed_bytes(&self, store: &Store) -> u64 {
         let state: u64 = self.state.iter().map(|piece| piece.len() as u64).sum();
-        FIRST_RECORD + (store.stored_pages() * UNIT_BYTES) / 255 * 256 + state + (1 << 20)
+        let pages = store.stored_pages() + self.reserved.len() as u64;
+        FIRST_RECORD + (pages * UNIT_BYTES) / 255 * 256 + state + (1 << 20)
     }
 
     /// Whether a file is still the one that is written.

@@ -6,6 +6,7 @@ use ssdlab_core::UNIT_BYTES;
 
 use super::ImageError;
 use super::format::{FIRST_RECORD, HEADER_BYTES, Header, RECORD_BYTES, Record, RecordKind, checksum};
+use super::reserved::{FIRST_DATA_UNIT, Reserved};
 use super::state::{DriveState, Unpacker};
 use crate::pages::PAGE_BYTES;
 use crate::store::{Store, Version, page_of};
@@ -21,6 +22,7 @@ pub struct ImageContents {
     pub store: Store,
     /// The drive as it was last saved, if it ever was.
     pub state: Option<DriveState>,
+    pub reserved: Reserved,
     pub records: u64,
     /// Where the last whole record ends.
     pub end: u64,
@@ -58,6 +60,7 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
     let mut store = Store::new(header.capacity_bytes);
     let (mut end, mut records) = (FIRST_RECORD, 0);
     let (mut data, mut unpacker, mut state) = (Vec::new(), Unpacker::default(), None::<DriveState>);
+    let mut reserved = Reserved::default();
     while let Some(record) = next_record(file, &header, records, &mut data)? {
         if record.kind == RecordKind::State {
             state = unpacker.piece(record.first, &data).or(state);
@@ -66,11 +69,20 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
             if let Some(state) = &mut state {
                 (state.erased, state.since) = (true, Vec::new());
             }
+        } else if matches!(record.kind, RecordKind::Reserved | RecordKind::ReservedZeroes) {
+            if u64::from(record.first) + u64::from(record.pages) > u64::from(u32::MAX) {
+                return damaged(end, "a record of pages that no firmware has");
+            }
+            if let (RecordKind::Reserved, Some(key)) = (record.kind, &header.key) {
+                key.decrypt(FIRST_DATA_UNIT + u64::from(record.first), &mut data);
+            }
+            let mut pages = data.chunks_exact(PAGE_BYTES);
+            (record.first..record.first + record.pages).for_each(|number| reserved.set(number, pages.next()));
         } else if u64::from(record.first) + u64::from(record.pages) > units {
             return damaged(end, "a record of pages beyond the capacity");
         } else {
             if let (RecordKind::Data, Some(key)) = (record.kind, &header.key) {
-                key.decrypt(record.first, &mut data);
+                key.decrypt(record.first.into(), &mut data);
             }
             apply(&mut store, &record, &data);
             if let Some(state) = &mut state {
@@ -84,7 +96,7 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
     if end < header.committed_end {
         return damaged(end, "a record whose checksum does not match");
     }
-    Ok(ImageContents { header, headers_match, store, state, records, end, torn_bytes: file_bytes - end })
+    Ok(ImageContents { header, headers_match, store, state, reserved, records, end, torn_bytes: file_bytes - end })
 }
 
 /// `None`: there is no whole record.
@@ -131,7 +143,7 @@ fn apply(store: &mut Store, record: &Record, data: &[u8]) {
             }
         }
         RecordKind::Nothing => store.forget(units, |_, _| {}),
-        RecordKind::State | RecordKind::Erased => {}
+        RecordKind::State | RecordKind::Erased | RecordKind::Reserved | RecordKind::ReservedZeroes => {}
         RecordKind::Lost => {
             for unit in units {
                 store.replace(unit, Version::NOTHING);

@@ -98,6 +98,61 @@ proptest! {
         }
     }
 
+    /// Another key of some pages: they are empty for good, whatever the power and the process do, and the others are as they were.
+    #[test]
+    fn pages_with_another_key_stay_empty_and_the_others_as_they_were(
+        choice in any_drive(),
+        place in 0..1000_u32,
+        killed in any::<bool>(),
+        flushed in any::<bool>(),
+    ) {
+        if let Some((mut drive, die)) = choice.build() {
+            encrypting(&mut drive);
+            let new_drive = || -> Box<dyn Device> {
+                Box::new(Ssd::new("small", &drive, &die, choice.seed).expect("it can be built"))
+            };
+            let path = path("key-of-some.ssd");
+            let mut rng = Rng::new(choice.seed).stream("key of some");
+            let options = ContentOptions::default();
+            let mut host = Host::new(begin(&path, new_drive(), options), rng.stream("host"), 0, None);
+            host.work(rng.below(300));
+            if flushed {
+                host.run(Request::flush(1));
+            }
+            let pages = host.bytes.len() as u32;
+            let first = place * pages / 1000;
+            let all = [first..(first + pages / 3).min(pages), 0..first / 4];
+            let page = |byte| Some(vec![byte; UNIT_BYTES as usize]);
+            host.device.keep_reserved(&[(3, page(1)), (4, page(2)), (9, page(3)), (70_000, page(4))]);
+            host.device.change_key_of(&all);
+            host.device.keep_reserved(&[(4, None), (9, page(5))]);
+            prop_assert!(host.device.image_error().is_none());
+            let bytes = host.bytes.clone();
+            let empty = |page: usize| all.iter().any(|pages| pages.contains(&(page as u32)));
+            for second in [false, true] {
+                for (page, byte) in host.bytes.iter_mut().enumerate() {
+                    // A trim may be forgotten.
+                    let kept = bytes[page].filter(|&byte| (flushed || killed) && byte != 0 && !second);
+                    *byte = if empty(page) { Some(0) } else { kept };
+                }
+                if killed {
+                    let Host { device, bytes, .. } = host;
+                    drop(device);
+                    let reserved = Image::inspect(&path).expect("it is whole").reserved;
+                    let kept: Vec<_> = reserved.pages().map(|(number, bytes)| (number, bytes[0], bytes[4095])).collect();
+                    prop_assert_eq!(kept, [(3, 1, 1), (9, 5, 5), (70_000, 4, 4)]);
+                    let (device, now) = again(&path, new_drive(), options).expect("it fits");
+                    host = Host::new(device, rng.stream("next"), now, Some(bytes));
+                } else {
+                    host.device.cut(host.now);
+                    host.now = host.device.restore(host.now);
+                }
+                host.check();
+                host.device.check_books().expect("the books balance");
+            }
+        }
+    }
+
     /// What was erased in an image that nobody had attached is gone on the drive, too.
     #[test]
     fn an_image_that_is_erased_alone_erases_the_drive_when_it_goes_on(
