@@ -900,6 +900,14 @@ impl Security for ContentDevice {
         self.inner.security().is_some_and(Security::encrypts)
     }
 
+    fn has_opal(&mut self) -> bool {
+        self.inner.security().is_some_and(Security::has_opal)
+    }
+
+    fn key_change_time(&mut self) -> Nanos {
+        self.inner.security().map_or(0, Security::key_change_time)
+    }
+
     /// The bytes go when it has ended, from memory and from the image, or with the next command.
     fn crypto_erase(&mut self, now: Nanos) -> Nanos {
         self.end_erase();

@@ -129,6 +129,17 @@ pub trait Security {
         panic!("a crypto erase at {now} ns of a device that does not encrypt");
     }
 
+    /// Whether hosts can give it passwords, and lock ranges of it: TCG Opal 2.0. Whoever serves the device has the ranges and keeps
+    /// them locked; see [`Device::security`].
+    fn has_opal(&mut self) -> bool {
+        false
+    }
+
+    /// How long a change of a media key takes, of the whole device or of a range; 0 if the device does not encrypt.
+    fn key_change_time(&mut self) -> Nanos {
+        0
+    }
+
     /// How often the media key has been changed in the device's life, by either erase.
     fn key_changes(&mut self) -> u64 {
         0

@@ -64,7 +64,7 @@ pub use heat::HeatSpec;
 pub use plug::SavedDrive;
 pub use plug::{PowerLossSpec, Protection};
 pub use power::PowerSpec;
-pub use security::{Cipher, EncryptionSpec};
+pub use security::{Cipher, EncryptionSpec, Locking};
 pub use spec::{
     ControllerSpec, Cores, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, NotQueued, RefreshSpec, WriteBufferSpec,
     drive_keys,

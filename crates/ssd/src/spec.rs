@@ -313,6 +313,9 @@ impl DriveSpec {
         if let Some(power_loss) = &self.power_loss {
             power_loss.validate(die, &self.flash.die, &self.gc)?;
         }
+        if let Some(encryption) = &self.encryption {
+            encryption.validate()?;
+        }
         if let Some(heat) = &self.heat {
             // Commands that are held for heat wait, and keep the controller awake.
             let waiting = |power: &PowerSpec| power.waiting_microwatts(self.controller.dram_mib, die, self.flash.dies);

@@ -8,7 +8,7 @@ use proptest::test_runner::RngSeed;
 use ssdlab_contents::{ContentOptions, Image};
 use ssdlab_core::{MILLISECOND, Rng, UNIT_BYTES};
 use ssdlab_device::{Device, Request, Security, Status};
-use ssdlab_ssd::{Cipher, DriveSpec, EncryptionSpec, Ssd};
+use ssdlab_ssd::{Cipher, DriveSpec, EncryptionSpec, Locking, Ssd};
 use ssdlab_testkit::{any_drive, ideal_die, ideal_drive};
 
 use crate::resumed::{Host, again, begin, path};
@@ -16,7 +16,7 @@ use crate::resumed::{Host, again, begin, path};
 const TAKES_MS: u64 = 8;
 
 fn encrypting(drive: &mut DriveSpec) {
-    drive.encryption = Some(EncryptionSpec { cipher: Cipher::Aes256, crypto_erase_ms: TAKES_MS as f64 });
+    drive.encryption = Some(EncryptionSpec { cipher: Cipher::Aes256, crypto_erase_ms: TAKES_MS as f64, locking: Locking::None });
 }
 
 /// Pages hold zeroes, those that were written since apart, and go on doing so through power cuts.

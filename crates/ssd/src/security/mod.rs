@@ -23,13 +23,15 @@ use ssdlab_nand::LogicalPage;
 use crate::SimulatedSsd;
 use crate::spec::DriveSpec;
 
-pub use spec::{Cipher, EncryptionSpec};
+pub use spec::{Cipher, EncryptionSpec, Locking};
 
 /// What the drive knows of its erases. `D`: the drive itself.
 #[derive(Clone, Debug)]
 pub struct SecurityState<D> {
     /// How long a crypto erase takes; `None`: the drive does not encrypt.
     pub crypto_erase: Option<Nanos>,
+    /// The host can lock it.
+    locks: bool,
     pub key_changes: u64,
     /// The last erase, until the host has been back or the power has gone.
     last_erase: LastErase<D>,
@@ -54,7 +56,8 @@ impl<D> SecurityState<D> {
     pub fn new(drive: &DriveSpec) -> Self {
         let encryption = drive.encryption.as_ref().filter(|encryption| encryption.cipher != Cipher::None);
         let crypto_erase = encryption.map(|encryption| nanos_from_ms(encryption.crypto_erase_ms));
-        SecurityState { crypto_erase, key_changes: 0, last_erase: LastErase::NONE, left: 0 }
+        let locks = encryption.is_some_and(|encryption| encryption.locking == Locking::Opal2);
+        SecurityState { crypto_erase, locks, key_changes: 0, last_erase: LastErase::NONE, left: 0 }
     }
 
     /// The host is back: the last erase is over for it.
@@ -128,6 +131,14 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Security for Simula
 
     fn encrypts(&mut self) -> bool {
         self.security.crypto_erase.is_some()
+    }
+
+    fn has_opal(&mut self) -> bool {
+        self.security.locks
+    }
+
+    fn key_change_time(&mut self) -> Nanos {
+        self.security.crypto_erase.unwrap_or(0)
     }
 
     fn crypto_erase(&mut self, now: Nanos) -> Nanos {

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use ssdlab_keys::SpecError;
 
 /// Encryption at rest: all that comes to flash is encrypted with a media key which the drive has drawn itself. It costs no time: the
 /// engine lies in the way of the data, and keeps up with the link. An erase changes the key. Absent: the drive does not encrypt.
@@ -15,6 +16,37 @@ pub struct EncryptionSpec {
     #[serde(default = "default_crypto_erase")]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub crypto_erase_ms: f64,
+    /// Whether hosts can give the drive passwords, and lock ranges of it. Only `ssdlab attach` asks for them: no test of the bench
+    /// locks anything, and a lock costs a command no time.
+    #[serde(default)]
+    pub locking: Locking,
+}
+
+impl EncryptionSpec {
+    /// # Errors
+    /// If a drive that does not encrypt has ranges with keys of their own.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        if self.cipher == Cipher::None && self.locking != Locking::None {
+            return Err(SpecError::new(
+                "encryption.locking",
+                "a drive that does not encrypt has no keys for its ranges",
+                "use `none`, or a cipher",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// How a drive is locked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Locking {
+    /// Not at all.
+    #[default]
+    #[serde(rename = "none")]
+    None,
+    /// TCG Opal 2.0: a global range and eight others, each with a key of its own.
+    #[serde(rename = "opal-2.0")]
+    Opal2,
 }
 
 /// A cipher of an engine that encrypts at rest.

@@ -3,7 +3,7 @@
 use ssdlab_core::{MILLISECOND, Nanos, SECOND};
 use ssdlab_device::{Device, Held, Plug, Request, Security};
 use ssdlab_nand::DieSpec;
-use ssdlab_ssd::{Cipher, DriveSpec, EncryptionSpec, Ssd};
+use ssdlab_ssd::{Cipher, DriveSpec, EncryptionSpec, Locking, Ssd};
 use ssdlab_testkit::{ideal_die, ideal_drive};
 
 const PAGES: u64 = 1600;
@@ -13,7 +13,7 @@ fn specs() -> (DriveSpec, DieSpec) {
     (die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (40, 16);
     (drive.flash.dies, drive.flash.exact_spare_per_10000) = (4, None);
     (drive.capacity_bytes, drive.mapping.journal) = (PAGES * 4096, true);
-    drive.encryption = Some(EncryptionSpec { cipher: Cipher::Aes256, crypto_erase_ms: 20.0 });
+    drive.encryption = Some(EncryptionSpec { cipher: Cipher::Aes256, crypto_erase_ms: 20.0, locking: Locking::None });
     (drive, die)
 }
 
@@ -115,7 +115,7 @@ fn a_secure_erase_that_is_cut_short_goes_on_before_the_drive_is_ready() {
 #[test]
 fn a_drive_that_does_not_encrypt_has_no_crypto_erase() {
     let (mut drive, die) = specs();
-    for encryption in [None, Some(EncryptionSpec { cipher: Cipher::None, crypto_erase_ms: 20.0 })] {
+    for encryption in [None, Some(EncryptionSpec { cipher: Cipher::None, crypto_erase_ms: 20.0, locking: Locking::None })] {
         drive.encryption = encryption;
         let mut drive = Ssd::new("small", &drive, &die, 1).expect("it can be built");
         assert!(!drive.encrypts());
