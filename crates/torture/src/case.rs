@@ -11,8 +11,8 @@ use ssdlab_nand::{
     Wear,
 };
 use ssdlab_ssd::{
-    Cipher, ControllerSpec, Cores, DriveSpec, EncryptionSpec, HeatSpec, LinkGeneration, LinkSpec, Locking, NotQueued, PowerSpec,
-    SimulatedSsd, Ssd, WriteBufferSpec,
+    Cipher, ControllerSpec, Cores, DriveSpec, EncryptionSpec, HeatSpec, LinkGeneration, LinkSpec, Locking, NotQueued,
+    PowerSpec, SimulatedSsd, Ssd, WriteBufferSpec,
 };
 
 use crate::draw::{between, one};
@@ -314,7 +314,8 @@ fn add_read_granule(drive: &mut DriveSpec, seed: u64) {
 fn add_encryption(drive: &mut DriveSpec, seed: u64) {
     let mut rng = Rng::new(seed).stream("encryption");
     let crypto_erase_ms = one(&mut rng, &[0.0, 0.5, 100.0]);
-    drive.encryption = rng.chance(1, 2).then_some(EncryptionSpec { cipher: Cipher::Aes256, crypto_erase_ms, locking: Locking::None });
+    drive.encryption =
+        rng.chance(1, 2).then_some(EncryptionSpec { cipher: Cipher::Aes256, crypto_erase_ms, locking: Locking::None });
 }
 
 /// Every other drive with superblocks over all dies has them over groups of dies instead, where nothing else needs all. Drawn from

@@ -8,6 +8,7 @@ use crate::resolve::Drive;
 ///
 /// - `die.nominal_gib`: capacity of one die without the surplus blocks;
 /// - `nominal_over_provisioning_percent`: nominal flash beyond the capacity sold, in whole per cent;
+/// - `encryption.locking`: `none` also of a drive that does not encrypt;
 /// - `map_fits_dram`: whether four bytes for each 4 KiB of the capacity fit into the DRAM.
 pub(crate) fn facts_of(drive: &Drive) -> BTreeMap<String, toml::Value> {
     let mut facts = BTreeMap::new();
@@ -29,6 +30,7 @@ pub(crate) fn facts_of(drive: &Drive) -> BTreeMap<String, toml::Value> {
     ] {
         facts.insert(key.to_owned(), value);
     }
+    facts.entry("encryption.locking".to_owned()).or_insert_with(|| "none".into());
     facts
 }
 

@@ -16,7 +16,8 @@ use crate::resumed::{Host, again, begin, path};
 const TAKES_MS: u64 = 8;
 
 fn encrypting(drive: &mut DriveSpec) {
-    drive.encryption = Some(EncryptionSpec { cipher: Cipher::Aes256, crypto_erase_ms: TAKES_MS as f64, locking: Locking::None });
+    drive.encryption =
+        Some(EncryptionSpec { cipher: Cipher::Aes256, crypto_erase_ms: TAKES_MS as f64, locking: Locking::None });
 }
 
 /// Pages hold zeroes, those that were written since apart, and go on doing so through power cuts.

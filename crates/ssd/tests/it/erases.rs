@@ -115,7 +115,9 @@ fn a_secure_erase_that_is_cut_short_goes_on_before_the_drive_is_ready() {
 #[test]
 fn a_drive_that_does_not_encrypt_has_no_crypto_erase() {
     let (mut drive, die) = specs();
-    for encryption in [None, Some(EncryptionSpec { cipher: Cipher::None, crypto_erase_ms: 20.0, locking: Locking::None })] {
+    for encryption in
+        [None, Some(EncryptionSpec { cipher: Cipher::None, crypto_erase_ms: 20.0, locking: Locking::None })]
+    {
         drive.encryption = encryption;
         let mut drive = Ssd::new("small", &drive, &die, 1).expect("it can be built");
         assert!(!drive.encrypts());
