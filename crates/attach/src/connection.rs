@@ -1,15 +1,16 @@
-//! One client: its socket, its session, and what is on its way to it.
+//! One client: its socket, what it says, and what is on its way to it.
 
-use std::collections::VecDeque;
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, Read};
 use std::time::Instant;
 
-use crate::limits::Limits;
-use crate::nbd::{Event, Export, NbdRequest, Session};
-use crate::stream::Stream;
+use ssdlab_core::Nanos;
 
-/// Pieces that one system call writes.
-const MOST_PIECES: usize = 64;
+use crate::client::{Client, Step};
+use crate::drive::Drive;
+use crate::limits::Limits;
+use crate::output::Output;
+use crate::request::Outcome;
+use crate::stream::Stream;
 
 /// Whether a client is still there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,159 +24,102 @@ pub enum Life {
 pub struct Connection {
     pub id: u64,
     pub stream: Stream,
-    session: Session,
-    out: VecDeque<Vec<u8>>,
-    /// Bytes of the first piece that were sent.
-    sent: usize,
-    out_bytes: u64,
-    /// Requests that are not answered, and bytes that they hold.
-    pub outstanding: u32,
-    pub held_bytes: u64,
+    client: Box<dyn Client>,
+    out: Output,
     came: Instant,
     progress: Instant,
-    /// It has said goodbye in the handshake: what is left is sent, and no more is read.
+    /// It has said goodbye: what is left is sent, and no more is read.
     leaving: bool,
 }
 
 impl Connection {
     #[must_use]
-    pub fn new(id: u64, stream: Stream, now: Instant) -> Self {
-        let (session, hello) = Session::new();
-        Connection {
-            id,
-            stream,
-            session,
-            out_bytes: hello.len() as u64,
-            out: VecDeque::from([hello]),
-            sent: 0,
-            outstanding: 0,
-            held_bytes: 0,
-            came: now,
-            progress: now,
-            leaving: false,
-        }
+    pub fn new(id: u64, stream: Stream, mut client: Box<dyn Client>, now: Instant) -> Self {
+        let mut out = Output::default();
+        client.greet(&mut out);
+        Connection { id, stream, client, out, came: now, progress: now, leaving: false }
     }
 
     /// Whether more of its requests may be read.
     #[must_use]
     pub fn may_ask(&self, limits: &Limits) -> bool {
-        !self.leaving && self.outstanding < limits.requests && self.held_bytes + self.out_bytes <= limits.held_bytes
+        let load = self.client.load();
+        !self.leaving && load.requests < limits.requests && load.held_bytes + self.out.bytes() <= limits.held_bytes
     }
 
     #[must_use]
     pub fn has_output(&self) -> bool {
-        self.out_bytes > 0
+        self.out.bytes() > 0
     }
 
     #[must_use]
     pub fn in_handshake(&self) -> bool {
-        self.session.in_handshake()
+        self.client.in_handshake()
     }
 
     /// Whether something was read that is not yet understood: it may be a whole request.
     #[must_use]
     pub fn has_input(&self) -> bool {
-        self.session.in_request()
+        self.client.in_request()
     }
 
+    /// See [`Client::session`].
     #[must_use]
-    pub fn agreed(&self) -> crate::nbd::Agreed {
-        self.session.agreed()
+    pub fn session(&self) -> Option<&[u8]> {
+        self.client.session()
     }
 
     /// Reads once.
     pub fn read(&mut self, now: Instant) -> Life {
-        match self.stream.read(self.session.space()) {
+        match self.stream.read(self.client.space()) {
             Ok(0) => Life::Ended,
             Ok(bytes) => {
-                self.session.filled(bytes);
+                self.client.filled(bytes);
                 self.progress = now;
                 Life::Goes
             }
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
-                self.session.filled(0);
+                self.client.filled(0);
                 Life::Goes
             }
             Err(_) => Life::Ended,
         }
     }
 
-    /// The next request that has come whole.
-    ///
-    /// # Errors
-    /// [`Life::Ended`] if the client does not keep to the protocol.
-    pub fn next_request(&mut self, export: &Export) -> Result<Option<NbdRequest>, Life> {
-        loop {
-            let mut out = Vec::new();
-            let event = self.session.next(export, &mut out);
-            if !out.is_empty() {
-                self.push(out);
-            }
-            match event {
-                Ok(Event::Request(request)) => return Ok(Some(request)),
-                Ok(Event::Wait) => return Ok(None),
-                Ok(Event::Ready) => {}
-                Ok(Event::Ended) => {
-                    self.leaving = true;
-                    return Ok(None);
-                }
-                Err(_) => return Err(Life::Ended),
-            }
-        }
+    /// Takes the next thing that the client has said.
+    pub fn step(&mut self, now: Nanos, drive: &mut Drive) -> Step {
+        let step = self.client.step(now, drive, &mut self.out);
+        self.leaving |= step == Step::Leaves;
+        step
     }
 
-    /// Puts a piece of a reply in line.
-    pub fn push(&mut self, piece: Vec<u8>) {
-        self.out_bytes += piece.len() as u64;
-        self.out.push_back(piece);
+    /// A request of the client has ended.
+    pub fn ended(&mut self, now: Nanos, drive: &mut Drive, outcome: Outcome) {
+        self.client.ended(now, drive, outcome, &mut self.out);
     }
 
     /// Sends what the socket takes.
     pub fn write(&mut self, now: Instant) -> Life {
-        while self.out_bytes > 0 {
-            let mut slices = [IoSlice::new(&[]); MOST_PIECES];
-            let mut count = 0;
-            for (slice, piece) in slices.iter_mut().zip(&self.out) {
-                let from = if count == 0 { self.sent } else { 0 };
-                *slice = IoSlice::new(&piece[from..]);
-                count += 1;
-            }
-            match self.stream.write_vectored(&slices[..count]) {
+        while self.has_output() {
+            match self.out.write(&mut self.stream) {
                 Ok(0) => return Life::Ended,
-                Ok(bytes) => {
-                    self.progress = now;
-                    self.written(bytes);
-                }
+                Ok(_) => self.progress = now,
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return Life::Ended,
             }
         }
-        if self.leaving && self.out_bytes == 0 { Life::Ended } else { Life::Goes }
-    }
-
-    fn written(&mut self, mut bytes: usize) {
-        self.out_bytes -= bytes as u64;
-        while let Some(first) = self.out.front() {
-            let left = first.len() - self.sent;
-            if bytes < left {
-                self.sent += bytes;
-                return;
-            }
-            bytes -= left;
-            self.sent = 0;
-            self.out.pop_front();
-        }
+        if self.leaving && !self.has_output() { Life::Ended } else { Life::Goes }
     }
 
     /// Whether it has taken longer than it may.
     #[must_use]
     pub fn is_stalled(&self, now: Instant, limits: &Limits) -> bool {
-        if self.session.in_handshake() {
+        if self.in_handshake() {
             return now - self.came > limits.handshake;
         }
         // A request that was read but may not be started yet is not the client's fault.
-        let waits_for_client = self.has_output() || self.session.in_request() && self.may_ask(limits);
+        let waits_for_client = self.has_output() || self.client.owes() && self.may_ask(limits);
         waits_for_client && now - self.progress > limits.stall
     }
 }

@@ -1,12 +1,12 @@
-//! Requests of clients become commands of the device, and completions become replies.
+//! Requests of clients become commands of the device, and completions become outcomes. No protocol is known here.
 
 use ssdlab_bench::host::TRIM_COMMAND_BYTES;
-use ssdlab_contents::{ContentDevice, Kind};
+use ssdlab_contents::ContentDevice;
 use ssdlab_core::{Breakdown, Histogram, Nanos, Op};
 use ssdlab_device::{Completion, Device, PayloadId, Request, Status};
 
-use crate::nbd::words::*;
-use crate::nbd::{ALLOCATION, Export, NbdRequest, reply};
+use crate::export::Export;
+use crate::request::{DriveError, DriveRequest, Extent, Outcome, Started};
 
 /// What one command carries: larger requests are split as the system's block layer would, into parts that are sent
 /// together.
@@ -15,20 +15,6 @@ const COMMAND_BYTES: u64 = 1 << 20;
 const MOST_PARTS: u32 = 32;
 /// Slow requests that are remembered.
 const REMEMBERED: usize = 32;
-/// Extents of one reply.
-const MOST_EXTENTS: usize = 1 << 16;
-
-/// A reply on its way to a client.
-pub struct Reply {
-    /// Who asked.
-    pub owner: u64,
-    /// What the request held of [`Drive::start`]'s account.
-    pub held_bytes: u64,
-    pub pieces: Vec<Vec<u8>>,
-    /// When the client should have it.
-    pub due: Nanos,
-}
-
 /// A request that took long.
 #[derive(Clone, Copy, Debug)]
 pub struct SlowRequest {
@@ -56,10 +42,12 @@ struct Job {
     op: Op,
     /// A read whose data nobody wants.
     cache_only: bool,
-    /// How a success and an error are said.
-    structured: bool,
     offset_bytes: u64,
     length_bytes: u64,
+    /// Of a trim: what comes after that, the last first.
+    further: Vec<Extent>,
+    /// Of all extents.
+    total_bytes: u64,
     fua: bool,
     /// Where the next part begins.
     cursor: u64,
@@ -69,23 +57,19 @@ struct Job {
     then_flush: bool,
     data: Vec<u8>,
     payloads: Vec<Option<PayloadId>>,
-    error: Option<NbdError>,
+    error: Option<DriveError>,
     submitted: Nanos,
     breakdown: Breakdown,
 }
 
 impl Job {
     fn held_bytes(&self) -> u64 {
-        if self.cache_only || !matches!(self.op, Op::Read | Op::Write) { 0 } else { self.length_bytes }
+        if self.cache_only || !matches!(self.op, Op::Read | Op::Write) { 0 } else { self.total_bytes }
     }
-}
 
-/// What a request becomes.
-pub enum Started {
-    /// A reply will come; it holds so many bytes until then.
-    Later { held_bytes: u64 },
-    /// It is answered already.
-    Now(Vec<u8>),
+    fn part_bytes(&self) -> u64 {
+        if self.op == Op::Trim { TRIM_COMMAND_BYTES } else { COMMAND_BYTES }
+    }
 }
 
 /// See the module's own page.
@@ -105,6 +89,9 @@ pub struct Drive {
     slow_from: Nanos,
     completed: u64,
     all: Histogram,
+    /// When it began to be served.
+    began: Nanos,
+    restores: u32,
 }
 
 impl Drive {
@@ -123,6 +110,8 @@ impl Drive {
             slow_from: 0,
             completed: 0,
             all: Histogram::new(),
+            began: 0,
+            restores: 0,
         }
     }
 
@@ -142,45 +131,90 @@ impl Drive {
         self.slow.iter().rev()
     }
 
-    /// Takes a request of a client; time has passed to `now`.
-    pub fn start(
-        &mut self,
-        now: Nanos,
-        owner: u64,
-        structured: bool,
-        allocation: bool,
-        request: NbdRequest,
-    ) -> Started {
-        let cookie = request.cookie;
-        // Reads and block status answer in chunks where that was agreed on; the others need no more than a simple reply.
-        let chunked = structured && matches!(request.command, CMD_READ | CMD_BLOCK_STATUS);
-        let answer = |error: Option<NbdError>| {
-            let mut out = Vec::new();
-            reply::short(&mut out, cookie, error, chunked);
-            Started::Now(out)
-        };
-        let (op, parts_of) = match self.judge(&request, structured, allocation) {
-            Err(error) => return answer(Some(error)),
-            Ok(Judged::Done) => return answer(None),
-            Ok(Judged::BlockStatus) => return Started::Now(self.block_status(&request)),
-            Ok(Judged::Command(op)) => (op, if op == Op::Trim { TRIM_COMMAND_BYTES } else { COMMAND_BYTES }),
-        };
-        let length_bytes = if op == Op::Flush { 0 } else { u64::from(request.length_bytes) };
+    /// Serving begins at `now`.
+    pub fn begin(&mut self, now: Nanos) {
+        self.began = now;
+    }
+
+    /// When serving began.
+    #[must_use]
+    pub fn began(&self) -> Nanos {
+        self.began
+    }
+
+    /// How often the power has come back.
+    #[must_use]
+    pub fn restores(&self) -> u32 {
+        self.restores
+    }
+
+    /// Whether a stretch can be read, or changed in this way.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check(&self, op: Op, extent: Extent) -> Result<(), DriveError> {
+        let Extent { offset_bytes, length_bytes } = extent;
+        if !self.device.has_power() {
+            return Err(DriveError::NoPower);
+        }
+        if op == Op::Trim && !self.export.trim {
+            return Err(DriveError::NotSupported);
+        }
+        if matches!(op, Op::Write | Op::WriteZeroes | Op::Trim) && self.export.read_only {
+            return Err(DriveError::NotPermitted);
+        }
+        if op == Op::Flush {
+            return Ok(());
+        }
+        if offset_bytes > self.export.size_bytes || length_bytes > self.export.size_bytes - offset_bytes {
+            return Err(DriveError::OutOfRange);
+        }
+        let sector = u64::from(self.export.sector_bytes);
+        let whole = offset_bytes.is_multiple_of(sector) && length_bytes.is_multiple_of(sector);
+        if whole { Ok(()) } else { Err(DriveError::Invalid) }
+    }
+
+    /// Takes a request of a client; time has passed to `now`. Zeroes are written like any data on a device that has no command
+    /// for them.
+    ///
+    /// # Errors
+    /// Why nothing of it has happened.
+    pub fn start(&mut self, now: Nanos, request: DriveRequest) -> Result<Started, DriveError> {
+        let DriveRequest { owner, cookie, op, extent, mut further, data, fua, cache_only } = request;
+        self.check(op, extent)?;
+        further.iter().try_for_each(|&extent| self.check(op, extent))?;
+        let (offset_bytes, length_bytes) =
+            if op == Op::Flush { (0, 0) } else { (extent.offset_bytes, extent.length_bytes) };
+        let total_bytes = length_bytes + further.iter().map(|e| e.length_bytes).sum::<u64>();
+        if total_bytes == 0 && op != Op::Flush {
+            return Ok(Started::Done);
+        }
+        let op = if op == Op::WriteZeroes && !self.export.write_zeroes { Op::Write } else { op };
+        if !data.is_empty() {
+            let stored = self.device.store().stored_pages() * ssdlab_contents::PAGE_BYTES as u64;
+            let room = self.memory_bytes.saturating_sub(stored + self.incoming_bytes);
+            // An edge may need a page of its own.
+            if total_bytes + 2 * ssdlab_contents::PAGE_BYTES as u64 > room {
+                return Err(DriveError::NoSpace);
+            }
+        }
+        further.reverse();
         let job = Job {
             owner,
             cookie,
             op,
-            cache_only: request.command == CMD_CACHE,
-            structured: chunked,
-            offset_bytes: if op == Op::Flush { 0 } else { request.offset_bytes },
+            cache_only,
+            offset_bytes,
             length_bytes,
-            fua: request.flags & CMD_FLAG_FUA != 0,
+            further,
+            total_bytes,
+            fua,
             cursor: 0,
             parts: 0,
             parts_under_way: 0,
             // Of a trim no device knows FUA.
-            then_flush: op == Op::Trim && request.flags & CMD_FLAG_FUA != 0,
-            data: request.data,
+            then_flush: op == Op::Trim && fua,
+            data,
             payloads: Vec::new(),
             error: None,
             submitted: now,
@@ -200,101 +234,62 @@ impl Drive {
                 self.jobs.len() as u32 - 1
             }
         };
-        self.send_parts(now, slot, parts_of);
-        Started::Later { held_bytes }
+        self.send_parts(now, slot);
+        Ok(Started::Later { held_bytes })
     }
 
-    fn judge(&self, r: &NbdRequest, structured: bool, allocation: bool) -> Result<Judged, NbdError> {
-        let known = match r.command {
-            CMD_READ => CMD_FLAG_FUA | if structured { CMD_FLAG_DF } else { 0 },
-            CMD_WRITE | CMD_FLUSH | CMD_TRIM | CMD_CACHE => CMD_FLAG_FUA,
-            CMD_WRITE_ZEROES => CMD_FLAG_FUA | CMD_FLAG_NO_HOLE | CMD_FLAG_FAST_ZERO,
-            CMD_BLOCK_STATUS if allocation => CMD_FLAG_FUA | CMD_FLAG_REQ_ONE,
-            _ => return Err(NbdError::Invalid),
-        };
-        if let Some(error) = r.error {
-            return Err(error);
-        }
-        let changes = matches!(r.command, CMD_WRITE | CMD_WRITE_ZEROES | CMD_TRIM);
-        if r.flags & !known != 0 || r.command == CMD_TRIM && !self.export.trim {
-            return Err(NbdError::Invalid);
-        }
-        if changes && self.export.read_only {
-            return Err(NbdError::NotPermitted);
-        }
-        if r.command == CMD_FLUSH {
-            return Ok(Judged::Command(Op::Flush));
-        }
-        let (offset, length) = (r.offset_bytes, u64::from(r.length_bytes));
-        if offset > self.export.size_bytes || length > self.export.size_bytes - offset {
-            return Err(if matches!(r.command, CMD_WRITE | CMD_WRITE_ZEROES) {
-                NbdError::NoSpace
-            } else {
-                NbdError::Invalid
-            });
-        }
-        let sector = u64::from(self.export.sector_bytes);
-        if !offset.is_multiple_of(sector) || !length.is_multiple_of(sector) {
-            return Err(NbdError::Invalid);
-        }
-        let carries = matches!(r.command, CMD_READ | CMD_WRITE);
-        if carries && length > crate::nbd::MAX_PAYLOAD_BYTES.into() {
-            return Err(NbdError::Invalid);
-        }
-        if length == 0 {
-            return if r.command == CMD_BLOCK_STATUS { Err(NbdError::Invalid) } else { Ok(Judged::Done) };
-        }
-        match r.command {
-            CMD_READ | CMD_CACHE => Ok(Judged::Command(Op::Read)),
-            CMD_WRITE => {
-                let stored = self.device.store().stored_pages() * ssdlab_contents::PAGE_BYTES as u64;
-                let room = self.memory_bytes.saturating_sub(stored + self.incoming_bytes);
-                // An edge may need a page of its own.
-                let needed = length + 2 * ssdlab_contents::PAGE_BYTES as u64;
-                if needed > room { Err(NbdError::NoSpace) } else { Ok(Judged::Command(Op::Write)) }
-            }
-            CMD_TRIM => Ok(Judged::Command(Op::Trim)),
-            CMD_WRITE_ZEROES if self.export.write_zeroes => Ok(Judged::Command(Op::WriteZeroes)),
-            // As slow as any write.
-            CMD_WRITE_ZEROES if r.flags & CMD_FLAG_FAST_ZERO != 0 => Err(NbdError::NotSupported),
-            CMD_WRITE_ZEROES => Ok(Judged::Command(Op::Write)),
-            _ => Ok(Judged::BlockStatus),
-        }
+    /// Whether the drive has commands of a security protocol (TRUSTED SEND and RECEIVE, SECURITY PROTOCOL OUT and IN).
+    #[must_use]
+    pub fn has_security_protocols(&self) -> bool {
+        false
     }
 
-    fn block_status(&self, r: &NbdRequest) -> Vec<u8> {
-        let one = r.flags & CMD_FLAG_REQ_ONE != 0;
-        let stretches = self.device.store().stretches(r.offset_bytes, r.length_bytes.into());
-        let state = |kind| match kind {
-            Kind::Hole => STATE_HOLE | STATE_ZERO,
-            Kind::Zeroes => STATE_ZERO,
-            Kind::Data => 0,
-        };
-        let extents = stretches.map(|(bytes, kind)| (bytes as u32, state(kind)));
-        let extents: Vec<_> = extents.take(if one { 1 } else { MOST_EXTENTS }).collect();
-        let mut out = Vec::new();
-        reply::block_status(&mut out, r.cookie, ALLOCATION, &extents);
-        out
+    /// Gives data to a security protocol. `specific`: what the protocol makes of it, such as the number of a session.
+    ///
+    /// # Errors
+    /// [`DriveError::NotSupported`] if the drive does not know the protocol; [`DriveError::Invalid`] if it refuses the data.
+    pub fn security_send(
+        &mut self,
+        _now: Nanos,
+        _protocol: u8,
+        _specific: u16,
+        _data: &[u8],
+    ) -> Result<(), DriveError> {
+        Err(DriveError::NotSupported)
     }
 
-    fn send_parts(&mut self, now: Nanos, slot: u32, part_bytes: u64) {
+    /// Takes from a security protocol what it has to say, at most so many bytes.
+    ///
+    /// # Errors
+    /// As of [`Drive::security_send`].
+    pub fn security_receive(
+        &mut self,
+        _now: Nanos,
+        _protocol: u8,
+        _specific: u16,
+        _most_bytes: usize,
+    ) -> Result<Vec<u8>, DriveError> {
+        Err(DriveError::NotSupported)
+    }
+
+    fn send_parts(&mut self, now: Nanos, slot: u32) {
         let job = self.jobs[slot as usize].as_mut().expect("a request that is not there");
         loop {
             let left = job.length_bytes - job.cursor;
+            if left == 0
+                && let Some(next) = job.further.pop()
+            {
+                (job.offset_bytes, job.length_bytes, job.cursor) = (next.offset_bytes, next.length_bytes, 0);
+                continue;
+            }
             let flush = job.op == Op::Flush && job.parts == 0;
             if left == 0 && !flush || job.parts_under_way >= MOST_PARTS {
                 return;
             }
-            let bytes = left.min(part_bytes);
+            let bytes = left.min(job.part_bytes());
             let tag = u64::from(job.parts) << 32 | u64::from(slot);
             let payload = match job.op {
-                Op::Read if !job.cache_only => {
-                    // The first part's buffer begins with the head of the reply.
-                    let head = if job.parts == 0 { reply::read_head_bytes(job.structured) } else { 0 };
-                    let mut buffer = Vec::with_capacity(head + bytes as usize);
-                    buffer.resize(head, 0);
-                    Some(self.device.insert(buffer))
-                }
+                Op::Read if !job.cache_only => Some(self.device.insert(Vec::with_capacity(bytes as usize))),
                 Op::Write if bytes == job.length_bytes && !job.data.is_empty() => {
                     Some(self.device.insert(std::mem::take(&mut job.data)))
                 }
@@ -318,17 +313,17 @@ impl Drive {
         }
     }
 
-    /// Lets time pass; appends the replies of requests that have ended.
-    pub fn advance(&mut self, to: Nanos, replies: &mut Vec<Reply>) {
+    /// Lets time pass; appends the outcomes of requests that have ended.
+    pub fn advance(&mut self, to: Nanos, outcomes: &mut Vec<Outcome>) {
         let mut done = std::mem::take(&mut self.done);
         self.device.advance(to, &mut done);
         for c in done.drain(..) {
-            self.part_done(to, &c, replies);
+            self.part_done(to, &c, outcomes);
         }
         self.done = done;
     }
 
-    fn part_done(&mut self, now: Nanos, c: &Completion, replies: &mut Vec<Reply>) {
+    fn part_done(&mut self, now: Nanos, c: &Completion, outcomes: &mut Vec<Outcome>) {
         let slot = c.tag as u32;
         let job = self.jobs[slot as usize].as_mut().expect("a request that is not there");
         job.parts_under_way -= 1;
@@ -339,14 +334,14 @@ impl Drive {
         {
             drop(self.device.take(id));
         }
-        if c.status != Status::Ok {
-            job.error.get_or_insert(NbdError::Io);
+        if let Some(error) = error_of(c.status, c.op) {
+            job.error.get_or_insert(error);
             // The rest is not sent.
             job.cursor = job.length_bytes;
+            job.further.clear();
         }
-        if job.cursor < job.length_bytes {
-            let part_bytes = if job.op == Op::Trim { TRIM_COMMAND_BYTES } else { COMMAND_BYTES };
-            return self.send_parts(now, slot, part_bytes);
+        if job.cursor < job.length_bytes || !job.further.is_empty() {
+            return self.send_parts(now, slot);
         }
         if job.parts_under_way > 0 {
             return;
@@ -363,38 +358,25 @@ impl Drive {
         }
         let job = self.jobs[slot as usize].take().expect("a request that is not there");
         self.free.push(slot);
-        replies.push(self.finish(job, c.completed));
+        outcomes.push(self.finish(job, c.completed));
     }
 
-    fn finish(&mut self, job: Job, completed: Nanos) -> Reply {
+    fn finish(&mut self, job: Job, completed: Nanos) -> Outcome {
         let held_bytes = job.held_bytes();
         if job.op == Op::Write {
             self.incoming_bytes -= held_bytes;
         }
         self.account(&job, completed);
-        let mut pieces = Vec::new();
-        let buffers: Vec<PayloadId> = job.payloads.into_iter().flatten().collect();
-        pieces.extend(buffers.into_iter().map(|id| self.device.take(id)));
-        match (job.error, pieces.first_mut()) {
-            (None, Some(first)) => {
-                let mut head = Vec::with_capacity(reply::read_head_bytes(true));
-                reply::read_head(&mut head, job.cookie, job.offset_bytes, job.length_bytes as u32, job.structured);
-                first[..head.len()].copy_from_slice(&head);
-            }
-            (error, _) => {
-                let mut short = Vec::with_capacity(32);
-                reply::short(&mut short, job.cookie, error, job.structured);
-                pieces = vec![short];
-            }
-        }
-        Reply { owner: job.owner, held_bytes, pieces, due: completed }
+        let pieces: Vec<Vec<u8>> = job.payloads.into_iter().flatten().map(|id| self.device.take(id)).collect();
+        let result = job.error.map_or(Ok(pieces), Err);
+        Outcome { owner: job.owner, cookie: job.cookie, held_bytes, result, due: completed }
     }
 
     fn account(&mut self, job: &Job, completed: Nanos) {
         let latency = completed - job.submitted;
         let served = &mut self.served[job.op as usize];
         served.requests += 1;
-        served.bytes += job.length_bytes;
+        served.bytes += job.total_bytes;
         served.errors += u64::from(job.error.is_some());
         served.latency.record(latency);
         self.all.record(latency);
@@ -409,7 +391,7 @@ impl Drive {
             self.slow.push_back(SlowRequest {
                 op: job.op,
                 offset_bytes: job.offset_bytes,
-                length_bytes: job.length_bytes,
+                length_bytes: job.total_bytes,
                 submitted: job.submitted,
                 latency,
                 breakdown: job.breakdown,
@@ -417,25 +399,39 @@ impl Drive {
         }
     }
 
-    /// Takes the power away; time has passed to `now`. Returns what is never answered by the device, as replies that say
-    /// so: whether they are sent is for the host to decide.
-    pub fn cut(&mut self, now: Nanos) -> Vec<Reply> {
+    /// Takes the power away; time has passed to `now`. Returns what is never answered by the device, as outcomes that say
+    /// so: whether anybody hears of them is for the host to decide.
+    pub fn cut(&mut self, now: Nanos) -> Vec<Outcome> {
         self.device.cut(now);
         self.incoming_bytes = 0;
         self.free.clear();
         let jobs = std::mem::take(&mut self.jobs);
-        let lost = jobs.into_iter().flatten().map(|job| {
-            let mut out = Vec::new();
-            reply::short(&mut out, job.cookie, Some(NbdError::Io), job.structured);
-            Reply { owner: job.owner, held_bytes: job.held_bytes(), pieces: vec![out], due: now }
+        let lost = jobs.into_iter().flatten().map(|job| Outcome {
+            owner: job.owner,
+            cookie: job.cookie,
+            held_bytes: job.held_bytes(),
+            result: Err(DriveError::NoPower),
+            due: now,
         });
         lost.collect()
     }
+
+    /// Gives the power back. Returns the time at which the device is ready.
+    pub fn restore(&mut self, now: Nanos) -> Nanos {
+        self.restores += 1;
+        self.device.restore(now)
+    }
 }
 
-enum Judged {
-    /// There is nothing to do.
-    Done,
-    BlockStatus,
-    Command(Op),
+/// What a command's status means for who asked.
+fn error_of(status: Status, op: Op) -> Option<DriveError> {
+    match status {
+        Status::Ok => None,
+        Status::MediaError => Some(DriveError::Medium),
+        Status::ReadOnly if matches!(op, Op::Read | Op::Flush) => Some(DriveError::Aborted),
+        Status::ReadOnly => Some(DriveError::WriteProtected),
+        Status::Locked => Some(DriveError::Locked),
+        Status::Aborted => Some(DriveError::Aborted),
+        Status::Gone => Some(DriveError::NoPower),
+    }
 }

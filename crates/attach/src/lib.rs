@@ -15,13 +15,18 @@
 //! does wrong ends its own connection.
 
 pub mod captive;
+pub mod client;
 mod clock;
 mod connection;
 mod control;
 mod cuts;
 mod drive;
+mod export;
+mod input;
 mod limits;
 pub mod nbd;
+pub mod output;
+pub mod request;
 mod server;
 mod status;
 mod stream;
@@ -30,7 +35,8 @@ pub use clock::Clock;
 pub use control::Order;
 pub use cuts::CutPlan;
 pub use drive::Drive;
+pub use export::Export;
 pub use limits::Limits;
-pub use server::{OnCut, Server, ServerOptions};
+pub use server::{OnCut, Protocol, Server, ServerOptions};
 pub use status::{CONTROL_PATIENCE, Statistics, lateness_line};
 pub use stream::{Listener, Stream};

@@ -15,14 +15,15 @@ use ssdlab_contents::{Image, ImageError, MediaKey, PAGE_BYTES};
 use ssdlab_core::Nanos;
 use ssdlab_device::{Device, Security};
 
+use crate::client::{Client, Step};
 use crate::clock::{Clock, instant};
 use crate::connection::{Connection, Life};
 use crate::control::{ControlConnection, Order};
 use crate::cuts::{CutPlan, Cuts, Due};
-use crate::drive::{Drive, Reply, Started};
+use crate::drive::Drive;
 use crate::limits::Limits;
-use crate::nbd::words::CMD_DISC;
-use crate::nbd::{NbdRequest, reply, words};
+use crate::nbd::NbdClient;
+use crate::request::Outcome;
 use crate::status::{self, Statistics, View};
 use crate::stream::Listener;
 
@@ -44,6 +45,12 @@ pub enum OnCut {
     Errors,
 }
 
+/// What clients of a listener speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    Nbd,
+}
+
 /// What can be chosen.
 pub struct ServerOptions {
     pub limits: Limits,
@@ -60,7 +67,7 @@ pub struct Server {
     statistics: Statistics,
     connections: BTreeMap<u64, Connection>,
     ready_at: Nanos,
-    listener: Listener,
+    listeners: Vec<(Protocol, Listener)>,
     control: Option<Listener>,
     controls: Vec<ControlConnection>,
     /// A byte stops the server, or its end.
@@ -69,7 +76,7 @@ pub struct Server {
     erasing: Option<Erasing>,
     now: Nanos,
     next_id: u64,
-    replies: Vec<Reply>,
+    outcomes: Vec<Outcome>,
     /// When the replies that are about to be written were due.
     due: Vec<Nanos>,
 }
@@ -80,14 +87,15 @@ impl Server {
     /// # Errors
     /// If the system refuses something.
     pub fn new(
-        drive: Drive,
+        mut drive: Drive,
         now: Nanos,
-        listener: Listener,
+        listeners: Vec<(Protocol, Listener)>,
         control: Option<Listener>,
         stop: UnixStream,
         options: ServerOptions,
     ) -> std::io::Result<Server> {
-        listener.set_nonblocking()?;
+        listeners.iter().try_for_each(|(_, listener)| listener.set_nonblocking())?;
+        drive.begin(now);
         control.as_ref().map_or(Ok(()), Listener::set_nonblocking)?;
         stop.set_nonblocking(true)?;
         Ok(Server {
@@ -99,13 +107,13 @@ impl Server {
             statistics: Statistics::default(),
             connections: BTreeMap::new(),
             ready_at: now,
-            listener,
+            listeners,
             control,
             controls: Vec::new(),
             stop,
             now,
             next_id: 0,
-            replies: Vec::new(),
+            outcomes: Vec::new(),
             due: Vec::new(),
         })
     }
@@ -125,8 +133,8 @@ impl Server {
                 return Ok((self.drive, self.now, self.statistics));
             }
             let now = instant();
-            if ready.listener {
-                self.accept(now);
+            for (listener, _) in ready.listeners.iter().enumerate().filter(|(_, came)| **came) {
+                self.accept(listener, now);
             }
             for &(id, readable) in &ready.connections {
                 self.serve(id, readable, now);
@@ -146,15 +154,21 @@ impl Server {
         if !self.drive.device.has_power() {
             return;
         }
-        self.drive.advance(self.now, &mut self.replies);
-        for reply in self.replies.drain(..) {
-            if let Some(connection) = self.connections.get_mut(&reply.owner) {
-                connection.outstanding -= 1;
-                connection.held_bytes -= reply.held_bytes;
-                reply.pieces.into_iter().for_each(|piece| connection.push(piece));
-                self.due.push(reply.due);
-            }
+        let mut outcomes = std::mem::take(&mut self.outcomes);
+        self.drive.advance(self.now, &mut outcomes);
+        for outcome in outcomes.drain(..) {
+            let due = self.hand_over(outcome);
+            self.due.extend(due);
         }
+        self.outcomes = outcomes;
+    }
+
+    /// Tells a client how its request has ended. Returns when it should know.
+    fn hand_over(&mut self, outcome: Outcome) -> Option<Nanos> {
+        let due = outcome.due;
+        let connection = self.connections.get_mut(&outcome.owner)?;
+        connection.ended(self.now, &mut self.drive, outcome);
+        Some(due)
     }
 
     /// When something will be due that no socket tells of.
@@ -181,10 +195,8 @@ impl Server {
 
     fn wait(&mut self) -> std::io::Result<Ready> {
         let timeout = self.timeout().saturating_sub(SPIN);
-        let mut fds = vec![
-            PollFd::from_borrowed_fd(self.stop.as_fd(), PollFlags::IN),
-            PollFd::from_borrowed_fd(self.listener.as_fd(), PollFlags::IN),
-        ];
+        let mut fds = vec![PollFd::from_borrowed_fd(self.stop.as_fd(), PollFlags::IN)];
+        fds.extend(self.listeners.iter().map(|(_, l)| PollFd::from_borrowed_fd(l.as_fd(), PollFlags::IN)));
         let control = self.control.as_ref();
         fds.extend(control.map(|l| PollFd::from_borrowed_fd(l.as_fd(), PollFlags::IN)));
         fds.extend(self.controls.iter().map(|c| PollFd::from_borrowed_fd(c.stream.as_fd(), c.wants())));
@@ -202,16 +214,17 @@ impl Server {
         let mut came = fds.iter().map(|fd| !fd.revents().is_empty());
         let mut next = || came.next().unwrap_or(false);
         let stop = next();
-        let listener = next();
+        let listeners = self.listeners.iter().map(|_| next()).collect();
         let control_listener = control.is_some() && next();
         let controls = self.controls.iter().map(|_| next()).collect();
         let connections = self.connections.keys().map(|&id| (id, next())).collect();
-        Ok(Ready { stop, listener, control_listener, controls, connections })
+        Ok(Ready { stop, listeners, control_listener, controls, connections })
     }
 
-    fn accept(&mut self, now: Instant) {
+    fn accept(&mut self, listener: usize, now: Instant) {
         for _ in 0..16 {
-            let stream = match self.listener.accept() {
+            let (protocol, listener) = &self.listeners[listener];
+            let stream = match listener.accept() {
                 Ok(stream) => stream,
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
                 Err(_) => return,
@@ -223,7 +236,10 @@ impl Server {
             }
             self.statistics.connections += 1;
             self.next_id += 1;
-            self.connections.insert(self.next_id, Connection::new(self.next_id, stream, now));
+            let client: Box<dyn Client> = match protocol {
+                Protocol::Nbd => Box::new(NbdClient::new(self.next_id)),
+            };
+            self.connections.insert(self.next_id, Connection::new(self.next_id, stream, client, now));
         }
     }
 
@@ -236,13 +252,16 @@ impl Server {
         }
         while life == Life::Goes && self.connections[&id].may_ask(&self.options.limits) {
             let connection = self.connections.get_mut(&id).expect("it is there");
-            match connection.next_request(self.drive.export()) {
-                Ok(Some(request)) if request.command == CMD_DISC => life = Life::Ended,
-                Ok(Some(request)) => self.start(id, request),
-                Ok(None) => break,
-                Err(end) => {
+            match connection.step(self.now, &mut self.drive) {
+                Step::Wait | Step::Leaves => break,
+                Step::Went => {}
+                Step::LoggedIn => self.end_earlier(id),
+                Step::Ended => life = Life::Ended,
+                Step::Broken => {
                     self.statistics.disconnected += 1;
-                    life = end;
+                    // It may hear why.
+                    connection.write(now);
+                    life = Life::Ended;
                 }
             }
         }
@@ -251,22 +270,10 @@ impl Server {
         }
     }
 
-    fn start(&mut self, id: u64, request: NbdRequest) {
-        let connection = self.connections.get_mut(&id).expect("it is there");
-        let agreed = connection.agreed();
-        if !self.drive.device.has_power() {
-            let chunked = agreed.structured && matches!(request.command, words::CMD_READ | words::CMD_BLOCK_STATUS);
-            let mut out = Vec::new();
-            reply::short(&mut out, request.cookie, Some(words::NbdError::Io), chunked);
-            return connection.push(out);
-        }
-        match self.drive.start(self.now, id, agreed.structured, agreed.allocation, request) {
-            Started::Now(out) => connection.push(out),
-            Started::Later { held_bytes } => {
-                connection.outstanding += 1;
-                connection.held_bytes += held_bytes;
-            }
-        }
+    /// Who comes again does not need the connection that it had before.
+    fn end_earlier(&mut self, id: u64) {
+        let Some(session) = self.connections[&id].session().map(<[u8]>::to_vec) else { return };
+        self.connections.retain(|&other, c| other == id || c.session() != Some(&session));
     }
 
     fn write(&mut self, now: Instant) {
@@ -312,12 +319,8 @@ impl Server {
         match self.options.on_cut {
             OnCut::HangUp => self.connections.clear(),
             OnCut::Errors => {
-                for reply in lost {
-                    if let Some(connection) = self.connections.get_mut(&reply.owner) {
-                        connection.outstanding -= 1;
-                        connection.held_bytes -= reply.held_bytes;
-                        reply.pieces.into_iter().for_each(|piece| connection.push(piece));
-                    }
+                for outcome in lost {
+                    self.hand_over(outcome);
                 }
             }
         }
@@ -336,7 +339,7 @@ impl Server {
     /// Puts it back.
     fn restore(&mut self) {
         self.now = self.clock.now().max(self.now);
-        self.ready_at = self.drive.device.restore(self.now);
+        self.ready_at = self.drive.restore(self.now);
         self.statistics.last_mount = Some(self.ready_at - self.now);
         self.cuts.restored();
     }
@@ -521,7 +524,7 @@ struct Erasing {
 /// What a wait has brought.
 struct Ready {
     stop: bool,
-    listener: bool,
+    listeners: Vec<bool>,
     control_listener: bool,
     controls: Vec<bool>,
     connections: Vec<(u64, bool)>,

@@ -1,11 +1,10 @@
 //! What is served, as the protocol says it.
 
-use ssdlab_device::DeviceInfo;
-
 use super::words::{
     FLAG_CAN_MULTI_CONN, FLAG_HAS_FLAGS, FLAG_READ_ONLY, FLAG_ROTATIONAL, FLAG_SEND_CACHE, FLAG_SEND_DF,
     FLAG_SEND_FAST_ZERO, FLAG_SEND_FLUSH, FLAG_SEND_FUA, FLAG_SEND_TRIM, FLAG_SEND_WRITE_ZEROES,
 };
+use crate::export::Export;
 
 /// The largest read, and the largest write that carries data.
 pub const MAX_PAYLOAD_BYTES: u32 = 32 << 20;
@@ -14,34 +13,7 @@ pub const MAX_SKIPPED_BYTES: u32 = 128 << 20;
 /// Flash pages are 4 KiB to the map of a drive: what is aligned to them needs no reading first.
 const PREFERRED_BLOCK_BYTES: u32 = 4096;
 
-/// See the module's own page.
-#[derive(Clone, Debug)]
-pub struct Export {
-    pub name: String,
-    pub description: String,
-    pub size_bytes: u64,
-    pub sector_bytes: u32,
-    pub trim: bool,
-    pub write_zeroes: bool,
-    pub rotational: bool,
-    pub read_only: bool,
-}
-
 impl Export {
-    #[must_use]
-    pub fn new(info: &DeviceInfo, read_only: bool) -> Self {
-        Export {
-            name: info.name.clone(),
-            description: info.description.clone(),
-            size_bytes: info.capacity_bytes,
-            sector_bytes: info.sector_bytes,
-            trim: info.supports_trim,
-            write_zeroes: info.supports_write_zeroes,
-            rotational: info.kind == "hdd",
-            read_only,
-        }
-    }
-
     /// Whether a client may ask for the export by this name.
     #[must_use]
     pub fn is_called(&self, name: &[u8]) -> bool {

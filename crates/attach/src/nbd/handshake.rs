@@ -1,9 +1,9 @@
 //! Fixed newstyle negotiation: what client and server agree on before the first request.
 
 use super::ProtocolError;
-use super::export::Export;
-use super::input::Input;
 use super::words::*;
+use crate::export::Export;
+use crate::input::Input;
 
 /// Bytes of an option's data; nothing that is served needs more.
 const MOST_OPTION_BYTES: usize = 32 << 10;

@@ -3,16 +3,17 @@
 //! What is served: fixed newstyle negotiation, simple and structured replies, `base:allocation`. Not served: TLS, extended
 //! headers, resizing.
 
+mod client;
 mod export;
 mod handshake;
-mod input;
 pub mod reply;
 mod session;
 pub mod words;
 
 use thiserror::Error;
 
-pub use export::{Export, MAX_PAYLOAD_BYTES};
+pub use client::NbdClient;
+pub use export::MAX_PAYLOAD_BYTES;
 pub use handshake::{ALLOCATION, Agreed};
 pub use session::{Event, NbdRequest, Session};
 

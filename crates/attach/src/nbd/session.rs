@@ -1,10 +1,11 @@
 //! One client, without its socket: bytes in, requests out.
 
 use super::ProtocolError;
-use super::export::{Export, MAX_PAYLOAD_BYTES, MAX_SKIPPED_BYTES};
+use super::export::{MAX_PAYLOAD_BYTES, MAX_SKIPPED_BYTES};
 use super::handshake::{Agreed, Handshake, Step, hello};
-use super::input::Input;
 use super::words::{CMD_WRITE, NbdError, REQUEST_MAGIC};
+use crate::export::Export;
+use crate::input::Input;
 
 /// A request as it came.
 #[derive(Debug, PartialEq, Eq)]

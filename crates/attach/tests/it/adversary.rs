@@ -5,8 +5,8 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use ssdlab_attach::nbd::words::*;
-use ssdlab_attach::nbd::{Event, Export, Session};
-use ssdlab_attach::{Limits, ServerOptions};
+use ssdlab_attach::nbd::{Event, Session};
+use ssdlab_attach::{Export, Limits, ServerOptions};
 use ssdlab_core::Rng;
 use ssdlab_device::Device;
 

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use ssdlab_attach::nbd::Export;
 use ssdlab_attach::nbd::words::*;
-use ssdlab_attach::{CutPlan, Drive, Limits, Listener, OnCut, Order, Server, ServerOptions, Statistics};
+use ssdlab_attach::{
+    CutPlan, Drive, Export, Limits, Listener, OnCut, Order, Protocol, Server, ServerOptions, Statistics,
+};
 use ssdlab_contents::{ContentDevice, ContentOptions};
 use ssdlab_device::Device;
 
@@ -40,7 +41,7 @@ pub fn serve_with(device: Steady, options: ServerOptions, memory: u64, read_only
     let (stop, stopper) = UnixStream::pair().unwrap();
     let listener = Listener::Unix(UnixListener::bind(&path).unwrap());
     let control = Some(Listener::Unix(UnixListener::bind(control).unwrap()));
-    let server = Server::new(drive, 0, listener, control, stop, options).unwrap();
+    let server = Server::new(drive, 0, vec![(Protocol::Nbd, listener)], control, stop, options).unwrap();
     let thread = std::thread::spawn(move || server.run().unwrap().2);
     Running { path, stop: stopper, thread: Some(thread) }
 }

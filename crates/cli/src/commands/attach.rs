@@ -7,9 +7,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use ssdlab_attach::nbd::Export;
 use ssdlab_attach::{
-    CutPlan, Drive, Limits, Listener, OnCut, Server, ServerOptions, Statistics, captive, lateness_line,
+    CutPlan, Drive, Export, Limits, Listener, OnCut, Protocol, Server, ServerOptions, Statistics, captive,
+    lateness_line,
 };
 use ssdlab_bench::parse_bytes;
 use ssdlab_catalog::device;
@@ -64,7 +64,8 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     };
     let (listener, uri) = places.listener()?;
     let control = UnixListener::bind(&places.control).map_err(failed)?;
-    let server = Server::new(drive, now, listener, Some(Listener::Unix(control)), stop, options).map_err(failed)?;
+    let listeners = vec![(Protocol::Nbd, listener)];
+    let server = Server::new(drive, now, listeners, Some(Listener::Unix(control)), stop, options).map_err(failed)?;
     let captive = match args.run.as_slice() {
         [] => {
             print(&format!("{}: {uri}, control {}\n", recipe.name, places.control.display()))?;
@@ -188,14 +189,14 @@ fn go_on(drive: &mut dyn Device, store: &mut Store, state: &DriveState, clean: b
 /// Ends what is under way, shuts the drive down, and closes the image.
 fn close(mut drive: Drive, mut now: Nanos) -> Result<(), Failure> {
     if !drive.device.has_power() {
-        now = drive.device.restore(now);
+        now = drive.restore(now);
     }
-    let mut replies = Vec::new();
+    let mut outcomes = Vec::new();
     while drive.under_way() > 0 {
         let next = drive.device.next_event();
         now = next.ok_or_else(|| Failure::run("the drive stopped with requests under way"))?.max(now);
-        drive.advance(now, &mut replies);
-        replies.clear();
+        drive.advance(now, &mut outcomes);
+        outcomes.clear();
     }
     drive.device.put_away(now);
     if let Some(error) = drive.device.image_error() {
