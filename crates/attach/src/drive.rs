@@ -6,6 +6,7 @@ use ssdlab_core::{Breakdown, Histogram, Nanos, Op};
 use ssdlab_device::{Completion, Device, PayloadId, Request, Status};
 
 use crate::export::Export;
+use crate::lock::{Lock, Meets};
 use crate::request::{DriveError, DriveRequest, Extent, Outcome, Started};
 
 /// What one command carries: larger requests are split as the system's block layer would, into parts that are sent
@@ -42,12 +43,15 @@ struct Job {
     op: Op,
     /// A read whose data nobody wants.
     cache_only: bool,
+    /// A read of what stands before the medium. It takes as long.
+    shadow: bool,
     offset_bytes: u64,
     length_bytes: u64,
     /// Of a trim: what comes after that, the last first.
     further: Vec<Extent>,
     /// Of all extents.
     total_bytes: u64,
+    held_bytes: u64,
     fua: bool,
     /// Where the next part begins.
     cursor: u64,
@@ -63,10 +67,6 @@ struct Job {
 }
 
 impl Job {
-    fn held_bytes(&self) -> u64 {
-        if self.cache_only || !matches!(self.op, Op::Read | Op::Write) { 0 } else { self.total_bytes }
-    }
-
     fn part_bytes(&self) -> u64 {
         if self.op == Op::Trim { TRIM_COMMAND_BYTES } else { COMMAND_BYTES }
     }
@@ -76,6 +76,7 @@ impl Job {
 pub struct Drive {
     pub device: ContentDevice,
     export: Export,
+    lock: Option<Lock>,
     /// Bytes of contents that may be stored.
     memory_bytes: u64,
     jobs: Vec<Option<Job>>,
@@ -92,6 +93,8 @@ pub struct Drive {
     /// When it began to be served.
     began: Nanos,
     restores: u32,
+    /// When it is ready after the last of them.
+    ready_at: Nanos,
 }
 
 impl Drive {
@@ -100,6 +103,7 @@ impl Drive {
         Drive {
             device,
             export,
+            lock: None,
             memory_bytes,
             jobs: Vec::new(),
             free: Vec::new(),
@@ -112,7 +116,19 @@ impl Drive {
             all: Histogram::new(),
             began: 0,
             restores: 0,
+            ready_at: 0,
         }
+    }
+
+    /// The same drive with passwords and ranges.
+    #[must_use]
+    pub fn with_lock(self, lock: Lock) -> Self {
+        Drive { lock: Some(lock), ..self }
+    }
+
+    #[must_use]
+    pub fn lock(&self) -> Option<&Lock> {
+        self.lock.as_ref()
     }
 
     #[must_use]
@@ -120,10 +136,24 @@ impl Drive {
         &self.export
     }
 
-    /// Requests under way.
+    /// Requests under way, and an erase that a host has asked for.
     #[must_use]
     pub fn under_way(&self) -> usize {
-        self.jobs.len() - self.free.len()
+        let lock = self.lock.as_ref().map_or(0, |lock| lock.waiting.len() + usize::from(lock.is_erasing()));
+        self.jobs.len() - self.free.len() + lock
+    }
+
+    /// When something will happen by itself.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Nanos> {
+        let lock = self.lock.as_ref().filter(|lock| lock.is_erasing());
+        let erase = lock.and_then(|lock| lock.next_event().or(self.is_idle().then_some(self.ready_at)));
+        self.device.next_event().into_iter().chain(erase).min()
+    }
+
+    /// No request is at the device.
+    fn is_idle(&self) -> bool {
+        self.jobs.len() == self.free.len()
     }
 
     /// The last slow requests, the latest first.
@@ -171,7 +201,17 @@ impl Drive {
         }
         let sector = u64::from(self.export.sector_bytes);
         let whole = offset_bytes.is_multiple_of(sector) && length_bytes.is_multiple_of(sector);
-        if whole { Ok(()) } else { Err(DriveError::Invalid) }
+        if !whole {
+            return Err(DriveError::Invalid);
+        }
+        self.meets(op, extent).map(drop)
+    }
+
+    fn meets(&self, op: Op, extent: Extent) -> Result<Meets, DriveError> {
+        match &self.lock {
+            Some(lock) if op != Op::Flush && extent.length_bytes > 0 => lock.meets(extent, op != Op::Read),
+            _ => Ok(Meets::Drive),
+        }
     }
 
     /// Takes a request of a client; time has passed to `now`. Zeroes are written like any data on a device that has no command
@@ -180,6 +220,12 @@ impl Drive {
     /// # Errors
     /// Why nothing of it has happened.
     pub fn start(&mut self, now: Nanos, request: DriveRequest) -> Result<Started, DriveError> {
+        if let Some(lock) = self.lock.as_mut().filter(|lock| lock.is_erasing()) {
+            let held_bytes = request.held_bytes();
+            lock.waiting.push(request);
+            return Ok(Started::Later { held_bytes });
+        }
+        let held_bytes = request.held_bytes();
         let DriveRequest { owner, cookie, op, extent, mut further, data, fua, cache_only } = request;
         self.check(op, extent)?;
         further.iter().try_for_each(|&extent| self.check(op, extent))?;
@@ -204,10 +250,12 @@ impl Drive {
             cookie,
             op,
             cache_only,
+            shadow: self.meets(op, extent)? == Meets::Shadow,
             offset_bytes,
             length_bytes,
             further,
             total_bytes,
+            held_bytes,
             fua,
             cursor: 0,
             parts: 0,
@@ -220,7 +268,6 @@ impl Drive {
             submitted: now,
             breakdown: Breakdown::default(),
         };
-        let held_bytes = job.held_bytes();
         if op == Op::Write {
             self.incoming_bytes += held_bytes;
         }
@@ -241,21 +288,22 @@ impl Drive {
     /// Whether the drive has commands of a security protocol (TRUSTED SEND and RECEIVE, SECURITY PROTOCOL OUT and IN).
     #[must_use]
     pub fn has_security_protocols(&self) -> bool {
-        false
+        self.lock.is_some()
     }
 
     /// Gives data to a security protocol. `specific`: what the protocol makes of it, such as the number of a session.
     ///
     /// # Errors
     /// [`DriveError::NotSupported`] if the drive does not know the protocol; [`DriveError::Invalid`] if it refuses the data.
-    pub fn security_send(
-        &mut self,
-        _now: Nanos,
-        _protocol: u8,
-        _specific: u16,
-        _data: &[u8],
-    ) -> Result<(), DriveError> {
-        Err(DriveError::NotSupported)
+    pub fn security_send(&mut self, now: Nanos, protocol: u8, specific: u16, data: &[u8]) -> Result<(), DriveError> {
+        if !self.device.has_power() {
+            return Err(DriveError::NoPower);
+        }
+        if self.export.read_only {
+            return Err(DriveError::NotPermitted);
+        }
+        let lock = self.lock.as_mut().ok_or(DriveError::NotSupported)?;
+        lock.send(&mut self.device, now, protocol, specific, data)
     }
 
     /// Takes from a security protocol what it has to say, at most so many bytes.
@@ -264,12 +312,15 @@ impl Drive {
     /// As of [`Drive::security_send`].
     pub fn security_receive(
         &mut self,
-        _now: Nanos,
-        _protocol: u8,
-        _specific: u16,
-        _most_bytes: usize,
+        now: Nanos,
+        protocol: u8,
+        specific: u16,
+        most_bytes: usize,
     ) -> Result<Vec<u8>, DriveError> {
-        Err(DriveError::NotSupported)
+        if !self.device.has_power() {
+            return Err(DriveError::NoPower);
+        }
+        self.lock.as_mut().ok_or(DriveError::NotSupported)?.receive(now, protocol, specific, most_bytes)
     }
 
     fn send_parts(&mut self, now: Nanos, slot: u32) {
@@ -321,6 +372,22 @@ impl Drive {
             self.part_done(to, &c, outcomes);
         }
         self.done = done;
+        self.go_on_erasing(to, outcomes);
+    }
+
+    /// An erase that a host has asked for begins and ends; what waited for it is started.
+    fn go_on_erasing(&mut self, now: Nanos, outcomes: &mut Vec<Outcome>) {
+        let at_rest = self.is_idle() && now >= self.ready_at;
+        let Some(lock) = &mut self.lock else { return };
+        for request in lock.go_on(&mut self.device, now, at_rest) {
+            let (owner, cookie, held_bytes) = (request.owner, request.cookie, request.held_bytes());
+            let result = match self.start(now, request) {
+                Ok(Started::Later { .. }) => continue,
+                Ok(Started::Done) => Ok(Vec::new()),
+                Err(error) => Err(error),
+            };
+            outcomes.push(Outcome { owner, cookie, held_bytes, result, due: now });
+        }
     }
 
     fn part_done(&mut self, now: Nanos, c: &Completion, outcomes: &mut Vec<Outcome>) {
@@ -362,13 +429,20 @@ impl Drive {
     }
 
     fn finish(&mut self, job: Job, completed: Nanos) -> Outcome {
-        let held_bytes = job.held_bytes();
+        let held_bytes = job.held_bytes;
         if job.op == Op::Write {
             self.incoming_bytes -= held_bytes;
         }
         self.account(&job, completed);
-        let pieces: Vec<Vec<u8>> = job.payloads.into_iter().flatten().map(|id| self.device.take(id)).collect();
-        let result = job.error.map_or(Ok(pieces), Err);
+        let mut pieces: Vec<Vec<u8>> = job.payloads.into_iter().flatten().map(|id| self.device.take(id)).collect();
+        let shadow = self.lock.as_ref().map(Lock::tper).filter(|_| job.shadow);
+        if let Some(tper) = shadow {
+            let mut bytes = vec![0; job.total_bytes as usize];
+            tper.read_shadow(job.offset_bytes, &mut bytes);
+            pieces = vec![bytes];
+        }
+        // The medium under a shadow does not matter.
+        let result = job.error.filter(|_| shadow.is_none()).map_or(Ok(pieces), Err);
         Outcome { owner: job.owner, cookie: job.cookie, held_bytes, result, due: completed }
     }
 
@@ -405,11 +479,14 @@ impl Drive {
         self.device.cut(now);
         self.incoming_bytes = 0;
         self.free.clear();
-        let jobs = std::mem::take(&mut self.jobs);
-        let lost = jobs.into_iter().flatten().map(|job| Outcome {
-            owner: job.owner,
-            cookie: job.cookie,
-            held_bytes: job.held_bytes(),
+        let jobs = std::mem::take(&mut self.jobs).into_iter().flatten();
+        let jobs = jobs.map(|job| (job.owner, job.cookie, job.held_bytes));
+        let waiting = self.lock.as_mut().map_or_else(Vec::new, |lock| lock.cut(&mut self.device));
+        let waiting = waiting.iter().map(|request| (request.owner, request.cookie, request.held_bytes()));
+        let lost = jobs.chain(waiting).map(|(owner, cookie, held_bytes)| Outcome {
+            owner,
+            cookie,
+            held_bytes,
             result: Err(DriveError::NoPower),
             due: now,
         });
@@ -419,7 +496,8 @@ impl Drive {
     /// Gives the power back. Returns the time at which the device is ready.
     pub fn restore(&mut self, now: Nanos) -> Nanos {
         self.restores += 1;
-        self.device.restore(now)
+        self.ready_at = self.device.restore(now);
+        self.ready_at
     }
 }
 

@@ -45,6 +45,15 @@ impl DriveRequest {
             cache_only: false,
         }
     }
+
+    /// Bytes that it holds until it is answered: those that it brings, or that are brought to it.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        match self.op {
+            Op::Read if !self.cache_only => self.extent.length_bytes,
+            _ => self.data.len() as u64,
+        }
+    }
 }
 
 /// What a request becomes at once.

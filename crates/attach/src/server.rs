@@ -22,6 +22,7 @@ use crate::control::{ControlConnection, Order};
 use crate::cuts::{CutPlan, Cuts, Due};
 use crate::drive::Drive;
 use crate::limits::Limits;
+use crate::lock::Lock;
 use crate::nbd::NbdClient;
 use crate::request::Outcome;
 use crate::status::{self, Statistics, View};
@@ -181,7 +182,7 @@ impl Server {
             timeout = timeout.min(self.clock.wall(self.now, erasing.ready));
         }
         if self.drive.device.has_power()
-            && let Some(at) = self.drive.device.next_event()
+            && let Some(at) = self.drive.next_event()
         {
             let until = self.clock.wall(self.now, at);
             timeout = timeout.min(if self.drive.under_way() > 0 { until } else { until.max(IDLE_STEP) });
@@ -414,6 +415,11 @@ impl Server {
         if self.drive.device.security().is_none() {
             return Err(format!("{name} has no erase"));
         }
+        if self.drive.lock().is_some_and(|lock| lock.tper().is_activated()) {
+            return Err(format!(
+                "{name} has locking activated (TCG Opal): it is erased by GenKey, Revert and RevertSP only"
+            ));
+        }
         let device = &mut self.drive.device;
         if crypto && !device.encrypts() {
             return Err(format!("{name} does not encrypt what it stores, and has no crypto erase"));
@@ -456,12 +462,14 @@ impl Server {
         let store = self.drive.device.store().clone();
         let copy = self.drive.device.copy_to_save(self.now);
         let name = self.drive.export().name.clone();
+        let reserved = self.drive.lock().map_or_else(Vec::new, Lock::pages);
         std::thread::spawn(move || {
             let with_drive = copy.is_some();
             let key = changes.map(MediaKey::random).transpose().map_err(ImageError::Io);
             let image = key.and_then(|key| Image::create(&path, &name, number, &store, key));
             let written = image.and_then(|mut image| {
                 copy.map_or(Ok(()), |copy| image.append_state(&copy.save()))?;
+                image.append_reserved(&reserved)?;
                 image.close()
             });
             let stored_bytes = store.stored_pages() * PAGE_BYTES as u64;

@@ -9,6 +9,7 @@ use ssdlab_device::{Device, Security};
 
 use crate::clock::Clock;
 use crate::drive::Drive;
+use crate::lock::Lock;
 
 /// What is known of a server.
 #[derive(Clone, Default)]
@@ -90,9 +91,21 @@ pub fn status(view: &mut View<'_>) -> Value {
             "overwritten_let_go": superseded_dropped,
             "unreadable_pages": drive.device.store().lost().len(),
         },
+        "locking": drive.lock().map(locking),
         "media_key_changes": drive.device.encrypts().then(|| drive.device.key_changes()),
         "image_error": drive.device.image_error(),
     })
+}
+
+/// Of a drive that can be locked: how it is, and what is printed on its label.
+fn locking(lock: &Lock) -> Value {
+    let tper = lock.tper();
+    let state = match (tper.is_activated(), tper.is_locked()) {
+        (false, _) => "not activated",
+        (true, false) => "unlocked",
+        (true, true) => "locked",
+    };
+    json!({ "ssc": "Opal 2.0", "state": state, "psid": tper.identity().psid, "msid": tper.identity().msid })
 }
 
 fn seconds(t: Nanos) -> f64 {

@@ -37,8 +37,7 @@ fn feature(out: &mut Vec<u8>, code: u16, version: u8, data: &[u8]) {
 fn locking(state: &State) -> [u8; 12] {
     let mut flags = 1 | 1 << 3;
     if let Some(locking) = &state.locking {
-        let locked = locking.ranges.iter().any(|range| range.reads_refused() || range.writes_refused());
-        flags |= 1 << 1 | u8::from(locked) << 2;
+        flags |= 1 << 1 | u8::from(locking.is_locked()) << 2;
         flags |= u8::from(locking.mbr_control.enabled) << 4 | u8::from(locking.mbr_control.done) << 5;
     }
     let mut data = [0; 12];

@@ -219,6 +219,12 @@ impl Locking {
         }
     }
 
+    /// Whether any range refuses reads or writes.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        self.ranges.iter().any(|range| range.reads_refused() || range.writes_refused())
+    }
+
     /// The range that has this sector, by its number.
     #[must_use]
     pub fn range_of(&self, lba: u64) -> usize {
@@ -343,6 +349,11 @@ impl ByteTable {
         let all: BTreeSet<u32> = self.pages.keys().chain(other.pages.keys()).copied().collect();
         let differing: Vec<u32> = all.into_iter().filter(|number| !same(number)).collect();
         self.changed.extend(differing);
+    }
+
+    /// The pages that are not all zeroes.
+    pub fn pages(&self) -> impl Iterator<Item = (u32, &[u8; PAGE_BYTES])> {
+        self.pages.iter().map(|(&number, page)| (number, &**page))
     }
 
     /// The pages that were changed since this was asked last, as they are now; `None`: all zeroes.

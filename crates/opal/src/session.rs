@@ -214,10 +214,10 @@ impl Session {
         }
     }
 
-    /// Whether a transaction is open: what it has changed is not kept yet.
+    /// Memory as it was before the transaction that is open: what that has changed may still not hold.
     #[must_use]
-    pub fn in_transaction(&self) -> bool {
-        self.transaction.is_some()
+    pub fn before_transaction(&self) -> Option<&Memory> {
+        self.transaction.as_ref().map(|(before, _)| &**before)
     }
 }
 

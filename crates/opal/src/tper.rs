@@ -1,10 +1,11 @@
 //! The drive's end of the security protocols: what arrives, what is answered, and when.
 
+use sha2::{Digest, Sha256};
 use ssdlab_core::{Nanos, SECOND};
 use thiserror::Error;
 
 use crate::discovery::level_0;
-use crate::memory::{ByteTable, MBR_BYTES, Memory, Reset, State};
+use crate::memory::{Locking, MBR_BYTES, Memory, Reset, State};
 use crate::object::{Geometry, Sp};
 use crate::packet::{self, HEADS_BYTES, SessionNumbers};
 use crate::ranges;
@@ -46,6 +47,24 @@ pub struct Identity {
     pub psid: String,
 }
 
+impl Identity {
+    /// Of the drive of this model with this seed: the same each time.
+    #[must_use]
+    pub fn of(model: &str, seed: u64) -> Identity {
+        let pin = |what: &str| {
+            let digest = Sha256::digest(format!("{what} of {model}, {seed}"));
+            // Letters and digits that nobody mistakes for another on a label.
+            const LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+            digest.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect()
+        };
+        Identity { msid: pin("MSID"), psid: pin("PSID") }
+    }
+
+    fn state(&self) -> State {
+        State::new(self.msid.as_bytes(), self.psid.as_bytes())
+    }
+}
+
 /// What a host's command meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -73,6 +92,14 @@ pub struct DamagedPages;
 
 fn written(state: &State) -> Vec<u8> {
     postcard::to_stdvec(state).expect("memory is made of what can be written")
+}
+
+fn state_pages(saved: &[u8]) -> Vec<Page> {
+    let mut bytes = (saved.len() as u32).to_le_bytes().to_vec();
+    bytes.extend_from_slice(saved);
+    assert!(bytes.len() <= STATE_PAGES as usize * PAGE_BYTES, "a state of {} bytes", bytes.len());
+    bytes.resize(bytes.len().next_multiple_of(PAGE_BYTES), 0);
+    (STATE_PAGE..).zip(bytes.chunks(PAGE_BYTES).map(|page| Some(page.to_vec()))).collect()
 }
 
 /// A page of what is kept without power: its number, and its bytes; `None`: zeroes.
@@ -113,7 +140,7 @@ impl Tper {
     /// Of a drive out of the factory.
     #[must_use]
     pub fn new(identity: Identity, geometry: Geometry) -> Tper {
-        let state = State::new(identity.msid.as_bytes(), identity.psid.as_bytes());
+        let state = identity.state();
         let kept = Some(written(&state));
         Tper {
             identity,
@@ -139,7 +166,7 @@ impl Tper {
     /// # Errors
     /// If these are no pages of such a drive. It is as new then.
     pub fn load(&mut self, pages: impl IntoIterator<Item = (u32, Vec<u8>)>) -> Result<(), DamagedPages> {
-        let mut memory = Memory::new(State::new(self.identity.msid.as_bytes(), self.identity.psid.as_bytes()));
+        let mut memory = Memory::new(self.identity.state());
         let mut state = Vec::new();
         for (number, bytes) in pages {
             if bytes.len() != PAGE_BYTES {
@@ -181,28 +208,38 @@ impl Tper {
     /// The pages that were changed since this was asked last. Those of one call belong together. Nothing while a transaction
     /// is open or an erase under way: what these change may still not hold.
     pub fn take_changed(&mut self) -> Vec<Vec<Page>> {
-        if self.pending.is_some() || self.session.as_ref().is_some_and(Session::in_transaction) {
+        if self.pending.is_some() || self.session.as_ref().is_some_and(|session| session.before_transaction().is_some())
+        {
             return Vec::new();
         }
         let mut all = Vec::new();
         let saved = written(&self.memory.state);
         if self.kept.as_ref() != Some(&saved) {
-            let mut bytes = (saved.len() as u32).to_le_bytes().to_vec();
-            bytes.extend_from_slice(&saved);
-            assert!(bytes.len() <= STATE_PAGES as usize * PAGE_BYTES, "a state of {} bytes", bytes.len());
-            bytes.resize(bytes.len().next_multiple_of(PAGE_BYTES), 0);
-            let pages = bytes.chunks(PAGE_BYTES).map(<[u8]>::to_vec);
-            all.push((STATE_PAGE..).zip(pages.map(Some)).collect());
+            all.push(state_pages(&saved));
             self.kept = Some(saved);
         }
-        let mut add = |table: &mut ByteTable, first: u32| {
+        for (table, first) in [(&mut self.memory.mbr, MBR_PAGE), (&mut self.memory.data_store, DATA_STORE_PAGE)] {
             let changed = table.take_changed();
             all.extend(
                 changed.into_iter().map(|(number, page)| vec![(first + number, page.map(|page| page.to_vec()))]),
             );
+        }
+        all
+    }
+
+    /// All pages that are kept, as they are when nothing is under way; none of a drive that nobody has taken into possession.
+    #[must_use]
+    pub fn pages(&self) -> Vec<Page> {
+        let memory = self.pending.as_ref().map_or(&self.memory, |pending| &pending.before);
+        let memory = self.session.as_ref().and_then(Session::before_transaction).unwrap_or(memory);
+        let saved = written(&memory.state);
+        let mut all = match saved == written(&self.identity.state()) {
+            true => Vec::new(),
+            false => state_pages(&saved),
         };
-        add(&mut self.memory.mbr, MBR_PAGE);
-        add(&mut self.memory.data_store, DATA_STORE_PAGE);
+        for (table, first) in [(&memory.mbr, MBR_PAGE), (&memory.data_store, DATA_STORE_PAGE)] {
+            all.extend(table.pages().map(|(number, page)| (first + number, Some(page.to_vec()))));
+        }
         all
     }
 
@@ -210,6 +247,12 @@ impl Tper {
     #[must_use]
     pub fn is_activated(&self) -> bool {
         self.memory.state.locking.is_some()
+    }
+
+    /// Whether any range refuses reads or writes.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        self.memory.state.locking.as_ref().is_some_and(Locking::is_locked)
     }
 
     /// What a host's command on these sectors meets. A command on sectors of several ranges needs the right of each.

@@ -3,6 +3,7 @@
 //! - [`ideal_drive`], [`ideal_die`]: the catalog's ideal drive and die, to be made small by the test.
 //! - [`any_drive`]: a property-test strategy over small drives of every kind that a drive file can describe with a map of
 //!   pages; [`any_log_block_drive`]: the same with log blocks.
+//! - [`opal`]: what a host says to a drive that can be locked.
 //! - [`altered`]: a saved state of which one value is another one.
 //!
 //! Drives of which only a few things matter begin with `DriveSpec::plain` and `DieSpec::plain`: a key that is new is
@@ -11,6 +12,7 @@
 mod alter;
 mod any_drive;
 mod catalog;
+pub mod opal;
 
 pub use alter::{alter_differences, altered, first_difference};
 pub use any_drive::{DrawnDrive, any_drive, any_log_block_drive};

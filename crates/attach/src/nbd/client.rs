@@ -209,14 +209,10 @@ fn error_of(error: DriveError, command: u16) -> NbdError {
     match error {
         DriveError::OutOfRange if matches!(command, CMD_WRITE | CMD_WRITE_ZEROES) => NbdError::NoSpace,
         DriveError::Invalid | DriveError::OutOfRange => NbdError::Invalid,
-        DriveError::NotPermitted => NbdError::NotPermitted,
+        DriveError::NotPermitted | DriveError::Locked => NbdError::NotPermitted,
         DriveError::NoSpace => NbdError::NoSpace,
         DriveError::NotSupported => NbdError::NotSupported,
-        DriveError::Medium
-        | DriveError::WriteProtected
-        | DriveError::Locked
-        | DriveError::Aborted
-        | DriveError::NoPower => NbdError::Io,
+        DriveError::Medium | DriveError::WriteProtected | DriveError::Aborted | DriveError::NoPower => NbdError::Io,
     }
 }
 

@@ -4,5 +4,6 @@ mod adversary;
 mod client;
 mod cuts;
 mod handshake;
+mod locking;
 mod steady;
 mod transmission;

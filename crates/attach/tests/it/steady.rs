@@ -132,6 +132,10 @@ impl Security for Steady {
         now + self.erase.expect("it has one")
     }
 
+    fn key_change_time(&mut self) -> Nanos {
+        self.erase.unwrap_or(0)
+    }
+
     fn encrypts(&mut self) -> bool {
         self.encrypts
     }

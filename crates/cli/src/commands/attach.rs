@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use ssdlab_attach::{
-    CutPlan, Drive, Export, Limits, Listener, OnCut, Protocol, Server, ServerOptions, Statistics, captive,
+    CutPlan, Drive, Export, Limits, Listener, Lock, OnCut, Protocol, Server, ServerOptions, Statistics, captive,
     lateness_line,
 };
 use ssdlab_bench::parse_bytes;
@@ -17,8 +17,9 @@ use ssdlab_contents::{
     ContentDevice, ContentOptions, DriveState, Image, ImageContents, ImageError, MediaKey, Store, TrimmedReads,
     lay_out, resume,
 };
-use ssdlab_core::Nanos;
+use ssdlab_core::{Nanos, UNIT_BYTES};
 use ssdlab_device::{Device, DeviceInfo, Security};
+use ssdlab_opal::{Geometry, Identity, Tper};
 
 use crate::attach_args::{AttachArgs, AttachPrefill, TrimmedArg};
 use crate::failure::Failure;
@@ -44,13 +45,17 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
         );
     }
     let places = Places::choose(args)?;
-    let (device, now) = contents(args, inner, &recipe.name)?;
+    let (device, now, lock) = contents(args, inner, &recipe.name)?;
     if !device.has_plug() && (!args.cut_at.is_empty() || args.cut_every.is_some()) {
         return Err(Failure::bad_input(format!("{} has no plug that can be pulled", recipe.name))
             .help("leave --cut-at and --cut-every out"));
     }
-    let drive =
-        Drive::new(device, Export::new(&DeviceInfo { name: recipe.name.clone(), ..info }, args.read_only), memory);
+    let export = Export::new(&DeviceInfo { name: recipe.name.clone(), ..info }, args.read_only);
+    let drive = Drive::new(device, export, memory);
+    let drive = match lock {
+        Some(lock) => drive.with_lock(lock),
+        None => drive,
+    };
     let failed = |e: std::io::Error| Failure::run(format!("cannot serve {}: {e}", recipe.name));
     let (stop, stopper) = UnixStream::pair().map_err(failed)?;
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -84,8 +89,12 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     captive.map_or(Ok(()), |captive| conclude(&captive))
 }
 
-/// The device with its bytes, and its time. An image is changed only once it is known to fit.
-fn contents(args: &AttachArgs, mut inner: Box<dyn Device>, name: &str) -> Result<(ContentDevice, Nanos), Failure> {
+/// The device with its bytes, its time, and its locks if it has some. An image is changed only once it is known to fit.
+fn contents(
+    args: &AttachArgs,
+    mut inner: Box<dyn Device>,
+    name: &str,
+) -> Result<(ContentDevice, Nanos, Option<Lock>), Failure> {
     let capacity_bytes = inner.info().capacity_bytes;
     let fresh = || match args.prefill {
         AttachPrefill::None => Store::new(capacity_bytes),
@@ -111,6 +120,7 @@ fn contents(args: &AttachArgs, mut inner: Box<dyn Device>, name: &str) -> Result
         (_, None) => fresh(),
     };
     let contents = found.as_ref().map(|found| &found.contents).filter(|_| !args.new_drive);
+    let lock = lock(inner.as_mut(), name, args.seed, contents)?;
     let saved = contents.and_then(|contents| Some((contents.state.as_ref()?, contents.header.clean)));
     let now = match saved {
         Some((state, clean)) if inner.plug().is_some() => go_on(inner.as_mut(), &mut store, state, clean)?,
@@ -126,6 +136,11 @@ fn contents(args: &AttachArgs, mut inner: Box<dyn Device>, name: &str) -> Result
             begun.encrypt(&contents.store).map_err(wrong)?;
             complain("notice: the image was not encrypted, as the drive is: it has been written anew with a key");
         }
+        if args.new_drive && !contents.reserved.is_empty() {
+            let gone: Vec<_> = contents.reserved.pages().map(|(number, _)| (number, None)).collect();
+            begun.append_reserved(&gone).map_err(wrong)?;
+            complain("notice: the new drive has none of the passwords and locked ranges of the old one");
+        }
         image = Some(begun);
     }
     let trimmed = match args.trimmed {
@@ -138,7 +153,36 @@ fn contents(args: &AttachArgs, mut inner: Box<dyn Device>, name: &str) -> Result
     if !is_as_saved {
         device.keep_state(now);
     }
-    Ok((device, now))
+    Ok((device, now, lock))
+}
+
+/// The passwords and ranges of a drive that has some, as they were left.
+fn lock(
+    drive: &mut dyn Device,
+    name: &str,
+    seed: u64,
+    contents: Option<&ImageContents>,
+) -> Result<Option<Lock>, Failure> {
+    if !drive.security().is_some_and(Security::has_opal) {
+        return Ok(None);
+    }
+    let info = drive.info();
+    let geometry = Geometry {
+        sectors: info.capacity_bytes / u64::from(info.sector_bytes),
+        sector_bytes: info.sector_bytes,
+        // A range has pages of its own.
+        alignment_sectors: UNIT_BYTES / u64::from(info.sector_bytes),
+    };
+    let mut tper = Tper::new(Identity::of(name, seed), geometry);
+    if let Some(reserved) = contents.map(|contents| &contents.reserved).filter(|reserved| !reserved.is_empty()) {
+        let loaded = tper.load(reserved.pages().map(|(number, page)| (number, page.to_vec())));
+        loaded.map_err(|e| {
+            Failure::bad_input(format!("the image holds another drive: {e}")).help(
+                "attach the drive that it was made for; --new-drive puts the bytes onto a new one, without passwords",
+            )
+        })?;
+    }
+    Ok(Some(Lock::new(tper)))
 }
 
 /// Whether an image can be of this device; says what a user should know of it.
@@ -193,7 +237,7 @@ fn close(mut drive: Drive, mut now: Nanos) -> Result<(), Failure> {
     }
     let mut outcomes = Vec::new();
     while drive.under_way() > 0 {
-        let next = drive.device.next_event();
+        let next = drive.next_event();
         now = next.ok_or_else(|| Failure::run("the drive stopped with requests under way"))?.max(now);
         drive.advance(now, &mut outcomes);
         outcomes.clear();

@@ -115,7 +115,7 @@ fn what_is_kept_comes_back_and_what_is_reverted_does_not() {
     host.begin_as(ADMIN_SP, Some((PSID, identity().psid.as_bytes()))).unwrap();
     host.invoke(ADMIN_SP, REVERT, &[]).unwrap();
     assert_eq!(host.erased, [Erased::Everything]);
-    assert_eq!(host.say(&[0xfa]), [], "the drive has ended the session");
+    assert_eq!(host.say(&[0xfa]), [0_u8; 0], "the drive has ended the session");
     host.cycle_power(&mut kept);
     assert!(!host.tper.is_activated());
     assert_eq!(kept.keys().filter(|&&number| number >= 0x1_0000).count(), 0);

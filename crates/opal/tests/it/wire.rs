@@ -104,13 +104,13 @@ fn an_answer_comes_when_the_erase_has_ended() {
 fn packets_of_other_sessions_and_without_sense_are_not_answered() {
     let mut host = Host::new();
     host.begin_as(ADMIN_SP, None).unwrap();
-    assert_eq!(host.exchange((0x1001, 0x42), &[0xfa]), []);
-    assert_eq!(host.exchange((0x1002, 0x41), &[0xfa]), []);
-    assert_eq!(host.exchange((0, 0), &[0xf8]), []);
+    assert_eq!(host.exchange((0x1001, 0x42), &[0xfa]), [0_u8; 0]);
+    assert_eq!(host.exchange((0x1002, 0x41), &[0xfa]), [0_u8; 0]);
+    assert_eq!(host.exchange((0, 0), &[0xf8]), [0_u8; 0]);
     host.tper.send(0, 1, COM_ID, &[1, 2, 3]).unwrap();
     // What cannot be understood in a session ends it.
     assert_eq!(host.exchange((0x1001, 0x41), &[0xf8, 0xf0]), [0xfa]);
-    assert_eq!(host.exchange((0x1001, 0x41), &[0xfa]), []);
+    assert_eq!(host.exchange((0x1001, 0x41), &[0xfa]), [0_u8; 0]);
     assert_eq!(host.begin_as(ADMIN_SP, None), Ok(()));
 }
 

@@ -1,0 +1,172 @@
+//! The locks of a drive: its passwords and ranges (TCG Opal), and the erases that they ask for.
+//!
+//! An erase begins when no request is under way, takes as long as the drive's change of a key, and requests that come meanwhile
+//! wait for its end. If the power goes before, it has not happened.
+
+use ssdlab_contents::{ContentDevice, ReservedPage};
+use ssdlab_core::{Nanos, SECTOR_BYTES, UNIT_BYTES};
+use ssdlab_device::Security;
+use ssdlab_opal::{Access, Erased, Refused, Tper};
+
+use crate::request::{DriveError, DriveRequest, Extent};
+
+/// See the module's own page.
+pub struct Lock {
+    tper: Tper,
+    erase: Option<Erase>,
+    /// Requests that came since.
+    pub waiting: Vec<DriveRequest>,
+}
+
+struct Erase {
+    what: Erased,
+    /// When it ends; `None`: it waits for what is under way.
+    ends: Option<Nanos>,
+    /// How often the drive's key had been changed before.
+    key_changes: u64,
+}
+
+/// What a request on a stretch meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meets {
+    /// The medium.
+    Drive,
+    /// The shadow of the master boot record, which stands before it.
+    Shadow,
+}
+
+impl Lock {
+    #[must_use]
+    pub fn new(tper: Tper) -> Self {
+        Lock { tper, erase: None, waiting: Vec::new() }
+    }
+
+    #[must_use]
+    pub fn tper(&self) -> &Tper {
+        &self.tper
+    }
+
+    /// Whether a stretch may be read or changed.
+    ///
+    /// # Errors
+    /// [`DriveError::Locked`].
+    pub fn meets(&self, extent: Extent, changes: bool) -> Result<Meets, DriveError> {
+        let (first, sectors) = (extent.offset_bytes / SECTOR_BYTES, extent.length_bytes.div_ceil(SECTOR_BYTES));
+        match self.tper.access(first, sectors, changes) {
+            Access::Allowed => Ok(Meets::Drive),
+            Access::Shadow => Ok(Meets::Shadow),
+            Access::Locked => Err(DriveError::Locked),
+        }
+    }
+
+    /// TRUSTED SEND and its like.
+    ///
+    /// # Errors
+    /// If the drive does not take it.
+    pub fn send(
+        &mut self,
+        device: &mut ContentDevice,
+        now: Nanos,
+        protocol: u8,
+        specific: u16,
+        data: &[u8],
+    ) -> Result<(), DriveError> {
+        let what = self.tper.send(now, protocol, specific, data).map_err(error_of)?;
+        if what == Erased::Nothing {
+            self.keep(device);
+        } else {
+            self.erase = Some(Erase { what, ends: None, key_changes: device.key_changes() });
+        }
+        Ok(())
+    }
+
+    /// TRUSTED RECEIVE and its like.
+    ///
+    /// # Errors
+    /// As [`Lock::send`].
+    pub fn receive(
+        &mut self,
+        now: Nanos,
+        protocol: u8,
+        specific: u16,
+        most_bytes: usize,
+    ) -> Result<Vec<u8>, DriveError> {
+        self.tper.receive(now, protocol, specific, most_bytes).map_err(error_of)
+    }
+
+    /// Whether requests have to wait.
+    #[must_use]
+    pub fn is_erasing(&self) -> bool {
+        self.erase.is_some()
+    }
+
+    /// When the erase that has begun ends.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Nanos> {
+        self.erase.as_ref().and_then(|erase| erase.ends)
+    }
+
+    /// Goes on with an erase: begins it on a drive at rest, and ends it when its time has come. Returns the requests that waited
+    /// for its end.
+    pub fn go_on(&mut self, device: &mut ContentDevice, now: Nanos, at_rest: bool) -> Vec<DriveRequest> {
+        let Some(erase) = &mut self.erase else { return Vec::new() };
+        let ends = match erase.ends {
+            Some(ends) => ends,
+            None if !at_rest => return Vec::new(),
+            None => {
+                let ends = match erase.what {
+                    Erased::Everything => device.crypto_erase(now),
+                    _ => now + device.key_change_time(),
+                };
+                *erase.ends.insert(ends)
+            }
+        };
+        if ends > now {
+            return Vec::new();
+        }
+        let Erase { what, key_changes, .. } = self.erase.take().expect("it is there");
+        match what {
+            Erased::Sectors(all) => {
+                let pages = |at: u64| at.div_ceil(UNIT_BYTES / SECTOR_BYTES) as u32;
+                let all: Vec<_> = all.into_iter().map(|lbas| pages(lbas.start)..pages(lbas.end)).collect();
+                device.change_key_of(&all);
+            }
+            // A drive that accepts no more writes keeps its map, but not its key.
+            Erased::Everything if device.key_changes() == key_changes => {
+                let pages = device.store().capacity_bytes().div_ceil(UNIT_BYTES) as u32;
+                device.change_key_of(std::slice::from_ref(&(0..pages)));
+            }
+            Erased::Everything | Erased::Nothing => {}
+        }
+        self.tper.erased(ends);
+        self.keep(device);
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// The power is gone. Returns the requests that waited.
+    pub fn cut(&mut self, device: &mut ContentDevice) -> Vec<DriveRequest> {
+        self.erase = None;
+        self.tper.power_cycled();
+        self.keep(device);
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// What has to outlive the power goes into the image.
+    fn keep(&mut self, device: &mut ContentDevice) {
+        self.tper.take_changed().iter().for_each(|pages| device.keep_reserved(pages));
+    }
+
+    /// All that is kept, for a copy of the drive.
+    #[must_use]
+    pub fn pages(&self) -> Vec<ReservedPage> {
+        self.tper.pages()
+    }
+}
+
+fn error_of(refused: Refused) -> DriveError {
+    match refused {
+        Refused::NoProtocol => DriveError::NotSupported,
+        Refused::BadField => DriveError::Invalid,
+        Refused::Sequence => DriveError::Aborted,
+    }
+}

@@ -1,0 +1,195 @@
+//! A drive that hosts lock: what they may read and write, and what an erase does to requests that come meanwhile.
+
+use ssdlab_attach::request::{DriveError, DriveRequest, Started};
+use ssdlab_attach::{Drive, Export, Lock};
+use ssdlab_contents::{ContentDevice, ContentOptions};
+use ssdlab_core::{MILLISECOND, Nanos, Op};
+use ssdlab_device::Device;
+use ssdlab_opal::{Geometry, Identity, Tper};
+use ssdlab_testkit::opal::*;
+
+use crate::steady::Steady;
+
+/// How long a command of the device takes, and a change of its key.
+const LATENCY: Nanos = 1000;
+const ERASE: Nanos = 20 * MILLISECOND;
+
+struct Bench {
+    drive: Drive,
+    now: Nanos,
+    cookie: u64,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let device = Steady::new(LATENCY, true).erasing(ERASE, true);
+        let sectors = device.info().capacity_bytes / 512;
+        let export = Export::new(device.info(), false);
+        let device = ContentDevice::new(Box::new(device), ContentOptions::default());
+        let geometry = Geometry { sectors, sector_bytes: 512, alignment_sectors: 8 };
+        let tper = Tper::new(Identity::of("steady", 1), geometry);
+        Bench { drive: Drive::new(device, export, 1 << 30).with_lock(Lock::new(tper)), now: 0, cookie: 0 }
+    }
+
+    fn receive(&mut self) -> Vec<u8> {
+        self.drive.security_receive(self.now, 1, COM_ID, 4096).unwrap()
+    }
+
+    fn send(&mut self, session: u32, tokens: &[u8]) {
+        let host = if session == 0 { 0 } else { 0x41 };
+        self.drive.security_send(self.now, 1, COM_ID, &packet(session, host, tokens)).unwrap();
+    }
+
+    fn say(&mut self, session: u32, tokens: &[u8]) -> Vec<u8> {
+        self.send(session, tokens);
+        self.wait();
+        let answer = self.receive();
+        answer[56..56 + u32::from_be_bytes(answer[52..56].try_into().unwrap()) as usize].to_vec()
+    }
+
+    /// A session; its number.
+    fn begin(&mut self, sp: u64, authority: u64, pin: &[u8]) -> u32 {
+        let parameters = [n(0x41), u(sp), n(1), name(n(0), b(pin)), name(n(3), u(authority))];
+        let answer = self.say(0, &call(0xff, 0xff02, &parameters));
+        assert_eq!(status(&answer), 0);
+        u32::from(u16::from_be_bytes([answer[23], answer[24]]))
+    }
+
+    fn ok(&mut self, session: u32, tokens: &[u8]) {
+        assert_eq!(status(&self.say(session, tokens)), 0);
+    }
+
+    fn set(&mut self, session: u32, object: u64, columns: &[(u64, Vec<u8>)]) {
+        self.ok(session, &call(object, SET, &[values(columns)]));
+    }
+
+    /// Activates locking; an administrator's session of it.
+    fn own(&mut self) -> u32 {
+        let msid = Identity::of("steady", 1).msid;
+        let session = self.begin(ADMIN_SP, SID, msid.as_bytes());
+        self.ok(session, &call(LOCKING_SP, ACTIVATE, &[]));
+        assert_eq!(self.say(session, &[0xfa]), [0xfa]);
+        self.begin(LOCKING_SP, ADMIN1, msid.as_bytes())
+    }
+
+    fn start(&mut self, op: Op, at: u64, data: &[u8]) -> Result<Started, DriveError> {
+        self.cookie += 1;
+        let data = data.to_vec();
+        let request = DriveRequest::new(1, self.cookie, op, at, if op == Op::Flush { 0 } else { 4096 });
+        self.drive.start(self.now, DriveRequest { data, ..request })
+    }
+
+    /// Until nothing is under way.
+    fn wait(&mut self) -> Vec<Result<Vec<u8>, DriveError>> {
+        let mut outcomes = Vec::new();
+        self.drive.advance(self.now, &mut outcomes);
+        while self.drive.under_way() > 0 {
+            self.now = self.drive.next_event().expect("something will happen").max(self.now);
+            self.drive.advance(self.now, &mut outcomes);
+        }
+        outcomes.into_iter().map(|outcome| outcome.result.map(|pieces| pieces.concat())).collect()
+    }
+
+    fn run(&mut self, op: Op, at: u64, data: &[u8]) -> Result<Vec<u8>, DriveError> {
+        self.start(op, at, data)?;
+        self.wait().remove(0)
+    }
+}
+
+#[test]
+fn what_is_locked_is_neither_read_nor_changed() {
+    let mut bench = Bench::new();
+    let session = bench.own();
+    bench.run(Op::Write, 8192, &[7; 4096]).unwrap();
+    bench.set(session, GLOBAL_RANGE, &[(5, n(1)), (6, n(1)), (7, n(1)), (8, n(1))]);
+    bench.set(session, RANGE1, &[(3, n(800)), (4, n(800))]);
+    for op in [Op::Read, Op::Write, Op::WriteZeroes, Op::Trim] {
+        assert_eq!(bench.run(op, 8192, &[]), Err(DriveError::Locked), "{op:?}");
+        assert_eq!(bench.run(op, 799 * 512, &[]), Err(DriveError::Locked), "{op:?} on the edge");
+        assert!(bench.run(op, 800 * 512, &[]).is_ok(), "{op:?} beside");
+    }
+    assert_eq!(bench.run(Op::Flush, 0, &[]), Ok(vec![]));
+    bench.set(session, GLOBAL_RANGE, &[(7, n(0))]);
+    assert_eq!(bench.run(Op::Read, 8192, &[]), Ok(vec![7; 4096]));
+    assert_eq!(bench.run(Op::Write, 8192, &[8; 4096]), Err(DriveError::Locked));
+}
+
+#[test]
+fn a_power_cut_locks_again_and_ends_sessions() {
+    let mut bench = Bench::new();
+    let session = bench.own();
+    bench.set(session, GLOBAL_RANGE, &[(5, n(1)), (6, n(1))]);
+    bench.run(Op::Write, 0, &[7; 4096]).unwrap();
+    bench.drive.cut(bench.now);
+    assert_eq!(bench.drive.security_send(bench.now, 1, COM_ID, &[]), Err(DriveError::NoPower));
+    bench.now = bench.drive.restore(bench.now);
+    assert_eq!(bench.run(Op::Read, 0, &[]), Err(DriveError::Locked));
+    bench.send(session, &[0xfa]);
+    assert_eq!(bench.receive()[16..20], [0; 4], "nobody answers in a session that is over");
+}
+
+#[test]
+fn the_shadow_is_read_before_the_drive() {
+    let mut bench = Bench::new();
+    let session = bench.own();
+    bench.run(Op::Write, 4096, &[7; 4096]).unwrap();
+    bench.ok(session, &call(MBR, SET, &[name(n(0), n(4096)), name(n(1), b(b"who are you?"))]));
+    bench.set(session, MBR_CONTROL, &[(1, n(1))]);
+    let before = bench.now;
+    let found = bench.run(Op::Read, 4096, &[]).unwrap();
+    assert_eq!((found.len(), &found[..13], bench.now - before), (4096, &b"who are you?\0"[..], LATENCY));
+    assert_eq!(bench.run(Op::Write, 4096, &[9; 4096]), Err(DriveError::Locked));
+    bench.set(session, MBR_CONTROL, &[(2, n(1))]);
+    assert_eq!(bench.run(Op::Read, 4096, &[]), Ok(vec![7; 4096]));
+}
+
+/// An erase waits for what is under way, and what comes meanwhile waits for the erase.
+#[test]
+fn a_new_key_empties_its_range_in_order_with_the_requests_around_it() {
+    for everything in [false, true] {
+        let mut bench = Bench::new();
+        let session = bench.own();
+        bench.set(session, RANGE1, &[(3, n(800)), (4, n(800))]);
+        bench.run(Op::Write, 0, &[1; 4096]).unwrap();
+        bench.run(Op::Write, 800 * 512, &[2; 4096]).unwrap();
+        let began = bench.now;
+        bench.start(Op::Write, 808 * 512, &[3; 4096]).unwrap();
+        let method = if everything { call(1, REVERT_SP, &[]) } else { call(KEY1, GEN_KEY, &[]) };
+        bench.send(session, &method);
+        bench.start(Op::Write, 816 * 512, &[4; 4096]).unwrap();
+        bench.start(Op::Read, 808 * 512, &[]).unwrap();
+        assert_eq!((bench.drive.under_way(), &bench.receive()[8..12]), (4, &[0, 0, 0, 1][..]));
+        let outcomes = bench.wait();
+        assert_eq!(bench.now, began + LATENCY + ERASE + LATENCY);
+        assert_eq!(outcomes, [Ok(vec![]), Ok(vec![]), Ok(vec![0; 4096])]);
+        assert_ne!(bench.receive()[16..20], [0; 4], "it is answered");
+        assert_eq!(bench.run(Op::Read, 816 * 512, &[]), Ok(vec![4; 4096]));
+        assert_eq!(bench.run(Op::Read, 800 * 512, &[]), Ok(vec![0; 4096]));
+        assert_eq!(bench.run(Op::Read, 0, &[]), Ok(vec![if everything { 0 } else { 1 }; 4096]));
+    }
+}
+
+#[test]
+fn an_erase_that_the_power_ends_has_not_happened_and_what_waited_is_never_answered() {
+    for everything in [false, true] {
+        let mut bench = Bench::new();
+        let session = bench.own();
+        bench.set(session, RANGE1, &[(3, n(800)), (4, n(800)), (5, n(1))]);
+        bench.run(Op::Write, 0, &[1; 4096]).unwrap();
+        bench.run(Op::Flush, 0, &[]).unwrap();
+        let method = if everything { call(1, REVERT_SP, &[]) } else { call(0x806_0000_0001, GEN_KEY, &[]) };
+        bench.send(session, &method);
+        bench.drive.advance(bench.now, &mut Vec::new());
+        bench.start(Op::Read, 0, &[]).unwrap();
+        bench.now += ERASE - 1;
+        let mut outcomes = Vec::new();
+        bench.drive.advance(bench.now, &mut outcomes);
+        assert!(outcomes.is_empty());
+        let lost: Vec<_> =
+            bench.drive.cut(bench.now).into_iter().map(|lost| (lost.cookie, lost.result.err())).collect();
+        assert_eq!(lost, [(bench.cookie, Some(DriveError::NoPower))]);
+        bench.now = bench.drive.restore(bench.now);
+        assert_eq!((bench.drive.under_way(), bench.run(Op::Read, 0, &[])), (0, Ok(vec![1; 4096])));
+        assert_eq!(bench.run(Op::Read, 800 * 512, &[]), Err(DriveError::Locked), "and locking is active still");
+    }
+}
