@@ -7,14 +7,23 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
 
-/// Starts a command with `$uri`, `$unixsocket` and `$control` in its environment. One word is a line for the shell. Of
-/// several the first is the program, and these names are replaced in the others. A byte goes to `stop` when it ends.
+/// Starts a command with `$uri`, `$unixsocket` and `$control` in its environment, and `$iscsi` if there is such an address. One
+/// word is a line for the shell. Of several the first is the program, and these names are replaced in the others. A byte
+/// goes to `stop` when it ends.
 ///
 /// # Errors
 /// If it cannot be started.
-pub fn start(command: &[String], socket: &Path, control: &Path, stop: UnixStream) -> std::io::Result<Captive> {
+pub fn start(
+    command: &[String],
+    socket: &Path,
+    control: &Path,
+    iscsi: Option<&str>,
+    stop: UnixStream,
+) -> std::io::Result<Captive> {
     let uri = uri(socket);
-    let named = [("uri", uri.into()), ("unixsocket", socket.into()), ("control", OsString::from(control))];
+    let mut named: Vec<(&str, OsString)> =
+        vec![("uri", uri.into()), ("unixsocket", socket.into()), ("control", control.into())];
+    named.extend(iscsi.map(|url| ("iscsi", url.into())));
     let mut process = match command {
         [line] => {
             let mut process = Command::new("/bin/sh");

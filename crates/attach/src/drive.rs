@@ -2,7 +2,7 @@
 
 use ssdlab_bench::host::TRIM_COMMAND_BYTES;
 use ssdlab_contents::ContentDevice;
-use ssdlab_core::{Breakdown, Histogram, Nanos, Op};
+use ssdlab_core::{Breakdown, Histogram, Nanos, Op, UNIT_BYTES};
 use ssdlab_device::{Completion, Device, PayloadId, Request, Status};
 
 use crate::export::Export;
@@ -95,11 +95,18 @@ pub struct Drive {
     restores: u32,
     /// When it is ready after the last of them.
     ready_at: Nanos,
+    resets: u32,
 }
 
 impl Drive {
     #[must_use]
-    pub fn new(device: ContentDevice, export: Export, memory_bytes: u64) -> Self {
+    pub fn new(device: ContentDevice, mut export: Export, memory_bytes: u64) -> Self {
+        if let Some(unit_bytes) = device.unit_bytes().filter(|_| !export.rotational) {
+            export.trim_bytes = unit_bytes;
+            if unit_bytes == UNIT_BYTES {
+                export.physical_bytes = export.sector_bytes.max(UNIT_BYTES as u32);
+            }
+        }
         Drive {
             device,
             export,
@@ -117,6 +124,7 @@ impl Drive {
             began: 0,
             restores: 0,
             ready_at: 0,
+            resets: 0,
         }
     }
 
@@ -176,6 +184,16 @@ impl Drive {
     #[must_use]
     pub fn restores(&self) -> u32 {
         self.restores
+    }
+
+    /// How often a client has reset the drive, of which the others must hear.
+    #[must_use]
+    pub fn resets(&self) -> u32 {
+        self.resets
+    }
+
+    pub fn count_reset(&mut self) {
+        self.resets += 1;
     }
 
     /// Whether a stretch can be read, or changed in this way.

@@ -4,7 +4,7 @@ use ssdlab_core::{Nanos, Op};
 use thiserror::Error;
 
 /// A stretch of bytes of the drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     pub offset_bytes: u64,
     pub length_bytes: u64,

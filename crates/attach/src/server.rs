@@ -21,6 +21,7 @@ use crate::connection::{Connection, Life};
 use crate::control::{ControlConnection, Order};
 use crate::cuts::{CutPlan, Cuts, Due};
 use crate::drive::Drive;
+use crate::iscsi::IscsiClient;
 use crate::limits::Limits;
 use crate::lock::Lock;
 use crate::nbd::NbdClient;
@@ -50,6 +51,7 @@ pub enum OnCut {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     Nbd,
+    Iscsi,
 }
 
 /// What can be chosen.
@@ -239,6 +241,9 @@ impl Server {
             self.next_id += 1;
             let client: Box<dyn Client> = match protocol {
                 Protocol::Nbd => Box::new(NbdClient::new(self.next_id)),
+                Protocol::Iscsi => {
+                    Box::new(IscsiClient::new(self.next_id, stream.local_address(), self.options.limits))
+                }
             };
             self.connections.insert(self.next_id, Connection::new(self.next_id, stream, client, now));
         }

@@ -5,10 +5,11 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use ssdlab_bench::explain;
 use ssdlab_core::{Histogram, Nanos, Op, SECOND, SECTOR_BYTES, to_us};
-use ssdlab_device::{Device, Security};
+use ssdlab_device::Security;
 
 use crate::clock::Clock;
 use crate::drive::Drive;
+use crate::health::{Health, health};
 use crate::lock::Lock;
 
 /// What is known of a server.
@@ -154,54 +155,29 @@ pub fn lateness_line(statistics: &Statistics) -> String {
 /// # Errors
 /// While the power is off.
 pub fn smart(view: &mut View<'_>) -> Result<Value, String> {
-    let device = &mut view.drive.device;
-    if !device.has_power() {
+    if !view.drive.device.has_power() {
         return Err("the power is off".into());
     }
-    let counters = device.counters();
-    let unclean = device.unclean_shutdowns();
-    let wear = device.flash().map(|flash| flash.wear());
-    // A device without a plug does not know.
-    let since_start = (1 + view.statistics.cuts, view.clock.since_start(view.now));
-    let (cycles, powered) = device.power_history(view.now).unwrap_or(since_start);
-    let hours = powered / (3600 * SECOND);
+    let Health { attributes, counters, power_cycles, power_on_hours, unclean_shutdowns, celsius, used } =
+        health(view.drive, view.now);
     let host = counters.host;
-    let celsius = device.celsius();
-    let mut attributes: Vec<(u8, &str, u64)> = vec![(9, "Power_On_Hours", hours), (12, "Power_Cycle_Count", cycles)];
-    if let Some(wear) = wear {
-        attributes.push((173, "Ave_Block-Erase_Count", wear.erases_mean.round() as u64));
-    }
-    if let Some(unclean) = unclean {
-        attributes.push((174, "Unexpect_Power_Loss_Ct", unclean));
-    }
-    if let Some(wear) = wear {
-        attributes.push((202, "Percent_Lifetime_Remain", (100.0 - 100.0 * wear.mean).max(0.0).round() as u64));
-    }
-    if let Some(celsius) = celsius {
-        attributes.push((194, "Temperature_Celsius", celsius.round() as u64));
-    }
-    attributes.push((241, "Total_LBAs_Written", host.write_bytes / SECTOR_BYTES));
-    attributes.push((242, "Total_LBAs_Read", host.read_bytes / SECTOR_BYTES));
-    if let Some(flash) = counters.flash {
-        attributes.push((249, "NAND_Writes_1GiB", flash.program_bytes() >> 30));
-    }
     let units = |bytes: u64| bytes.div_ceil(1000 * SECTOR_BYTES);
     let mut log = json!({
         "data_units_read": units(host.read_bytes),
         "data_units_written": units(host.write_bytes),
         "host_read_commands": host.reads,
         "host_write_commands": host.writes,
-        "power_cycles": cycles,
-        "power_on_hours": hours,
+        "power_cycles": power_cycles,
+        "power_on_hours": power_on_hours,
     });
-    if let Some(unclean) = unclean {
+    if let Some(unclean) = unclean_shutdowns {
         log["unsafe_shutdowns"] = unclean.into();
     }
     if let Some(celsius) = celsius {
         log["temperature"] = ((celsius + 273.15).round() as u64).into();
     }
-    if let Some(wear) = wear {
-        log["percentage_used"] = ((100.0 * wear.mean).min(255.0).round() as u64).into();
+    if let Some(used) = used {
+        log["percentage_used"] = ((100.0 * used).min(255.0).round() as u64).into();
     }
     if let Some(flash) = counters.flash {
         log["media_errors"] = flash.lost_units.into();
@@ -216,7 +192,7 @@ pub fn smart(view: &mut View<'_>) -> Result<Value, String> {
     counters.disk.into_iter().for_each(|disk| group("disk", disk.named()));
     counters.cache.into_iter().for_each(|cache| group("cache", cache.named()));
     let attributes: Vec<Value> =
-        attributes.into_iter().map(|(id, name, raw)| json!({ "id": id, "name": name, "raw": raw })).collect();
+        attributes.into_iter().map(|a| json!({ "id": a.id, "name": a.name, "raw": a.raw })).collect();
     Ok(
         json!({ "attributes": attributes, "nvme_smart_log": log, "counters": groups, "write_amplification": counters.waf() }),
     )

@@ -50,6 +50,15 @@ impl Listener {
 }
 
 impl Stream {
+    /// Where the client has come in, as a client could say it.
+    #[must_use]
+    pub fn local_address(&self) -> String {
+        match self {
+            Stream::Unix(_) => "localhost".to_owned(),
+            Stream::Tcp(s) => s.local_addr().map_or_else(|_| "localhost".to_owned(), |address| address.to_string()),
+        }
+    }
+
     /// # Errors
     /// If the system refuses.
     pub fn set_blocking(&self) -> io::Result<()> {

@@ -17,8 +17,11 @@ pub struct AttachArgs {
     /// Serve on this address, such as 127.0.0.1:10809; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
-    /// Allow --listen on an address that other machines can reach. There is neither TLS nor a password
-    #[arg(long, requires = "listen")]
+    /// Serve over iSCSI as well, on this address, such as 127.0.0.1:3260; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub iscsi: Option<SocketAddr>,
+    /// Allow --listen and --iscsi on an address that other machines can reach. There is neither TLS nor a password
+    #[arg(long)]
     pub allow_remote: bool,
     /// Take orders (see `ssdlab ctl`) on this unix socket [default: the socket's path and .ctl]
     #[arg(long, value_name = "PATH")]
@@ -62,8 +65,8 @@ pub struct AttachArgs {
     /// Seed of every random number of the drive
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Run a command on a private socket, with $uri, $unixsocket and $control set, and end with it and its exit code.
-    /// One word is a line for the shell; must come last
+    /// Run a command on a private socket, with $uri, $unixsocket and $control set (and $iscsi with --iscsi), and end with it
+    /// and its exit code. One word is a line for the shell; must come last
     #[arg(long, value_name = "CMD", num_args = 1.., allow_hyphen_values = true, conflicts_with_all = ["socket", "listen"])]
     pub run: Vec<String>,
 }

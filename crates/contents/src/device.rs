@@ -567,6 +567,12 @@ impl ContentDevice {
         self.greatest_write_number.is_some()
     }
 
+    /// See [`ssdlab_device::Plug::unit_bytes`]; `None` without a plug.
+    #[must_use]
+    pub fn unit_bytes(&self) -> Option<u64> {
+        self.has_plug().then_some(u64::from(self.unit_pages) * UNIT_BYTES)
+    }
+
     #[must_use]
     pub fn has_power(&self) -> bool {
         self.has_power

@@ -1,6 +1,6 @@
 //! `ssdlab attach`: a simulated device as a real one, for other programs.
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use ssdlab_attach::{
-    CutPlan, Drive, Export, Limits, Listener, Lock, OnCut, Protocol, Server, ServerOptions, Statistics, captive,
-    lateness_line,
+    CutPlan, Drive, Export, Limits, Listener, Lock, OnCut, Protocol, Server, ServerOptions, Statistics, captive, iscsi,
+    lateness_line, serial,
 };
 use ssdlab_bench::parse_bytes;
 use ssdlab_catalog::device;
@@ -33,7 +33,8 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     let memory = parse_bytes(&args.memory).filter(|&bytes| bytes > 0);
     let memory =
         memory.ok_or_else(|| Failure::bad_input(format!("`{}` is no size", args.memory)).help("as in 4GiB"))?;
-    if let Some(address) = args.listen.filter(|a| !a.ip().is_loopback() && !args.allow_remote) {
+    let remote = |address: &&SocketAddr| !address.ip().is_loopback() && !args.allow_remote;
+    if let Some(address) = args.listen.iter().chain(&args.iscsi).find(remote) {
         return Err(Failure::bad_input(format!("{address} can be reached from other machines"))
             .help("use 127.0.0.1 or --socket; --allow-remote if that is meant: there is neither TLS nor a password"));
     }
@@ -50,7 +51,12 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
         return Err(Failure::bad_input(format!("{} has no plug that can be pulled", recipe.name))
             .help("leave --cut-at and --cut-every out"));
     }
-    let export = Export::new(&DeviceInfo { name: recipe.name.clone(), ..info }, args.read_only);
+    let export = Export {
+        serial: serial(&recipe.name, args.seed),
+        trimmed_reads_zeroes: args.trimmed == TrimmedArg::Zeroes,
+        ..Export::new(&DeviceInfo { name: recipe.name.clone(), ..info }, args.read_only)
+    };
+    let iscsi = args.iscsi.map(|address| iscsi_listener(address, &export)).transpose()?;
     let drive = Drive::new(device, export, memory);
     let drive = match lock {
         Some(lock) => drive.with_lock(lock),
@@ -67,17 +73,23 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
         on_cut: if args.errors { OnCut::Errors } else { OnCut::HangUp },
         cuts: CutPlan { at: args.cut_at.clone(), every: args.cut_every.unwrap_or(0), off_for: args.off_for },
     };
-    let (listener, uri) = places.listener()?;
+    let (listener, mut uris) = places.listener()?;
+    let mut listeners = vec![(Protocol::Nbd, listener)];
+    let mut url = None;
+    if let Some((listener, address)) = iscsi {
+        listeners.push((Protocol::Iscsi, listener));
+        uris = format!("{uris}, {address}");
+        url = Some(address);
+    }
     let control = UnixListener::bind(&places.control).map_err(failed)?;
-    let listeners = vec![(Protocol::Nbd, listener)];
     let server = Server::new(drive, now, listeners, Some(Listener::Unix(control)), stop, options).map_err(failed)?;
     let captive = match args.run.as_slice() {
         [] => {
-            print(&format!("{}: {uri}, control {}\n", recipe.name, places.control.display()))?;
+            print(&format!("{}: {uris}, control {}\n", recipe.name, places.control.display()))?;
             None
         }
         command => {
-            let started = captive::start(command, &places.socket, &places.control, stopper);
+            let started = captive::start(command, &places.socket, &places.control, url.as_deref(), stopper);
             Some(started.map_err(|e| Failure::bad_input(format!("cannot run {}: {e}", command[0])))?)
         }
     };
@@ -87,6 +99,14 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     report(&statistics);
     closed?;
     captive.map_or(Ok(()), |captive| conclude(&captive))
+}
+
+/// Where iSCSI clients come in, and how they say it.
+fn iscsi_listener(address: SocketAddr, export: &Export) -> Result<(Listener, String), Failure> {
+    let cannot = |e| Failure::bad_input(format!("cannot listen on {address}: {e}"));
+    let listener = TcpListener::bind(address).map_err(cannot)?;
+    let url = iscsi::url(listener.local_addr().map_err(cannot)?, export);
+    Ok((Listener::Tcp(listener), url))
 }
 
 /// The device with its bytes, its time, and its locks if it has some. An image is changed only once it is known to fit.
@@ -289,7 +309,7 @@ fn conclude(captive: &captive::Captive) -> Result<(), Failure> {
 struct Places {
     /// Unix sockets are here, if there is nothing else to say.
     socket: PathBuf,
-    tcp: Option<std::net::SocketAddr>,
+    tcp: Option<SocketAddr>,
     control: PathBuf,
     private: Option<PathBuf>,
 }

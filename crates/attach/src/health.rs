@@ -1,0 +1,62 @@
+//! What a drive says of its own health: the attributes of SMART by their usual numbers, as far as the device has them.
+
+use ssdlab_core::{Nanos, SECOND, SECTOR_BYTES};
+use ssdlab_device::{Counters, Device};
+
+use crate::drive::Drive;
+
+/// An attribute of SMART.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    pub id: u8,
+    pub name: &'static str,
+    pub raw: u64,
+}
+
+/// See the module's own page.
+pub struct Health {
+    pub attributes: Vec<Attribute>,
+    pub counters: Counters,
+    pub power_cycles: u64,
+    pub power_on_hours: u64,
+    pub unclean_shutdowns: Option<u64>,
+    pub celsius: Option<f64>,
+    /// Mean wear, as a share of what the flash is made for.
+    pub used: Option<f64>,
+}
+
+/// The health of a drive that has power.
+pub fn health(drive: &mut Drive, now: Nanos) -> Health {
+    // A device without a plug does not know.
+    let since_start = (1 + u64::from(drive.restores()), now.saturating_sub(drive.began()));
+    let device = &mut drive.device;
+    let counters = device.counters();
+    let unclean_shutdowns = device.unclean_shutdowns();
+    let wear = device.flash().map(|flash| flash.wear());
+    let (power_cycles, powered) = device.power_history(now).unwrap_or(since_start);
+    let power_on_hours = powered / (3600 * SECOND);
+    let celsius = device.celsius();
+    let mut attributes: Vec<Attribute> = Vec::new();
+    let mut add = |id, name, raw| attributes.push(Attribute { id, name, raw });
+    add(9, "Power_On_Hours", power_on_hours);
+    add(12, "Power_Cycle_Count", power_cycles);
+    if let Some(wear) = wear {
+        add(173, "Ave_Block-Erase_Count", wear.erases_mean.round() as u64);
+    }
+    if let Some(unclean) = unclean_shutdowns {
+        add(174, "Unexpect_Power_Loss_Ct", unclean);
+    }
+    if let Some(wear) = wear {
+        add(202, "Percent_Lifetime_Remain", (100.0 - 100.0 * wear.mean).max(0.0).round() as u64);
+    }
+    if let Some(celsius) = celsius {
+        add(194, "Temperature_Celsius", celsius.round() as u64);
+    }
+    add(241, "Total_LBAs_Written", counters.host.write_bytes / SECTOR_BYTES);
+    add(242, "Total_LBAs_Read", counters.host.read_bytes / SECTOR_BYTES);
+    if let Some(flash) = counters.flash {
+        add(249, "NAND_Writes_1GiB", flash.program_bytes() >> 30);
+    }
+    let used = wear.map(|wear| wear.mean);
+    Health { attributes, counters, power_cycles, power_on_hours, unclean_shutdowns, celsius, used }
+}
