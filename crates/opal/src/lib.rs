@@ -35,7 +35,7 @@ mod tokens;
 mod tper;
 mod uid;
 
-pub use memory::Reset;
+pub use memory::{Identity, Reset};
 pub use object::Geometry;
 pub use session::Erased;
-pub use tper::{Access, DamagedPages, Identity, PAGE_BYTES, Page, Refused, Tper};
+pub use tper::{Access, DamagedPages, PAGE_BYTES, Page, Refused, Tper};

@@ -232,9 +232,33 @@ impl Locking {
     }
 }
 
+/// What is printed on a drive's label.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The PIN of the SID of a new drive, which anybody can read.
+    pub msid: String,
+    /// The PIN of the authority that can revert the drive whatever is forgotten, which nobody can read but on the label.
+    pub psid: String,
+}
+
+impl Identity {
+    /// Of the drive of this model with this seed: the same each time.
+    #[must_use]
+    pub fn of(model: &str, seed: u64) -> Identity {
+        let pin = |what: &str| {
+            let digest = Sha256::digest(format!("{what} of {model}, {seed}"));
+            // Letters and digits that nobody mistakes for another on a label.
+            const LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+            digest.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect()
+        };
+        Identity { msid: pin("MSID"), psid: pin("PSID") }
+    }
+}
+
 /// What is kept beside the byte tables.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct State {
+    pub identity: Identity,
     pub sid: Account,
     pub psid: Account,
     /// The one administrator of the Admin SP.
@@ -249,10 +273,11 @@ pub struct State {
 impl State {
     /// Out of the factory: the SID has the PIN of the maker.
     #[must_use]
-    pub fn new(msid: &[u8], psid: &[u8]) -> State {
+    pub fn new(identity: Identity) -> State {
         State {
-            sid: Account::of_maker(msid, true),
-            psid: Account::of_maker(psid, true),
+            sid: Account::of_maker(identity.msid.as_bytes(), true),
+            psid: Account::of_maker(identity.psid.as_bytes(), true),
+            identity,
             admin: Account::of_maker(b"", false),
             makers_enabled: true,
             programmatic_reset: false,

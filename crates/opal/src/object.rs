@@ -271,9 +271,9 @@ impl Object {
         rows
     }
 
-    /// What its row says, by column. `msid`: the PIN of the maker.
+    /// What its row says, by column.
     #[must_use]
-    pub fn row(self, memory: &Memory, sp: Sp, geometry: Geometry, msid: &[u8]) -> Vec<(u64, Value)> {
+    pub fn row(self, memory: &Memory, sp: Sp, geometry: Geometry) -> Vec<(u64, Value)> {
         let name = |name: Uid| Value::from(&name.to_be_bytes()[..]);
         let text = |text: &str| Value::from(text);
         match self {
@@ -330,7 +330,9 @@ impl Object {
                     (7, Value::Number(0)),
                 ]
             }
-            Object::MsidPin => vec![(0, name(PIN_MSID)), (1, text("C_PIN_MSID")), (3, msid.into())],
+            Object::MsidPin => {
+                vec![(0, name(PIN_MSID)), (1, text("C_PIN_MSID")), (3, memory.state.identity.msid.as_str().into())]
+            }
             Object::LockingInfo => vec![
                 (0, name(uid(table::LOCKING_INFO, 1))),
                 (2, Value::Number(1)),

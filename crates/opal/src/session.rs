@@ -111,7 +111,7 @@ impl Session {
     pub fn call(
         &mut self,
         memory: &mut Memory,
-        about: &About<'_>,
+        about: About,
         object: Uid,
         method: Uid,
         parameters: &[Value],
@@ -229,9 +229,9 @@ pub fn undo(memory: &mut Memory, mut before: Memory) {
 }
 
 /// What methods have to know of the drive.
-pub struct About<'a> {
+#[derive(Clone, Copy)]
+pub struct About {
     pub geometry: Geometry,
-    pub msid: &'a [u8],
     /// Bytes of results that the host takes.
     pub most_bytes: usize,
 }
@@ -251,7 +251,7 @@ fn byte_table(memory: &mut Memory, object: Object) -> Option<&mut ByteTable> {
 fn get(
     memory: &mut Memory,
     sp: Sp,
-    about: &About<'_>,
+    about: About,
     object: Object,
     parameters: &[Value],
     open: &[Grant],
@@ -281,7 +281,7 @@ fn get(
     if first > last || first_row.is_some() || last_row.is_some() {
         return Err(wrong);
     }
-    let mut row = object.row(memory, sp, about.geometry, about.msid);
+    let mut row = object.row(memory, sp, about.geometry);
     row.retain(|(column, _)| {
         (first..=last).contains(column) && open.iter().any(|grant| grant.columns.contains(column))
     });
@@ -292,7 +292,7 @@ fn get(
 fn set(
     memory: &mut Memory,
     sp: Sp,
-    about: &About<'_>,
+    about: About,
     object: Object,
     parameters: &[Value],
     open: &[Grant],
@@ -359,7 +359,7 @@ fn random(parameters: &[Value]) -> Result<Answer, Status> {
     Ok(Answer::of(vec![Value::Bytes(bytes)]))
 }
 
-fn gen_key(memory: &Memory, about: &About<'_>, object: Object) -> Result<Answer, Status> {
+fn gen_key(memory: &Memory, about: About, object: Object) -> Result<Answer, Status> {
     let Object::Key(range) = object else { return Err(Status::InvalidParameter) };
     let all = ranges::sectors_of(memory.state.locking(), range as usize, about.geometry.sectors);
     Ok(Answer::erasing(sectors(all)))
@@ -376,13 +376,7 @@ fn activate(memory: &mut Memory, parameters: &[Value]) -> Result<Answer, Status>
     Ok(Answer::of(Vec::new()))
 }
 
-fn revert(
-    memory: &mut Memory,
-    sp: Sp,
-    about: &About<'_>,
-    object: Object,
-    parameters: &[Value],
-) -> Result<Answer, Status> {
+fn revert(memory: &mut Memory, sp: Sp, about: About, object: Object, parameters: &[Value]) -> Result<Answer, Status> {
     let sectors_in_all = about.geometry.sectors;
     let mut erased = Erased::Nothing;
     let keeps = match Value::of_name(parameters, KEEP_GLOBAL_RANGE_KEY) {
@@ -402,8 +396,7 @@ fn revert(
     }
     memory.revert_locking();
     if object == Object::Sp(Sp::Admin) {
-        memory.state =
-            crate::memory::State { psid: memory.state.psid.clone(), ..crate::memory::State::new(about.msid, b"") };
+        memory.state = crate::memory::State::new(memory.state.identity.clone());
     }
     // The other SP's session goes on if only the Locking SP was reverted.
     let ends_session = sp == Sp::Locking || object == Object::Sp(Sp::Admin);

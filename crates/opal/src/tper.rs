@@ -1,11 +1,10 @@
 //! The drive's end of the security protocols: what arrives, what is answered, and when.
 
-use sha2::{Digest, Sha256};
 use ssdlab_core::{Nanos, SECOND};
 use thiserror::Error;
 
 use crate::discovery::level_0;
-use crate::memory::{Locking, MBR_BYTES, Memory, Reset, State};
+use crate::memory::{Identity, Locking, MBR_BYTES, Memory, Reset, State};
 use crate::object::{Geometry, Sp};
 use crate::packet::{self, HEADS_BYTES, SessionNumbers};
 use crate::ranges;
@@ -37,33 +36,6 @@ const STATE_PAGE: u32 = 0;
 const STATE_PAGES: u32 = 16;
 const MBR_PAGE: u32 = 0x1_0000;
 const DATA_STORE_PAGE: u32 = 0x2_0000;
-
-/// What is printed on a drive's label.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// The PIN of the SID of a new drive, which anybody can read.
-    pub msid: String,
-    /// The PIN of the authority that can revert the drive whatever is forgotten, which nobody can read but on the label.
-    pub psid: String,
-}
-
-impl Identity {
-    /// Of the drive of this model with this seed: the same each time.
-    #[must_use]
-    pub fn of(model: &str, seed: u64) -> Identity {
-        let pin = |what: &str| {
-            let digest = Sha256::digest(format!("{what} of {model}, {seed}"));
-            // Letters and digits that nobody mistakes for another on a label.
-            const LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
-            digest.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect()
-        };
-        Identity { msid: pin("MSID"), psid: pin("PSID") }
-    }
-
-    fn state(&self) -> State {
-        State::new(self.msid.as_bytes(), self.psid.as_bytes())
-    }
-}
 
 /// What a host's command meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +92,6 @@ struct Pending {
 
 /// See the module's own page.
 pub struct Tper {
-    identity: Identity,
     geometry: Geometry,
     memory: Memory,
     /// The state that was last given out to be kept. A new drive has nothing to keep.
@@ -140,10 +111,9 @@ impl Tper {
     /// Of a drive out of the factory.
     #[must_use]
     pub fn new(identity: Identity, geometry: Geometry) -> Tper {
-        let state = identity.state();
+        let state = State::new(identity);
         let kept = Some(written(&state));
         Tper {
-            identity,
             geometry,
             memory: Memory::new(state),
             kept,
@@ -158,7 +128,7 @@ impl Tper {
 
     #[must_use]
     pub fn identity(&self) -> &Identity {
-        &self.identity
+        &self.memory.state.identity
     }
 
     /// Takes back what was kept: the drive is as it is when its power comes back.
@@ -166,7 +136,7 @@ impl Tper {
     /// # Errors
     /// If these are no pages of such a drive. It is as new then.
     pub fn load(&mut self, pages: impl IntoIterator<Item = (u32, Vec<u8>)>) -> Result<(), DamagedPages> {
-        let mut memory = Memory::new(self.identity.state());
+        let mut memory = Memory::new(State::new(self.identity().clone()));
         let mut state = Vec::new();
         for (number, bytes) in pages {
             if bytes.len() != PAGE_BYTES {
@@ -233,7 +203,7 @@ impl Tper {
         let memory = self.pending.as_ref().map_or(&self.memory, |pending| &pending.before);
         let memory = self.session.as_ref().and_then(Session::before_transaction).unwrap_or(memory);
         let saved = written(&memory.state);
-        let mut all = match saved == written(&self.identity.state()) {
+        let mut all = match saved == written(&State::new(memory.state.identity.clone())) {
             true => Vec::new(),
             false => state_pages(&saved),
         };
@@ -449,7 +419,7 @@ impl Tper {
     /// What a session says; whether it ends, and what is to be erased.
     fn in_session(&mut self, now: Nanos, stream: &[u8], out: &mut Vec<u8>) -> (Change, bool) {
         let most_bytes = (self.host_packet_bytes as usize).saturating_sub(HEADS_BYTES + 24);
-        let about = About { geometry: self.geometry, msid: self.identity.msid.as_bytes(), most_bytes };
+        let about = About { geometry: self.geometry, most_bytes };
         let session = self.session.as_mut().expect("a packet of a session that is there");
         session.heard = now;
         let transaction = |out: &mut Vec<u8>, begins: bool, result: Result<Change, Status>| {
@@ -473,7 +443,7 @@ impl Tper {
             }
             Ok(Message::Call { object, method, parameters, status: 0 }) => {
                 let (object, method) = (Uid::from_be_bytes(object), Uid::from_be_bytes(method));
-                match session.call(&mut self.memory, &about, object, method, &parameters) {
+                match session.call(&mut self.memory, about, object, method, &parameters) {
                     Ok(answer) => {
                         tokens::write_results(out, &answer.results, SUCCESS);
                         if out.len() > most_bytes + 24 {

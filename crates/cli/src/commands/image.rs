@@ -55,6 +55,7 @@ fn read(image: &Path) -> Result<ImageContents, Failure> {
 const CIPHER: &str = "AES-256-XTS";
 const KEPT: &str = "bytes; which pages were written, trimmed or destroyed by a cut";
 const DRIVE_KEPT: &str = "the drive: flash with wear, map, journal, bad blocks, counters";
+const LOCKS_KEPT: &str = "its passwords and locked ranges, of which this file protects nothing";
 const NOT_KEPT: &str = "energy drawn, warmth";
 const DRIVE_NOT_KEPT: &str =
     "map, wear and counters of the drive: it is attached as a new one, written once in address order";
@@ -73,6 +74,7 @@ fn info(image: &Path, as_json: bool) -> Result<(), Failure> {
         Some(_) => (format!("{KEPT}; {DRIVE_KEPT}"), NOT_KEPT),
         None => (KEPT.to_owned(), DRIVE_NOT_KEPT),
     };
+    let keeps = if contents.reserved.is_empty() { keeps } else { format!("{keeps}; {LOCKS_KEPT}") };
     if as_json {
         return print_json(&json!({
             "image": image, "version": IMAGE_VERSION, "device": header.device, "capacity_bytes": header.capacity_bytes,

@@ -4,6 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use ssdlab_contents::{Image, ReservedPage};
+use ssdlab_opal::{Geometry, Identity, Tper};
+use ssdlab_testkit::opal::*;
+
 /// A folder with a small drive that encrypts, and one that does not.
 fn place(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("images").join(name);
@@ -12,8 +16,10 @@ fn place(name: &str) -> PathBuf {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cmd/endurance.in");
     std::fs::copy(from.join("small-die.toml"), folder.join("small-die.toml")).unwrap();
     let small = std::fs::read_to_string(from.join("small.toml")).unwrap();
-    for (name, cipher) in [("encrypts", "aes-256"), ("plain", "none")] {
-        let text = format!("{small}\n[encryption]\ncipher = \"{cipher}\"\n");
+    for (name, cipher, locking) in
+        [("encrypts", "aes-256", "none"), ("plain", "none", "none"), ("locks", "aes-256", "opal-2.0")]
+    {
+        let text = format!("{small}\n[encryption]\ncipher = \"{cipher}\"\nlocking = \"{locking}\"\n");
         std::fs::write(folder.join(format!("{name}.toml")), text).unwrap();
     }
     folder
@@ -128,4 +134,70 @@ fn what_would_be_waited_for_at_its_other_end_is_no_image() {
         let output = ssdlab(&folder, &["image", what, "f"]);
         assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+/// What a drive keeps whose owner has locked its global range.
+fn locked_pages(capacity_bytes: u64) -> Vec<ReservedPage> {
+    let label = Identity { msid: "what anybody reads".into(), psid: "on the label".into() };
+    let geometry = Geometry { sectors: capacity_bytes / 512, sector_bytes: 512, alignment_sectors: 8 };
+    let mut tper = Tper::new(label.clone(), geometry);
+    let mut session = 0;
+    let mut say = |tokens: &[u8]| {
+        let host = if session == 0 { 0 } else { 0x41 };
+        tper.send(0, 1, COM_ID, &packet(session, host, tokens)).unwrap();
+        let answer = tper.receive(0, 1, COM_ID, 4096).unwrap();
+        let tokens = &answer[56..56 + usize::from(answer[55])];
+        session = match session {
+            0 => u32::from(u16::from_be_bytes([tokens[23], tokens[24]])),
+            _ if tokens == [0xfa] => 0,
+            session => session,
+        };
+        assert!(tokens == [0xfa] || status(tokens) == 0);
+    };
+    let begin = |sp: u64, who: u64| {
+        let pin = b(label.msid.as_bytes());
+        call(0xff, 0xff02, &[n(0x41), u(sp), n(1), name(n(0), pin), name(n(3), u(who))])
+    };
+    say(&begin(ADMIN_SP, SID));
+    say(&call(LOCKING_SP, ACTIVATE, &[]));
+    say(&[0xfa]);
+    say(&begin(LOCKING_SP, ADMIN1));
+    say(&call(GLOBAL_RANGE, SET, &[values(&[(5, n(1)), (6, n(1))])]));
+    tper.pages()
+}
+
+#[test]
+fn a_locked_drive_is_locked_when_its_image_goes_on_and_a_new_one_is_not() {
+    let folder = place("locked");
+    let status = |args: &[&str], line: &str| -> serde_json::Value {
+        let line = line.replace("$ctl", &format!("{} ctl $control", env!("CARGO_BIN_EXE_ssdlab")));
+        let all = [&["attach", "./locks.toml", "--image", "d.ssd"], args, &["--run", &line]].concat();
+        serde_json::from_str(&says(&folder, &all)).unwrap()
+    };
+    let found = status(&[], "$ctl --json status");
+    assert_eq!((&found["locking"]["state"], &found["locking"]["ssc"]), (&"not activated".into(), &"Opal 2.0".into()));
+    assert_eq!(found["locking"]["psid"].as_str().map(str::len), Some(32));
+    assert!(!says(&folder, &["image", "info", "d.ssd"]).contains("passwords"));
+    let (mut image, contents) = Image::open(&folder.join("d.ssd")).unwrap();
+    image.append_reserved(&locked_pages(contents.header.capacity_bytes)).unwrap();
+    image.close().unwrap();
+    assert!(says(&folder, &["image", "info", "d.ssd"]).contains("its passwords and locked ranges"));
+    let found = status(&[], "$ctl snapshot s.ssd >/dev/null && $ctl --json status");
+    assert_eq!((&found["locking"]["state"], &found["locking"]["psid"]), (&"locked".into(), &"on the label".into()));
+    // So is a snapshot, and no erase gets past the lock.
+    std::fs::rename(folder.join("s.ssd"), folder.join("d.ssd")).unwrap();
+    assert_eq!(status(&[], "$ctl --json status")["locking"]["state"], "locked");
+    for erase in ["$ctl erase", "$ctl erase --crypto"] {
+        let output = attach(&folder, "./locks.toml", erase);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(1) && told.contains("has locking activated"), "{told}");
+    }
+    assert_eq!(status(&["--new-drive"], "$ctl --json status")["locking"]["state"], "not activated");
+    assert_eq!(status(&[], "$ctl --json status")["locking"]["state"], "not activated", "nor is it when it goes on");
+    assert!(status_of_plain(&folder)["locking"].is_null());
+}
+
+fn status_of_plain(folder: &Path) -> serde_json::Value {
+    let line = format!("{} ctl $control --json status", env!("CARGO_BIN_EXE_ssdlab"));
+    serde_json::from_str(&says(folder, &["attach", "./encrypts.toml", "--run", &line])).unwrap()
 }
