@@ -4,8 +4,8 @@ set -uo pipefail
 program=$(realpath "$1")
 shift
 cd "$(dirname "$0")"
-[ $# -gt 0 ] || set -- nbdinfo.sh nbdcopy.sh qemu.sh libnbd.sh fio-verify.sh ext4.sh xfs.sh power-cut.sh drive-state.sh sqlite.sh \
-  postgresql.sh locking.sh fio-rate.sh throughput.sh
+[ $# -gt 0 ] || set -- nbdinfo.sh nbdcopy.sh qemu.sh iscsi.sh guest.sh locking.sh libnbd.sh fio-verify.sh ext4.sh xfs.sh \
+  power-cut.sh drive-state.sh sqlite.sh postgresql.sh fio-rate.sh throughput.sh
 failed=0
 for script in "$@"; do
   begun=$SECONDS

@@ -7,9 +7,9 @@ use crate::export::Export;
 /// Largest transfer of one command.
 pub const MOST_TRANSFER_BYTES: u64 = 8 << 20;
 /// Longest stretch of one WRITE SAME.
-pub const MOST_SAME_BYTES: u64 = 32 << 20;
+pub const MOST_SAME_BYTES: u64 = MOST_TRANSFER_BYTES;
 /// Longest stretch of one UNMAP, and most of its descriptors.
-pub const MOST_UNMAP_BYTES: u64 = 4 << 30;
+pub const MOST_UNMAP_BYTES: u64 = 512 << 20;
 pub const MOST_UNMAP_DESCRIPTORS: u32 = 256;
 
 /// Text of a fixed length: printable ASCII, blanks at the end.

@@ -322,7 +322,7 @@ fn write_same(export: &Export, mut command: Command) -> Planned {
     }
     let sector = export.sector_bytes as usize;
     let wanted_bytes = if no_data { 0 } else { sector as u64 };
-    if !no_data && command.data.len() < sector {
+    if !no_data && command.data.len() != sector {
         return Err(Sense::INVALID_FIELD_IN_CDB);
     }
     let mut block = std::mem::take(&mut command.data);

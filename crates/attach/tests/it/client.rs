@@ -41,7 +41,9 @@ pub fn serve_with(device: Steady, options: ServerOptions, memory: u64, read_only
     let (stop, stopper) = UnixStream::pair().unwrap();
     let listener = Listener::Unix(UnixListener::bind(&path).unwrap());
     let control = Some(Listener::Unix(UnixListener::bind(control).unwrap()));
-    let server = Server::new(drive, 0, vec![(Protocol::Nbd, listener)], control, stop, options).unwrap();
+    let iscsi = Listener::Unix(UnixListener::bind(path.with_extension("iscsi")).unwrap());
+    let listeners = vec![(Protocol::Nbd, listener), (Protocol::Iscsi, iscsi)];
+    let server = Server::new(drive, 0, listeners, control, stop, options).unwrap();
     let thread = std::thread::spawn(move || server.run().unwrap().2);
     Running { path, stop: stopper, thread: Some(thread) }
 }
@@ -101,6 +103,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         drop(std::fs::remove_file(&self.path));
         drop(std::fs::remove_file(self.path.with_extension("ctl")));
+        drop(std::fs::remove_file(self.path.with_extension("iscsi")));
     }
 }
 

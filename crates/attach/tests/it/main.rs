@@ -4,6 +4,8 @@ mod adversary;
 mod client;
 mod cuts;
 mod handshake;
+mod initiator;
+mod iscsi;
 mod locking;
 mod steady;
 mod transmission;

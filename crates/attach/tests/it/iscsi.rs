@@ -1,0 +1,469 @@
+//! The drive over iSCSI.
+
+use std::io::Write;
+
+use ssdlab_attach::iscsi::Header;
+use ssdlab_attach::iscsi::words::*;
+use ssdlab_attach::scsi::words::*;
+use ssdlab_attach::{Limits, OnCut, Order, ServerOptions};
+use ssdlab_core::Rng;
+
+use crate::client::{options, serve};
+use crate::initiator::{TARGET, cdb_16, text};
+use crate::steady::{CAPACITY, Steady};
+
+const BLOCKS: u64 = CAPACITY / 512;
+
+fn pattern(bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|k| (k * 7 + k / 4096) as u8).collect()
+}
+
+#[test]
+fn data_come_at_once_unasked_and_when_they_are_asked_for() {
+    let server = serve(Steady::new(1000, false), options());
+    let free = [("InitialR2T", "No"), ("FirstBurstLength", "16384"), ("MaxBurstLength", "65536")];
+    let strict = [("ImmediateData", "No"), ("MaxBurstLength", "8192"), ("MaxRecvDataSegmentLength", "4096")];
+    let default = [("InitialR2T", "Yes"), ("FirstBurstLength", "4096"), ("MaxRecvDataSegmentLength", "262144")];
+    let cases = [(&free, 8192, 16384), (&strict, 0, 0), (&default, 4096, 0)];
+    for (number, (keys, immediate, unsolicited)) in cases.into_iter().enumerate() {
+        let mut i = server.initiator_with(1, keys);
+        (i.immediate_bytes, i.unsolicited_bytes, i.segment_bytes) = (immediate, unsolicited, 4096);
+        for (blocks, lba) in [(8, 1), (64, 100), (600, 1000), (5000, 10_000)] {
+            let lba = lba + 50_000 * number as u64;
+            let data = pattern(512 * blocks);
+            let ended = i.write(&cdb_16(WRITE_16, 8, lba, blocks as u32), &data);
+            assert_eq!((ended.status, ended.residual), (0, 0), "{blocks} blocks, {keys:?}");
+            let back = i.read(&cdb_16(READ_16, 0, lba, blocks as u32), data.len());
+            assert_eq!((back.status, back.residual), (0, 0));
+            assert!(back.data == data, "{blocks} blocks, {keys:?}");
+        }
+    }
+    // Over NBD it is the same drive.
+    assert_eq!(server.client().read(512, 4096).unwrap(), pattern(4096));
+    let status = server.order(&Order::Status);
+    assert_eq!(status["disconnected"], 0);
+}
+
+#[test]
+fn commands_at_the_end_of_the_drive_reach_its_last_block_and_no_further() {
+    let server = serve(Steady::new(1000, false), options());
+    let mut i = server.initiator();
+    for blocks in [1u32, 2, 255, 256, 300] {
+        let bytes = 512 * blocks as usize;
+        let there = i.read(&cdb_16(READ_16, 0, BLOCKS - u64::from(blocks), blocks), bytes);
+        assert_eq!((there.status, there.data.len()), (0, bytes), "{blocks}");
+        let beyond = i.read(&cdb_16(READ_16, 0, BLOCKS - u64::from(blocks) + 1, blocks), bytes);
+        assert_eq!((beyond.status, beyond.sense), (2, (5, 0x21, 0)), "{blocks}");
+    }
+    assert_eq!(i.read(&cdb_16(READ_16, 0, u64::MAX, 2), 1024).sense, (5, 0x21, 0));
+    assert_eq!(i.ask(&cdb_16(READ_16, 0, BLOCKS, 0)).status, 0, "nothing, at the end");
+    assert_eq!(i.read(&cdb_16(READ_16, 0, 0, 16385), 512 * 16385).sense, (5, 0x24, 0), "more than a command carries");
+    let ten = |code, lba: u32, blocks: u16| {
+        let (lba, blocks) = (lba.to_be_bytes(), blocks.to_be_bytes());
+        [code, 0, lba[0], lba[1], lba[2], lba[3], 0, blocks[0], blocks[1], 0]
+    };
+    assert_eq!(i.write(&ten(WRITE_10, BLOCKS as u32 - 2, 2), &[5; 1024]).status, 0);
+    assert_eq!(i.read(&ten(READ_10, BLOCKS as u32 - 2, 2), 1024).data, [5; 1024]);
+    assert_eq!(i.read(&[READ_6, 7, 0xff, 0xfe, 2, 0], 1024).data, [5; 1024]);
+    let capacity = i.read(&[READ_CAPACITY_10, 0, 0, 0, 0, 0, 0, 0, 0, 0], 8).data;
+    assert_eq!(capacity, [(BLOCKS as u32 - 1).to_be_bytes(), 512u32.to_be_bytes()].concat());
+}
+
+#[test]
+fn less_or_more_than_a_command_is_about_is_told_as_a_residue() {
+    let server = serve(Steady::new(1000, false), options());
+    let mut i = server.initiator();
+    assert_eq!(i.read(&cdb_16(READ_16, 0, 0, 2), 4096).residual, -3072);
+    let short = i.read(&cdb_16(READ_16, 0, 0, 2), 600);
+    assert_eq!((short.residual, short.data.len()), (424, 600));
+    assert_eq!(i.write(&cdb_16(WRITE_16, 0, 0, 2), &[1; 4096]).residual, -3072);
+    assert_eq!(i.write(&cdb_16(WRITE_16, 0, 0, 4), &[2; 600]).residual, 1448);
+    assert_eq!(i.read(&cdb_16(READ_16, 0, 0, 3), 1536).data, [vec![2; 512], vec![1; 512], vec![0; 512]].concat());
+}
+
+#[test]
+fn blocks_are_unmapped_filled_and_compared() {
+    let server = serve(Steady::new(1000, false), options());
+    let mut i = server.initiator();
+    assert_eq!(i.write(&cdb_16(WRITE_16, 0, 0, 64), &pattern(32768)).status, 0);
+    let unmap = |ranges: &[(u64, u32)]| {
+        let mut list = vec![0; 8];
+        list[2..4].copy_from_slice(&(16 * ranges.len() as u16).to_be_bytes());
+        for (lba, blocks) in ranges {
+            list.extend_from_slice(&lba.to_be_bytes());
+            list.extend_from_slice(&blocks.to_be_bytes());
+            list.extend_from_slice(&[0; 4]);
+        }
+        list[1] = list.len() as u8 - 2;
+        let length = (list.len() as u16).to_be_bytes();
+        ([UNMAP, 0, 0, 0, 0, 0, 0, length[0], length[1], 0], list)
+    };
+    let (cdb, list) = unmap(&[(0, 8), (16, 8), (20, 0)]);
+    assert_eq!(i.write(&cdb, &list).status, 0);
+    let mut expected = pattern(32768);
+    expected[..4096].fill(0);
+    expected[8192..12288].fill(0);
+    assert_eq!(i.read(&cdb_16(READ_16, 0, 0, 64), 32768).data, expected);
+    let (cdb, list) = unmap(&[(0, 8), (BLOCKS, 1)]);
+    assert_eq!(i.write(&cdb, &list).sense, (5, 0x21, 0));
+    assert_eq!(i.write(&cdb[..], &list[..4]).sense, (5, 0x1a, 0));
+    // What is mapped, and what not.
+    let mut status = cdb_16(SERVICE_ACTION_IN_16, GET_LBA_STATUS, 4, 1 << 16);
+    status[14] = 0;
+    let told = i.read(&status, 1 << 16).data;
+    assert_eq!((&told[8..16], &told[16..20], told[20]), (&4u64.to_be_bytes()[..], &4u32.to_be_bytes()[..], 1));
+    assert_eq!((&told[32..36], told[36]), (&8u32.to_be_bytes()[..], 0));
+    // Filled with one block; with zeroes; unmapped with edges.
+    assert_eq!(i.write(&cdb_16(WRITE_SAME_16, 0, 1, 40), &[9; 512]).status, 0);
+    assert_eq!(
+        i.read(&cdb_16(READ_16, 0, 0, 42), 21504).data,
+        [&[0; 512][..], &[9; 20480], &expected[20992..21504]].concat()
+    );
+    assert_eq!(i.ask(&cdb_16(WRITE_SAME_16, 9, 3, 30)).status, 0, "UNMAP and NDOB");
+    let filled = [&[0; 512][..], &[9; 1024], &[0; 15360], &[9; 4096]].concat();
+    assert_eq!(i.read(&cdb_16(READ_16, 0, 0, 41), 20992).data, filled);
+    assert_eq!(i.write(&cdb_16(WRITE_SAME_16, 0, 0, 0), &[9; 512]).sense, (5, 0x24, 0), "not the whole drive");
+    assert_eq!(i.write(&cdb_16(WRITE_SAME_16, 0x10, 0, 1), &[9; 512]).sense, (5, 0x24, 0), "an anchor");
+    // Compared.
+    assert_eq!(i.write(&cdb_16(VERIFY_16, 2, 0, 41), &filled).status, 0);
+    assert_eq!(i.write(&cdb_16(VERIFY_16, 2, 1, 41), &filled).sense, (0xe, 0x1d, 0));
+    assert_eq!(i.write(&cdb_16(VERIFY_16, 6, 33, 8), &[9; 512]).status, 0, "one block for all");
+    assert_eq!(i.ask(&cdb_16(VERIFY_16, 0, 0, 100)).status, 0);
+    assert_eq!(i.write(&cdb_16(WRITE_AND_VERIFY_16, 2, 0, 8), &pattern(4096)).status, 0);
+    assert_eq!(i.ask(&cdb_16(SYNCHRONIZE_CACHE_16, 0, 0, 0)).status, 0);
+    assert_eq!(i.ask(&[START_STOP_UNIT, 0, 0, 0, 0, 0]).status, 0);
+}
+
+#[test]
+fn the_unit_says_what_it_is() {
+    let server = serve(Steady::new(1000, true), options());
+    let mut i = server.initiator();
+    let inquiry = i.read(&[INQUIRY, 0, 0, 0, 96, 0], 96).data;
+    assert_eq!((&inquiry[8..16], &inquiry[16..24]), (&b"ATA     "[..], &b"steady  "[..]));
+    let pages = i.read(&[INQUIRY, 1, 0, 1, 0, 0], 256).data;
+    for page in &pages[4..] {
+        let data = i.read(&[INQUIRY, 1, *page, 4, 0, 0], 1024).data;
+        assert_eq!((data[1], data.len()), (*page, 4 + usize::from(u16::from_be_bytes([data[2], data[3]]))));
+    }
+    assert_eq!(i.read(&[INQUIRY, 1, 0xc0, 1, 0, 0], 256).sense, (5, 0x24, 0));
+    let capacity = i.read(&cdb_16(SERVICE_ACTION_IN_16, READ_CAPACITY_16, 0, 32), 32).data;
+    assert_eq!((&capacity[..8], capacity[13], capacity[14]), (&(BLOCKS - 1).to_be_bytes()[..], 3, 0xc0));
+    let caching = i.read(&[MODE_SENSE_6, 8, 8, 0, 255, 0], 255).data;
+    assert_eq!((caching.len(), caching[4], caching[6] & 4), (24, 8, 4), "the write cache is on");
+    assert_eq!(i.read(&[MODE_SENSE_6, 8, 5, 0, 255, 0], 255).sense, (5, 0x24, 0));
+    assert_eq!(i.read(&[REPORT_LUNS, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0], 64).data.len(), 16);
+    // One command: there, not there, with a service action.
+    let one = |options, code, action| {
+        [MAINTENANCE_IN, REPORT_SUPPORTED_OPERATION_CODES, options, code, 0, action, 0, 0, 2, 0, 0, 0]
+    };
+    assert_eq!(i.read(&one(1, WRITE_SAME_16, 0), 512).data[1], 3);
+    assert_eq!(i.read(&one(1, SECURITY_PROTOCOL_IN, 0), 512).data[1], 1);
+    assert_eq!(i.read(&one(2, SERVICE_ACTION_IN_16, READ_CAPACITY_16), 512).data[1], 3);
+    assert_eq!(i.read(&one(1, SERVICE_ACTION_IN_16, 0), 512).sense, (5, 0x24, 0));
+    let all = i.read(&[MAINTENANCE_IN, REPORT_SUPPORTED_OPERATION_CODES, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0], 4096).data;
+    for listed in all[4..].chunks_exact(8) {
+        let ended = i.ask(&[&[listed[0], listed[3]][..], &[0; 14]].concat());
+        assert_ne!(ended.sense, (5, 0x20, 0), "{:#x} is listed", listed[0]);
+    }
+    for unknown in [0x16, 0x17, 0x5e, 0x5f, 0xa2, 0xb5, 0xff] {
+        assert_eq!(i.ask(&[unknown, 0, 0, 0, 0, 0]).sense, (5, 0x20, 0), "{unknown:#x}");
+    }
+    let mut other = i.command(FINAL | READS, 36, &[INQUIRY, 0, 0, 0, 36, 0]);
+    other.0[9] = 3;
+    i.send(&other, &[]);
+    assert_eq!(i.finish(other.task_tag(), &[]).data[0], 0x7f, "there is no LUN 3");
+    let mut other = i.command(FINAL, 0, &[TEST_UNIT_READY, 0, 0, 0, 0, 0]);
+    other.0[9] = 3;
+    i.send(&other, &[]);
+    assert_eq!(i.finish(other.task_tag(), &[]).sense, (5, 0x25, 0));
+}
+
+#[test]
+fn commands_of_ata_pass_through() {
+    let server = serve(Steady::new(1000, false), options());
+    let mut i = server.initiator();
+    let ata = |protocol: u8, flags: u8, feature: u8, count: u8, lba: u32, command: u8| {
+        let lba = lba.to_le_bytes();
+        [0x85, protocol << 1, flags, 0, feature, 0, count, 0, lba[0], 0, lba[1], 0, lba[2], 0, command, 0]
+    };
+    let identify = i.read(&ata(4, 0x0e, 0, 1, 0, 0xec), 512).data;
+    let word = |k: usize| u16::from_le_bytes([identify[2 * k], identify[2 * k + 1]]);
+    assert_eq!((word(169), word(48), word(75), word(217)), (1, 0x4000, 31, 1));
+    assert_eq!(u64::from(word(100)) | u64::from(word(101)) << 16, BLOCKS);
+    assert_eq!((word(54 / 2), identify.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte))), (0x7374, 0));
+    let smart = i.read(&ata(4, 0x0e, 0xd0, 1, 0xc2_4f00, 0xb0), 512).data;
+    let ids: Vec<u8> = smart[2..362].chunks(12).map(|slot| slot[0]).filter(|id| *id > 0).collect();
+    assert_eq!(ids, [9, 12, 241, 242]);
+    // The registers come back if they are asked for.
+    let status = i.ask(&ata(3, 0x20, 0xda, 0, 0xc2_4f00, 0xb0));
+    assert_eq!((status.status, status.sense), (2, (1, 0, 0x1d)));
+    let d = &status.sense_bytes[8..];
+    assert_eq!((d[0], d[1], d[9], d[11], d[13]), (9, 12, 0x4f, 0xc2, 0x50));
+    assert_eq!(i.ask(&ata(3, 0, 0, 0, 0, 0xea)).status, 0);
+    assert_eq!(i.ask(&ata(3, 0x20, 0, 0, 0, 0xe5)).sense_bytes[8 + 5], 0xff, "active");
+    assert_eq!(i.write(&cdb_16(WRITE_16, 0, 0, 16), &[7; 8192]).status, 0);
+    let mut ranges = vec![0; 512];
+    ranges[..8].copy_from_slice(&(8u64 | 8 << 48).to_le_bytes());
+    assert_eq!(i.write(&ata(6, 0x06, 1, 1, 0, 0x06), &ranges).status, 0);
+    assert_eq!(i.read(&cdb_16(READ_16, 0, 0, 16), 8192).data, [[7; 4096], [0; 4096]].concat());
+    ranges[..8].copy_from_slice(&(BLOCKS | 8 << 48).to_le_bytes());
+    assert_eq!(i.write(&ata(6, 0x06, 1, 1, 0, 0x06), &ranges).sense, (0xb, 0, 0));
+    for unknown in [0x5c, 0x5e, 0x25, 0xf1] {
+        let ended = i.read(&ata(4, 0x0e, 1, 1, 0, unknown), 512);
+        assert_eq!((ended.sense, ended.sense_bytes[8 + 13]), ((0xb, 0, 0), 0x51), "{unknown:#x} is aborted");
+    }
+}
+
+#[test]
+fn logins_fail_with_the_reason() {
+    let server = serve(Steady::new(1000, false), options());
+    let name = ("InitiatorName", "iqn.2000-01.test:it");
+    let cases = [
+        (0, vec![name, ("TargetName", TARGET), ("AuthMethod", "CHAP")], LOGIN_AUTHENTICATION_FAILED),
+        (1, vec![name, ("TargetName", "iqn.2000-01.test:other")], LOGIN_TARGET_NOT_FOUND),
+        (1, vec![name], LOGIN_MISSING_PARAMETER),
+        (1, vec![("TargetName", TARGET)], LOGIN_MISSING_PARAMETER),
+        (1, vec![name, ("SessionType", "Other")], LOGIN_SESSION_TYPE),
+        (1, vec![name, ("TargetName", TARGET), ("HeaderDigest", "CRC32C")], LOGIN_INITIATOR_ERROR),
+        (2, vec![name, ("TargetName", TARGET)], LOGIN_INVALID_REQUEST),
+    ];
+    for (stage, keys, expected) in cases {
+        let mut i = server.iscsi_connect();
+        assert_eq!(i.log_in(1, stage, &keys).0, expected, "{keys:?}");
+        assert!(i.is_gone());
+    }
+    let mut i = server.iscsi_connect();
+    let command = i.command(FINAL, 0, &[TEST_UNIT_READY, 0, 0, 0, 0, 0]);
+    i.send(&command, &[]);
+    assert!(i.is_gone(), "nothing before the login");
+    // A session for questions.
+    let mut i = server.iscsi_connect();
+    assert_eq!(i.log_in(1, 1, &[name, ("SessionType", "Discovery")]).0, 0);
+    let mut header = Header::new(TEXT, FINAL, 5);
+    header.put_u32(20, NO_TAG);
+    header.put_u32(24, i.cmd_sn);
+    i.cmd_sn += 1;
+    i.send(&header, &text(&[("SendTargets", "All")]));
+    let (answer, data) = i.pdu();
+    assert_eq!(
+        (answer.code(), data),
+        (TEXT_RESPONSE, text(&[("TargetName", TARGET), ("TargetAddress", "localhost,1")]))
+    );
+    let mut header = Header::new(LOGOUT | IMMEDIATE, FINAL, 6);
+    header.put_u32(24, i.cmd_sn);
+    i.send(&header, &[]);
+    assert_eq!(i.pdu().0.code(), LOGOUT_RESPONSE);
+    assert!(i.is_gone());
+}
+
+#[test]
+fn who_comes_again_has_one_session() {
+    let server = serve(Steady::new(1000, false), options());
+    let (mut first, mut other) = (server.initiator_with(1, &[]), server.initiator_with(2, &[]));
+    let mut again = server.initiator_with(1, &[]);
+    assert!(first.is_gone());
+    let ready = [TEST_UNIT_READY, 0, 0, 0, 0, 0];
+    assert_eq!((other.ask(&ready).status, again.ask(&ready).status), (0, 0));
+}
+
+#[test]
+fn data_that_are_not_due_end_the_connection_and_no_other() {
+    let server = serve(Steady::new(1000, false), options());
+    let keys = [("InitialR2T", "No"), ("FirstBurstLength", "1024"), ("MaxBurstLength", "1024")];
+    let mut good = server.initiator_with(99, &keys);
+    let cdb = cdb_16(WRITE_16, 0, 0, 8);
+    for case in 0..11 {
+        let mut i = server.initiator_with(case, &keys);
+        let mut header = i.command(FINAL | WRITES, 4096, &cdb);
+        let tag = header.task_tag();
+        let asked = |i: &mut crate::initiator::Initiator| {
+            i.send(&header, &[]);
+            let (r2t, _) = i.pdu();
+            assert_eq!((r2t.code(), r2t.u32_at(44)), (READY_TO_TRANSFER, 1024));
+            r2t.u32_at(20)
+        };
+        match case {
+            0 => i.send(&header, &[1; 1536]),
+            1 => {
+                let transfer = asked(&mut i);
+                let out = i.data_out(tag, transfer, 0, 0, true);
+                i.send(&out, &[1; 1536]);
+            }
+            2 => {
+                let transfer = asked(&mut i);
+                let out = i.data_out(tag, transfer, 0, 512, true);
+                i.send(&out, &[1; 1024]);
+            }
+            3 => {
+                let transfer = asked(&mut i);
+                let out = i.data_out(tag, transfer.wrapping_add(1), 0, 0, true);
+                i.send(&out, &[1; 1024]);
+            }
+            4 => {
+                let transfer = asked(&mut i);
+                let out = i.data_out(tag, transfer, 1, 0, true);
+                i.send(&out, &[1; 1024]);
+            }
+            5 => {
+                let transfer = asked(&mut i);
+                let out = i.data_out(tag, transfer, 0, 0, true);
+                i.send(&out, &[1; 512]);
+            }
+            6 => {
+                header.0[1] = WRITES;
+                i.send(&header, &[]);
+                let out = i.data_out(tag, NO_TAG, 0, 0, true);
+                i.send(&out, &[1; 1536]);
+            }
+            7 => {
+                header.0[1] = FINAL | READS;
+                i.send(&header, &[1; 512]);
+            }
+            8 => {
+                // A gap in the numbers.
+                header.put_u32(24, header.u32_at(24) + 1);
+                i.send(&header, &[]);
+            }
+            9 => i.send(&header.with_length(0), &vec![1; (256 << 10) + 1]),
+            _ => i.send(&Header::new(0x1c, FINAL, 9), &[]),
+        }
+        assert!(i.is_gone(), "case {case}");
+        assert_eq!(good.write(&cdb, &[2; 4096]).status, 0);
+    }
+    assert_eq!(good.read(&cdb_16(READ_16, 0, 0, 8), 4096).data, [2; 4096]);
+    assert_eq!(server.stop().disconnected, 11);
+}
+
+#[test]
+fn numbers_outside_the_window_are_ignored_and_data_of_nobody_too() {
+    let server = serve(
+        Steady::new(1000, false),
+        ServerOptions { limits: Limits { requests: 4, ..Limits::default() }, ..options() },
+    );
+    let mut i = server.initiator();
+    let ready = [TEST_UNIT_READY, 0, 0, 0, 0, 0];
+    for ahead in [4u32, 5, 1000, 1 << 31, u32::MAX] {
+        let mut command = i.command(FINAL, 0, &ready);
+        i.cmd_sn = i.cmd_sn.wrapping_sub(1);
+        command.put_u32(24, i.cmd_sn.wrapping_add(ahead));
+        i.send(&command, &[]);
+    }
+    let data = i.data_out(4711, 1, 0, 0, true);
+    i.send(&data, &[1; 512]);
+    assert!(i.hears_nothing());
+    assert_eq!(i.ask(&ready).status, 0);
+    assert_eq!(i.max_cmd_sn, i.cmd_sn + 3);
+}
+
+#[test]
+fn tasks_are_aborted_and_the_others_hear_of_a_reset() {
+    let server = serve(Steady::new(150_000_000, false), options());
+    let (mut i, mut other) = (server.initiator_with(1, &[]), server.initiator_with(2, &[]));
+    let manage = |i: &mut crate::initiator::Initiator, function: u8, about: u32| {
+        let mut header = Header::new(TASK_MANAGEMENT | IMMEDIATE, FINAL | function, 9000);
+        header.put_u32(20, about);
+        header.put_u32(24, i.cmd_sn);
+        i.send(&header, &[]);
+        let (answer, _) = i.pdu();
+        assert_eq!((answer.code(), answer.task_tag()), (TASK_MANAGEMENT_RESPONSE, 9000));
+        answer.0[2]
+    };
+    let write = i.command(FINAL | WRITES, 4096, &cdb_16(WRITE_16, 0, 0, 8));
+    i.send(&write, &[]);
+    assert_eq!(i.pdu().0.code(), READY_TO_TRANSFER);
+    assert_eq!(manage(&mut i, ABORT_TASK, write.task_tag()), FUNCTION_COMPLETE);
+    let late = i.data_out(write.task_tag(), 0, 0, 0, true);
+    i.send(&late, &[1; 4096]);
+    assert_eq!(manage(&mut i, ABORT_TASK, write.task_tag()), NO_SUCH_TASK);
+    // A read that the drive is at: the answer comes when it has ended there.
+    let read = i.command(FINAL | READS, 512, &cdb_16(READ_16, 0, 0, 1));
+    i.send(&read, &[]);
+    assert_eq!(manage(&mut i, LOGICAL_UNIT_RESET, 0), FUNCTION_COMPLETE);
+    assert!(i.hears_nothing());
+    let ready = [TEST_UNIT_READY, 0, 0, 0, 0, 0];
+    assert_eq!((i.ask(&ready).status, other.ask(&ready).sense), (0, (6, 0x29, 3)));
+    assert_eq!(other.ask(&ready).status, 0, "it is told once");
+    assert_eq!(manage(&mut i, 8, 0), FUNCTION_NOT_SUPPORTED);
+    assert_eq!(i.read(&cdb_16(READ_16, 0, 0, 8), 4096).data, [0; 4096], "nothing was written");
+}
+
+#[test]
+fn a_cut_is_heard_of() {
+    let server = serve(Steady::new(100_000_000, true), ServerOptions { on_cut: OnCut::Errors, ..options() });
+    let mut i = server.initiator();
+    let write = cdb_16(WRITE_16, 8, 0, 1);
+    assert_eq!(i.write(&write, &[3; 512]).status, 0);
+    let read = i.command(FINAL | READS, 512, &cdb_16(READ_16, 0, 0, 1));
+    i.send(&read, &[]);
+    server.order(&Order::Status);
+    server.order(&Order::Cut);
+    assert_eq!(i.finish(read.task_tag(), &[]).sense, (2, 4, 0), "it was under way");
+    assert_eq!(i.write(&write, &[4; 512]).sense, (2, 4, 0));
+    assert_eq!(i.ask(&[TEST_UNIT_READY, 0, 0, 0, 0, 0]).sense, (2, 4, 0));
+    assert_eq!(i.read(&[INQUIRY, 0, 0, 0, 36, 0], 36).status, 0);
+    server.order(&Order::Restore);
+    assert_eq!(i.write(&write, &[5; 512]).sense, (6, 0x29, 0));
+    assert_eq!(i.read(&cdb_16(READ_16, 0, 0, 1), 512).data, [3; 512]);
+    let gone = serve(Steady::new(1000, true), options());
+    let mut i = gone.initiator();
+    gone.order(&Order::Cut);
+    assert!(i.is_gone() && gone.iscsi_connect().is_gone());
+}
+
+#[test]
+fn a_served_drive_survives_spoiled_initiators() {
+    let server = serve(Steady::new(1000, false), options());
+    let mut good = server.initiator_with(99, &[]);
+    assert_eq!(good.write(&cdb_16(WRITE_16, 0, 1 << 17, 8), &[4; 4096]).status, 0);
+    let mut rng = Rng::new(3);
+    for case in 0..400u64 {
+        let mut bad = server.iscsi_connect();
+        let names = [("InitiatorName", "iqn.2000-01.test:bad"), ("TargetName", TARGET), ("InitialR2T", "No")];
+        let mut login = Header::new(LOGIN | IMMEDIATE, TRANSIT | 1 << 2 | 3, 1);
+        login.0[13] = case as u8;
+        login.put_u32(24, bad.cmd_sn);
+        let mut bytes = login.bytes(&text(&names));
+        let untouched = if rng.chance(1, 4) { 0 } else { bytes.len() };
+        for k in 0..4 {
+            let write = bad.command(FINAL | WRITES, 2048, &cdb_16(WRITE_16, 0, 8 * k, 4));
+            bytes.extend_from_slice(&write.bytes(&[1; 1024]));
+            bytes.extend_from_slice(&bad.data_out(write.task_tag(), k as u32, 0, 1024, true).bytes(&[2; 1024]));
+            bytes.extend_from_slice(&bad.command(FINAL | READS, 4096, &cdb_16(READ_16, 0, 0, 8)).bytes(&[]));
+            bytes.extend_from_slice(&Header::new(TASK_MANAGEMENT | IMMEDIATE, FINAL | 2, 77).bytes(&[]));
+        }
+        for _ in 0..=rng.below(4) {
+            let at = untouched + rng.below((bytes.len() - untouched) as u64) as usize;
+            match rng.below(4) {
+                0 => bytes[at] ^= 1 << rng.below(8),
+                1 => bytes[at] = [0, 255, 127, 128][rng.below(4) as usize],
+                2 => drop(bytes.drain(at..(at + 1 + rng.below(16) as usize).min(bytes.len()))),
+                _ => bytes.insert(at, rng.below(256) as u8),
+            }
+        }
+        drop(bad.stream.write_all(&bytes));
+        drop(bad);
+        if case % 20 == 0 {
+            assert_eq!(good.read(&cdb_16(READ_16, 0, 1 << 17, 8), 4096).data, [4; 4096]);
+        }
+    }
+    assert_eq!(good.read(&cdb_16(READ_16, 0, 1 << 17, 8), 4096).data, [4; 4096]);
+}
+
+#[test]
+fn a_flood_of_pings_that_nobody_reads_is_not_kept() {
+    let server = serve(Steady::new(1000, false), options());
+    let mut greedy = server.initiator();
+    greedy.stream.set_nonblocking(true).unwrap();
+    let mut ping = Header::new(IMMEDIATE, FINAL, 5);
+    ping.put_u32(20, NO_TAG);
+    let bytes = ping.bytes(&vec![1; 256 << 10]);
+    let mut sent = 0;
+    for _ in 0..400 {
+        match greedy.stream.write(&bytes[sent % bytes.len()..]) {
+            Ok(count) => sent += count,
+            Err(_) => std::thread::sleep(std::time::Duration::from_micros(500)),
+        }
+    }
+    assert!(sent < 40 << 20, "{sent} bytes were taken of a client that reads nothing");
+    assert_eq!(server.initiator_with(2, &[]).ask(&[TEST_UNIT_READY, 0, 0, 0, 0, 0]).status, 0);
+}
