@@ -1,9 +1,10 @@
-//! A simulated device for other programs: an NBD server that answers at the drive's own pace.
+//! A simulated device for other programs: a server of NBD and iSCSI that answers at the drive's own pace.
 //!
 //! | to | begin at |
 //! |---|---|
 //! | serve a device | [`Server`] with a [`Drive`] |
-//! | read or write the protocol | [`nbd`] |
+//! | read or write a protocol | [`nbd`], [`iscsi`] with the commands of [`scsi`] |
+//! | add a protocol | [`client::Client`] |
 //! | run a command against it | [`captive`] |
 //! | pull its plug from another process | [`Order`] |
 //!
