@@ -43,6 +43,7 @@ struct Job {
     op: Op,
     /// A read whose data nobody wants.
     cache_only: bool,
+    headroom_bytes: usize,
     /// A read of what stands before the medium. It takes as long.
     shadow: bool,
     offset_bytes: u64,
@@ -244,7 +245,7 @@ impl Drive {
             return Ok(Started::Later { held_bytes });
         }
         let held_bytes = request.held_bytes();
-        let DriveRequest { owner, cookie, op, extent, mut further, data, fua, cache_only } = request;
+        let DriveRequest { owner, cookie, op, extent, mut further, data, fua, cache_only, headroom_bytes } = request;
         self.check(op, extent)?;
         further.iter().try_for_each(|&extent| self.check(op, extent))?;
         let (offset_bytes, length_bytes) =
@@ -268,6 +269,7 @@ impl Drive {
             cookie,
             op,
             cache_only,
+            headroom_bytes,
             shadow: self.meets(op, extent)? == Meets::Shadow,
             offset_bytes,
             length_bytes,
@@ -358,7 +360,12 @@ impl Drive {
             let bytes = left.min(job.part_bytes());
             let tag = u64::from(job.parts) << 32 | u64::from(slot);
             let payload = match job.op {
-                Op::Read if !job.cache_only => Some(self.device.insert(Vec::with_capacity(bytes as usize))),
+                Op::Read if !job.cache_only => {
+                    let headroom = if job.parts == 0 { job.headroom_bytes } else { 0 };
+                    let mut buffer = Vec::with_capacity(headroom + bytes as usize);
+                    buffer.resize(headroom, 0);
+                    Some(self.device.insert(buffer))
+                }
                 Op::Write if bytes == job.length_bytes && !job.data.is_empty() => {
                     Some(self.device.insert(std::mem::take(&mut job.data)))
                 }
@@ -455,8 +462,8 @@ impl Drive {
         let mut pieces: Vec<Vec<u8>> = job.payloads.into_iter().flatten().map(|id| self.device.take(id)).collect();
         let shadow = self.lock.as_ref().map(Lock::tper).filter(|_| job.shadow);
         if let Some(tper) = shadow {
-            let mut bytes = vec![0; job.total_bytes as usize];
-            tper.read_shadow(job.offset_bytes, &mut bytes);
+            let mut bytes = vec![0; job.headroom_bytes + job.total_bytes as usize];
+            tper.read_shadow(job.offset_bytes, &mut bytes[job.headroom_bytes..]);
             pieces = vec![bytes];
         }
         // The medium under a shadow does not matter.

@@ -28,6 +28,8 @@ pub struct DriveRequest {
     pub fua: bool,
     /// A read whose data nobody wants.
     pub cache_only: bool,
+    /// Of a read: bytes that stay free before the first piece of its data, for what its protocol says first.
+    pub headroom_bytes: usize,
 }
 
 impl DriveRequest {
@@ -43,6 +45,7 @@ impl DriveRequest {
             data: Vec::new(),
             fua: false,
             cache_only: false,
+            headroom_bytes: 0,
         }
     }
 
@@ -72,7 +75,7 @@ pub struct Outcome {
     pub cookie: u64,
     /// What the request held.
     pub held_bytes: u64,
-    /// The data of a read, in order; of other requests there are none.
+    /// The data of a read, in order, the first behind its headroom; of other requests there are none.
     pub result: Result<Vec<Vec<u8>>, DriveError>,
     /// When the client should have the answer.
     pub due: Nanos,

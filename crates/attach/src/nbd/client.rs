@@ -66,6 +66,7 @@ impl NbdClient {
                     data: request.data,
                     fua: request.flags & CMD_FLAG_FUA != 0,
                     cache_only: request.command == CMD_CACHE,
+                    headroom_bytes: reply::read_head_bytes(asked.chunked),
                     ..DriveRequest::new(self.id, cookie, op, request.offset_bytes, request.length_bytes.into())
                 };
                 let started = drive.start(now, wanted);
@@ -131,10 +132,10 @@ impl Client for NbdClient {
         self.load.requests -= 1;
         self.load.held_bytes -= outcome.held_bytes;
         match outcome.result {
-            Ok(pieces) if asked.command == CMD_READ => {
-                let mut head = Vec::with_capacity(reply::read_head_bytes(asked.chunked));
+            Ok(mut pieces) if asked.command == CMD_READ && !pieces.is_empty() => {
+                let mut head = Vec::with_capacity(reply::read_head_bytes(true));
                 reply::read_head(&mut head, asked.cookie, asked.offset_bytes, asked.length_bytes, asked.chunked);
-                out.push(head);
+                pieces[0][..head.len()].copy_from_slice(&head);
                 pieces.into_iter().for_each(|piece| out.push(piece));
             }
             result => short(out, asked, result.err().map(|error| error_of(error, asked.command))),
