@@ -4,7 +4,7 @@
 //! wait for its end. If the power goes before, it has not happened.
 
 use ssdlab_contents::{ContentDevice, ReservedPage};
-use ssdlab_core::{Nanos, SECTOR_BYTES, UNIT_BYTES};
+use ssdlab_core::{Nanos, UNIT_BYTES};
 use ssdlab_device::Security;
 use ssdlab_opal::{Access, Erased, Refused, Tper};
 
@@ -46,12 +46,13 @@ impl Lock {
         &self.tper
     }
 
-    /// Whether a stretch may be read or changed.
+    /// Whether a stretch of whole sectors may be read or changed.
     ///
     /// # Errors
     /// [`DriveError::Locked`].
     pub fn meets(&self, extent: Extent, changes: bool) -> Result<Meets, DriveError> {
-        let (first, sectors) = (extent.offset_bytes / SECTOR_BYTES, extent.length_bytes.div_ceil(SECTOR_BYTES));
+        let sector_bytes = u64::from(self.tper.geometry().sector_bytes);
+        let (first, sectors) = (extent.offset_bytes / sector_bytes, extent.length_bytes / sector_bytes);
         match self.tper.access(first, sectors, changes) {
             Access::Allowed => Ok(Meets::Drive),
             Access::Shadow => Ok(Meets::Shadow),
@@ -127,7 +128,8 @@ impl Lock {
         let Erase { what, key_changes, .. } = self.erase.take().expect("it is there");
         match what {
             Erased::Sectors(all) => {
-                let pages = |at: u64| at.div_ceil(UNIT_BYTES / SECTOR_BYTES) as u32;
+                let sectors_a_page = UNIT_BYTES / u64::from(self.tper.geometry().sector_bytes);
+                let pages = |lba: u64| lba.div_ceil(sectors_a_page) as u32;
                 let all: Vec<_> = all.into_iter().map(|lbas| pages(lbas.start)..pages(lbas.end)).collect();
                 device.change_key_of(&all);
             }

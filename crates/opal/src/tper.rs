@@ -127,6 +127,11 @@ impl Tper {
     }
 
     #[must_use]
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.memory.state.identity
     }
