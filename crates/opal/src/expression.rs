@@ -76,6 +76,17 @@ impl Expression {
         if depth == 1 { Ok(Expression(terms)) } else { Err(wrong) }
     }
 
+    /// Whether every operator has its operands, and nothing is left over.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let after = self.0.iter().try_fold(0_usize, |depth, term| match term {
+            Term::Authority(_) => Some(depth + 1),
+            Term::Not => (depth >= 1).then_some(depth),
+            Term::And | Term::Or => (depth >= 2).then(|| depth - 1),
+        });
+        after == Some(1) && self.0.len() <= MOST_TERMS
+    }
+
     /// As a host reads it.
     #[must_use]
     pub fn value(&self) -> Value {

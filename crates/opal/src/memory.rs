@@ -28,6 +28,9 @@ pub const MBR_BYTES: u64 = 128 << 20;
 /// Bytes of the table for whatever the host likes: the least that Opal asks for.
 pub const DATA_STORE_BYTES: u64 = 10 << 20;
 
+/// Access control elements whose expression can be changed: four for each range, two for each user, three others.
+const MOST_EXPRESSIONS: usize = 4 * (RANGES + 1) + 2 * USERS + 3;
+
 /// Rounds of hashing of a stored PIN. Few: what is protected is the bytes of a PIN that somebody uses elsewhere too, in
 /// the file of a simulated drive.
 const ROUNDS: u32 = 2_000;
@@ -283,6 +286,23 @@ impl State {
             programmatic_reset: false,
             locking: None,
         }
+    }
+
+    /// Whether it can be what a drive has kept: nothing is longer than a host could have made it. Where ranges lie is not looked at.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let short = |name: &Vec<u8>| name.len() <= MOST_NAME_BYTES;
+        let account = |account: &Account| short(&account.common_name);
+        let locking = self.locking.as_ref().is_none_or(|locking| {
+            locking.admins.iter().chain(&locking.users).all(account)
+                && locking.ranges.iter().all(|range| short(&range.common_name))
+                && locking.expressions.len() <= MOST_EXPRESSIONS
+                && locking.expressions.values().all(Expression::is_sound)
+        });
+        let label = [&self.identity.msid, &self.identity.psid];
+        locking
+            && [&self.sid, &self.psid, &self.admin].into_iter().all(account)
+            && label.iter().all(|pin| pin.len() <= MOST_PIN_BYTES)
     }
 
     /// # Panics

@@ -169,7 +169,9 @@ impl Tper {
             let length = u32::from_le_bytes(state[..4].try_into().expect("four bytes")) as usize;
             let saved = state.get(4..4 + length).ok_or(DamagedPages)?;
             memory.state = postcard::from_bytes(saved).map_err(|_| DamagedPages)?;
-            if memory.state.locking.as_ref().is_some_and(|locking| ranges::check(locking, self.geometry).is_err()) {
+            let locking = memory.state.locking.as_ref();
+            let lie = locking.is_none_or(|locking| ranges::check(locking, self.geometry).is_ok());
+            if !lie || !memory.state.is_sound() {
                 return Err(DamagedPages);
             }
         }

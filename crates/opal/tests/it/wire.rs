@@ -146,6 +146,40 @@ fn pages_that_are_none_of_a_drive_are_refused() {
     assert!(load(&pages).is_err());
 }
 
+/// Whatever pages say, they are refused, or make a drive that answers.
+#[test]
+fn spoiled_pages_are_refused_or_harmless() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.with(LOCKING_SP, crate::host::ADMIN1, b"own", |host| {
+        let both = crate::host::any_of(&[crate::host::ADMIN1, crate::host::USER1]);
+        host.set(crate::host::ACE_READ_LOCK_1, &[(3, both)]).unwrap();
+        host.set(crate::host::RANGE1, &[(3, n(800)), (4, n(80))]).unwrap();
+    });
+    let pages = host.tper.pages();
+    let (mut refused, mut seed) = (0, 7_u32);
+    for _ in 0..300 {
+        let mut page = pages[0].1.clone().unwrap();
+        let length = 4 + usize::from(page[0]) + 256 * usize::from(page[1]);
+        for _ in 0..2 {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            page[seed as usize / 256 % length] = seed as u8;
+        }
+        let mut host = Host::new();
+        if host.tper.load([(0, page)]).is_err() {
+            refused += 1;
+            continue;
+        }
+        let _ = host.tper.access(0, 1 << 21, true);
+        host.tper.take_changed();
+        if host.tper.is_activated() && host.begin_as(LOCKING_SP, None).is_ok() {
+            let lock = crate::host::values(&[(7, n(1))]);
+            drop(host.say(&call(crate::host::RANGE1, crate::host::SET, &[lock])));
+        }
+    }
+    assert!((10..290).contains(&refused), "{refused} of 300");
+}
+
 /// Bytes drawn at random, and messages with some of them changed, neither end the program nor open anything.
 #[test]
 fn nonsense_is_survived() {
