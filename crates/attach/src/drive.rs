@@ -195,6 +195,9 @@ impl Drive {
 
     pub fn count_reset(&mut self) {
         self.resets += 1;
+        if let Some(lock) = &mut self.lock {
+            lock.host_reset();
+        }
     }
 
     /// Whether a stretch can be read, or changed in this way.
@@ -224,6 +227,12 @@ impl Drive {
             return Err(DriveError::Invalid);
         }
         self.meets(op, extent).map(drop)
+    }
+
+    /// Whether what is stored of a stretch is not what hosts read there.
+    #[must_use]
+    pub fn is_hidden(&self, extent: Extent) -> bool {
+        self.meets(Op::Read, extent) != Ok(Meets::Drive)
     }
 
     fn meets(&self, op: Op, extent: Extent) -> Result<Meets, DriveError> {

@@ -72,6 +72,10 @@ impl Lock {
         specific: u16,
         data: &[u8],
     ) -> Result<(), DriveError> {
+        // What could not be kept must not count as done.
+        if device.image_error().is_some() {
+            return Err(DriveError::Aborted);
+        }
         let what = self.tper.send(now, protocol, specific, data).map_err(error_of)?;
         if what == Erased::Nothing {
             self.keep(device);
@@ -115,6 +119,8 @@ impl Lock {
             Some(ends) => ends,
             None if !at_rest => return Vec::new(),
             None => {
+                // What is kept then goes into the image together with the erase.
+                device.keep_reserved_with_erase(&self.tper.take_changed());
                 let ends = match erase.what {
                     Erased::Everything => device.crypto_erase(now),
                     _ => now + device.key_change_time(),
@@ -140,8 +146,10 @@ impl Lock {
             }
             Erased::Everything | Erased::Nothing => {}
         }
-        self.tper.erased(ends);
-        self.keep(device);
+        match device.image_error() {
+            None => self.tper.erased(ends),
+            Some(_) => self.tper.not_erased(ends),
+        }
         std::mem::take(&mut self.waiting)
     }
 
@@ -155,7 +163,12 @@ impl Lock {
 
     /// What has to outlive the power goes into the image.
     fn keep(&mut self, device: &mut ContentDevice) {
-        self.tper.take_changed().iter().for_each(|pages| device.keep_reserved(pages));
+        device.keep_reserved(&self.tper.take_changed());
+    }
+
+    /// A host has reset the drive.
+    pub fn host_reset(&mut self) {
+        self.tper.reset_stack();
     }
 
     /// All that is kept, for a copy of the drive.

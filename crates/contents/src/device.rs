@@ -669,9 +669,16 @@ impl ContentDevice {
 
     /// Pages that the firmware keeps for itself, outside of the host's addresses, go into the image, if there is one.
     pub fn keep_reserved(&mut self, pages: &[ReservedPage]) {
-        if let Some(image) = &mut self.image {
+        if let Some(image) = self.image.as_mut().filter(|_| !pages.is_empty()) {
             let written = image.append_reserved(pages).and_then(|()| image.commit());
             self.image_written(written);
+        }
+    }
+
+    /// The same at the end of the erase that comes next, in one step with it: before that nothing of either is in the image.
+    pub fn keep_reserved_with_erase(&mut self, pages: &[ReservedPage]) {
+        if let Some(image) = &mut self.image {
+            image.reserve_with_erase(pages);
         }
     }
 

@@ -288,6 +288,16 @@ impl State {
         }
     }
 
+    /// Wrong tries are those of another state.
+    pub fn take_tries(&mut self, of: &State) {
+        (self.sid.tries, self.psid.tries, self.admin.tries) = (of.sid.tries, of.psid.tries, of.admin.tries);
+        if let (Some(ours), Some(theirs)) = (&mut self.locking, &of.locking) {
+            let from = theirs.admins.iter().chain(&theirs.users);
+            let to = ours.admins.iter_mut().chain(&mut ours.users);
+            to.zip(from).for_each(|(to, from)| to.tries = from.tries);
+        }
+    }
+
     /// Whether it can be what a drive has kept: nothing is longer than a host could have made it. Where ranges lie is not looked at.
     #[must_use]
     pub fn is_sound(&self) -> bool {
@@ -440,7 +450,8 @@ impl Memory {
             locking.admins.iter_mut().chain(&mut locking.users).for_each(|account| account.tries = 0);
         }
         for range in locking.ranges.iter_mut().filter(|range| range.lock_on.has(reset)) {
-            (range.read_locked, range.write_locked) = (true, true);
+            range.read_locked |= range.read_lock_enabled;
+            range.write_locked |= range.write_lock_enabled;
         }
         if locking.mbr_control.done_on.has(reset) {
             locking.mbr_control.done = false;

@@ -6,7 +6,7 @@ use ssdlab_core::Nanos;
 
 use crate::access::{Grant, grants};
 use crate::memory::{ByteTable, Locking, Memory};
-use crate::object::{Geometry, Object, Sp, account_mut, class_of, has_authority};
+use crate::object::{Geometry, Object, Sp, account, account_mut, class_of, has_authority};
 use crate::packet::SessionNumbers;
 use crate::ranges;
 use crate::status::Status;
@@ -31,17 +31,7 @@ pub enum Erased {
     Everything,
 }
 
-impl Erased {
-    fn add(&mut self, other: Erased) {
-        match (&mut *self, other) {
-            (Erased::Sectors(all), Erased::Sectors(more)) => all.extend(more),
-            (Erased::Everything, _) | (_, Erased::Nothing) => {}
-            (_, other) => *self = other,
-        }
-    }
-}
-
-/// What a method or the end of a transaction does to the data, which takes a while.
+/// What a method does to the data, which takes a while.
 #[derive(Default)]
 pub struct Change {
     pub erased: Erased,
@@ -67,6 +57,12 @@ impl Answer {
     }
 }
 
+/// What was, should it not hold.
+struct Transaction {
+    before: Box<Memory>,
+    authorities: Vec<Uid>,
+}
+
 /// See the module's own page.
 pub struct Session {
     pub numbers: SessionNumbers,
@@ -74,8 +70,7 @@ pub struct Session {
     writes: bool,
     /// Who has shown a PIN.
     authorities: Vec<Uid>,
-    /// Memory as it was before the transaction that is open, and what is erased if it holds.
-    transaction: Option<(Box<Memory>, Erased)>,
+    transaction: Option<Transaction>,
     /// When the host has last said something.
     pub heard: Nanos,
 }
@@ -98,10 +93,13 @@ impl Session {
         Session { numbers, sp, writes, authorities: vec![authority], transaction: None, heard: now }
     }
 
-    fn is(&self, authority: Uid) -> bool {
+    /// Whether somebody has shown to be this authority, or one of this class, and still is it.
+    fn is(&self, memory: &Memory, authority: Uid) -> bool {
         let sp = self.sp;
+        let counts = |&&shown: &&Uid| account(memory, sp, shown).is_none_or(|account| account.enabled);
+        let shown = self.authorities.iter().filter(counts);
         authority == ANYBODY
-            || self.authorities.iter().any(|&shown| shown == authority || class_of(sp, shown) == Some(authority))
+            || shown.into_iter().any(|&shown| shown == authority || class_of(sp, shown) == Some(authority))
     }
 
     /// Invokes a method.
@@ -120,7 +118,7 @@ impl Session {
         let object = Object::find(self.sp, object).ok_or(Status::NotAuthorized)?;
         let open: Vec<Grant> = grants(memory, self.sp, object, method)
             .into_iter()
-            .filter(|grant| grant.expression.holds(|authority| self.is(authority)))
+            .filter(|grant| grant.expression.holds(|authority| self.is(memory, authority)))
             .collect();
         let changes = !matches!(method, GET | NEXT | RANDOM | AUTHENTICATE);
         // A byte table that may not be read is an error; columns that may not be read are left out.
@@ -141,27 +139,23 @@ impl Session {
             REVERT | REVERT_SP => revert(memory, self.sp, about, object, parameters),
             _ => Err(Status::NotAuthorized),
         };
-        let mut answer = match (answer, before) {
-            (Ok(answer), before) => Answer { change: Change { before, ..answer.change }, ..answer },
-            (Err(status), Some(before)) => {
-                *memory = *before;
-                return Err(status);
+        // What is erased cannot be taken back, nor a session that has ended.
+        let answer = answer.and_then(|answer| {
+            let for_good = answer.ends_session || answer.change.erased != Erased::Nothing;
+            if for_good && self.transaction.is_some() { Err(Status::Fail) } else { Ok(answer) }
+        });
+        match (answer, before) {
+            (Ok(answer), before) => {
+                let before = before.filter(|_| answer.change.erased != Erased::Nothing);
+                Ok(Answer { change: Change { before, ..answer.change }, ..answer })
             }
-            (Err(status), None) => return Err(status),
-        };
-        if answer.change.erased == Erased::Nothing {
-            answer.change.before = None;
-        }
-        if let Some((_, erased)) = &mut self.transaction {
-            if answer.ends_session {
-                // It cannot be taken back when the session is gone.
-                let (before, _) = self.transaction.take().expect("it is there");
-                undo(memory, *before);
-                return Err(Status::Fail);
+            (Err(status), before) => {
+                if let Some(before) = before {
+                    *memory = *before;
+                }
+                Err(status)
             }
-            erased.add(std::mem::take(&mut answer.change).erased);
         }
-        Ok(answer)
     }
 
     fn authenticate(&mut self, memory: &mut Memory, parameters: &[Value]) -> Result<Answer, Status> {
@@ -189,40 +183,41 @@ impl Session {
         if self.transaction.is_some() {
             return Err(Status::Fail);
         }
-        self.transaction = Some((Box::new(memory.clone()), Erased::Nothing));
+        self.transaction =
+            Some(Transaction { before: Box::new(memory.clone()), authorities: self.authorities.clone() });
         Ok(())
     }
 
-    /// Ends a transaction; what that does to the data.
+    /// Ends a transaction.
     ///
     /// # Errors
     /// [`Status::Fail`] if there is none.
-    pub fn end(&mut self, memory: &mut Memory, holds: bool) -> Result<Change, Status> {
-        let (before, erased) = self.transaction.take().ok_or(Status::Fail)?;
-        if holds {
-            let before = (erased != Erased::Nothing).then_some(before);
-            return Ok(Change { erased, before });
+    pub fn end(&mut self, memory: &mut Memory, holds: bool) -> Result<(), Status> {
+        let Transaction { before, authorities } = self.transaction.take().ok_or(Status::Fail)?;
+        if !holds {
+            undo(memory, *before);
+            self.authorities = authorities;
         }
-        undo(memory, *before);
-        Ok(Change::default())
+        Ok(())
     }
 
     /// The session ends: a transaction that is open does not hold.
     pub fn close(mut self, memory: &mut Memory) {
-        if let Some((before, _)) = self.transaction.take() {
-            undo(memory, *before);
+        if let Some(transaction) = self.transaction.take() {
+            undo(memory, *transaction.before);
         }
     }
 
     /// Memory as it was before the transaction that is open: what that has changed may still not hold.
     #[must_use]
     pub fn before_transaction(&self) -> Option<&Memory> {
-        self.transaction.as_ref().map(|(before, _)| &**before)
+        self.transaction.as_ref().map(|transaction| &*transaction.before)
     }
 }
 
-/// Memory becomes what it was, and its tables know what that changes of them.
+/// Memory becomes what it was, and its tables know what that changes of them. Wrong tries count all the same.
 pub fn undo(memory: &mut Memory, mut before: Memory) {
+    before.state.take_tries(&memory.state);
     before.mbr.changed_from(&memory.mbr);
     before.data_store.changed_from(&memory.data_store);
     *memory = before;

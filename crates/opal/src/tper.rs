@@ -1,10 +1,10 @@
 //! The drive's end of the security protocols: what arrives, what is answered, and when.
 
-use ssdlab_core::{Nanos, SECOND};
+use ssdlab_core::{MILLISECOND, Nanos, SECOND};
 use thiserror::Error;
 
 use crate::discovery::level_0;
-use crate::memory::{Identity, Locking, MBR_BYTES, Memory, Reset, State};
+use crate::memory::{ADMINS, Identity, Locking, MBR_BYTES, Memory, Reset, State, USERS};
 use crate::object::{Geometry, Sp};
 use crate::packet::{self, HEADS_BYTES, SessionNumbers};
 use crate::ranges;
@@ -103,7 +103,7 @@ pub struct Tper {
     host_packet_bytes: u64,
     response: Option<Response>,
     /// The answer of [`PROTOCOL_COM_IDS`].
-    management: Option<[u8; 16]>,
+    management: Option<Vec<u8>>,
     pending: Option<Pending>,
 }
 
@@ -175,6 +175,10 @@ impl Tper {
                 return Err(DamagedPages);
             }
         }
+        if memory.state.locking.is_none() {
+            // Nobody has them any more.
+            memory.revert_locking();
+        }
         memory.mbr.take_changed();
         memory.data_store.take_changed();
         memory.reset(Reset::PowerCycle);
@@ -182,24 +186,21 @@ impl Tper {
         Ok(())
     }
 
-    /// The pages that were changed since this was asked last. Those of one call belong together. Nothing while a transaction
-    /// is open or an erase under way: what these change may still not hold.
-    pub fn take_changed(&mut self) -> Vec<Vec<Page>> {
-        if self.pending.is_some() || self.session.as_ref().is_some_and(|session| session.before_transaction().is_some())
-        {
+    /// The pages that were changed since this was asked last; they belong together. With an erase under way they are those that
+    /// are to be kept when it ends. Nothing while a transaction is open: what it changes may still not hold.
+    pub fn take_changed(&mut self) -> Vec<Page> {
+        if self.session.as_ref().is_some_and(|session| session.before_transaction().is_some()) {
             return Vec::new();
         }
         let mut all = Vec::new();
         let saved = written(&self.memory.state);
         if self.kept.as_ref() != Some(&saved) {
-            all.push(state_pages(&saved));
+            all.extend(state_pages(&saved));
             self.kept = Some(saved);
         }
         for (table, first) in [(&mut self.memory.mbr, MBR_PAGE), (&mut self.memory.data_store, DATA_STORE_PAGE)] {
             let changed = table.take_changed();
-            all.extend(
-                changed.into_iter().map(|(number, page)| vec![(first + number, page.map(|page| page.to_vec()))]),
-            );
+            all.extend(changed.into_iter().map(|(number, page)| (first + number, page.map(|page| page.to_vec()))));
         }
         all
     }
@@ -220,22 +221,27 @@ impl Tper {
         all
     }
 
+    /// Memory as it is for everybody: without what a transaction has changed that is still open.
+    fn in_force(&self) -> &Memory {
+        self.session.as_ref().and_then(Session::before_transaction).unwrap_or(&self.memory)
+    }
+
     /// Whether the passwords and locks of the Locking SP are in use.
     #[must_use]
     pub fn is_activated(&self) -> bool {
-        self.memory.state.locking.is_some()
+        self.in_force().state.locking.is_some()
     }
 
     /// Whether any range refuses reads or writes.
     #[must_use]
     pub fn is_locked(&self) -> bool {
-        self.memory.state.locking.as_ref().is_some_and(Locking::is_locked)
+        self.in_force().state.locking.as_ref().is_some_and(Locking::is_locked)
     }
 
     /// What a host's command on these sectors meets. A command on sectors of several ranges needs the right of each.
     #[must_use]
     pub fn access(&self, first_lba: u64, lbas: u64, writes: bool) -> Access {
-        let Some(locking) = &self.memory.state.locking else { return Access::Allowed };
+        let Some(locking) = &self.in_force().state.locking else { return Access::Allowed };
         if locking.mbr_control.enabled && !locking.mbr_control.done {
             let end = self.shadow_lbas();
             if first_lba < end {
@@ -256,7 +262,7 @@ impl Tper {
     /// # Panics
     /// Behind its end; see [`Access::Shadow`].
     pub fn read_shadow(&self, at: u64, into: &mut [u8]) {
-        self.memory.mbr.read(at, into);
+        self.in_force().mbr.read(at, into);
     }
 
     /// The drive's power has come back. An erase that had not ended has not happened.
@@ -264,10 +270,19 @@ impl Tper {
         if let Some(pending) = self.pending.take() {
             undo(&mut self.memory, *pending.before);
         }
-        self.end_session();
-        (self.response, self.management) = (None, None);
-        self.host_packet_bytes = LEAST_PACKET_BYTES;
+        self.reset_stack();
+        self.management = None;
         self.memory.reset(Reset::PowerCycle);
+    }
+
+    /// The host has reset the drive, or its protocol stack: no session is left, nor an answer. With an erase under way nothing
+    /// happens.
+    pub fn reset_stack(&mut self) {
+        if self.pending.is_none() {
+            self.end_session();
+            self.response = None;
+            self.host_packet_bytes = LEAST_PACKET_BYTES;
+        }
     }
 
     fn end_session(&mut self) {
@@ -286,6 +301,19 @@ impl Tper {
         if pending.ends_session {
             self.session = None;
         }
+    }
+
+    /// The erase could not be kept: the method has failed, and what it has changed is as it was. The data may be gone.
+    ///
+    /// # Panics
+    /// If none was asked for.
+    pub fn not_erased(&mut self, at: Nanos) {
+        let pending = self.pending.take().expect("no erase is under way");
+        undo(&mut self.memory, *pending.before);
+        let numbers = self.session.as_ref().expect("an erase is asked for in a session").numbers;
+        let mut out = Vec::new();
+        tokens::write_results(&mut out, &[], Status::Fail as u64);
+        self.respond(at, numbers, &out);
     }
 
     /// Whether an erase was asked for and has not ended.
@@ -315,8 +343,7 @@ impl Tper {
                 if !self.memory.state.programmatic_reset || self.pending.is_some() {
                     return Err(Refused::BadField);
                 }
-                self.end_session();
-                self.response = None;
+                self.reset_stack();
                 self.memory.reset(Reset::Programmatic);
                 Ok(Erased::Nothing)
             }
@@ -338,15 +365,16 @@ impl Tper {
         if u16::from_be_bytes([a, b]) != COM_ID {
             return Err(Refused::BadField);
         }
-        let mut answer = [0; 16];
-        answer[..8].copy_from_slice(&data[..8]);
-        answer[11] = 4;
+        let mut answer = data[..8].to_vec();
         match request {
-            // Issued, or taken by a session.
-            1 => answer[15] = if self.session.is_some() { 3 } else { 2 },
+            // Issued, or taken by a session; then three times, which it does not tell.
+            1 => {
+                answer.extend_from_slice(&[0, 0, 0, 0x22, 0, 0, 0, if self.session.is_some() { 3 } else { 2 }]);
+                answer.resize(12 + 0x22, 0);
+            }
             2 if self.pending.is_none() => {
-                self.end_session();
-                self.response = None;
+                self.reset_stack();
+                answer.extend_from_slice(&[0, 0, 0, 4, 0, 0, 0, 0]);
             }
             _ => return Err(Refused::BadField),
         }
@@ -367,16 +395,16 @@ impl Tper {
             }
             // No certificate.
             (PROTOCOL_LIST, 1) => vec![0; 4],
-            (PROTOCOL_SESSIONS, COM_ID_DISCOVERY) => level_0(&self.memory.state, self.geometry, COM_ID),
-            (PROTOCOL_SESSIONS, COM_ID) => return Ok(self.fetch(now, most_bytes)),
-            (PROTOCOL_COM_IDS, COM_ID) => self.management.take().map_or_else(
-                || {
-                    let mut nothing = vec![0; 16];
-                    nothing[..2].copy_from_slice(&COM_ID.to_be_bytes());
-                    nothing
-                },
-                |answer| answer.to_vec(),
-            ),
+            (PROTOCOL_SESSIONS, COM_ID_DISCOVERY) => level_0(&self.in_force().state, self.geometry, COM_ID),
+            (PROTOCOL_SESSIONS, COM_ID) => {
+                self.time_out(now);
+                self.fetch(now, most_bytes)
+            }
+            (PROTOCOL_COM_IDS, COM_ID) => self.management.take().unwrap_or_else(|| {
+                let mut nothing = vec![0; 16];
+                nothing[..2].copy_from_slice(&COM_ID.to_be_bytes());
+                nothing
+            }),
             (PROTOCOL_LIST | PROTOCOL_SESSIONS | PROTOCOL_COM_IDS, _) => return Err(Refused::BadField),
             _ => return Err(Refused::NoProtocol),
         };
@@ -425,14 +453,14 @@ impl Tper {
 
     /// What a session says; whether it ends, and what is to be erased.
     fn in_session(&mut self, now: Nanos, stream: &[u8], out: &mut Vec<u8>) -> (Change, bool) {
-        let most_bytes = (self.host_packet_bytes as usize).saturating_sub(HEADS_BYTES + 24);
+        let most_bytes = (self.host_packet_bytes as usize).saturating_sub(HEADS_BYTES);
         let about = About { geometry: self.geometry, most_bytes };
         let session = self.session.as_mut().expect("a packet of a session that is there");
         session.heard = now;
-        let transaction = |out: &mut Vec<u8>, begins: bool, result: Result<Change, Status>| {
-            let status = result.as_ref().map_or_else(|&status| status as u64, |_| SUCCESS);
+        let transaction = |out: &mut Vec<u8>, begins: bool, result: Result<(), Status>| {
+            let status = result.map_or_else(|status| status as u64, |()| SUCCESS);
             tokens::write_transaction(out, begins, status);
-            (result.unwrap_or_default(), false)
+            (Change::default(), false)
         };
         match read_message(stream) {
             Ok(Message::EndOfSession) => {
@@ -441,7 +469,7 @@ impl Tper {
                 (Change::default(), true)
             }
             Ok(Message::StartTransaction(_)) => {
-                let begun = session.begin(&self.memory).map(|()| Change::default());
+                let begun = session.begin(&self.memory);
                 transaction(out, true, begun)
             }
             Ok(Message::EndTransaction(status)) => {
@@ -453,7 +481,7 @@ impl Tper {
                 match session.call(&mut self.memory, about, object, method, &parameters) {
                     Ok(answer) => {
                         tokens::write_results(out, &answer.results, SUCCESS);
-                        if out.len() > most_bytes + 24 {
+                        if out.len() > most_bytes {
                             out.clear();
                             tokens::write_results(out, &[], Status::ResponseOverflow as u64);
                         }
@@ -501,7 +529,7 @@ impl Tper {
 
     fn properties(&mut self, parameters: &[Value]) -> Vec<Value> {
         let most = MOST_PACKET_BYTES as u64;
-        let ours: [(&str, u64); 9] = [
+        let ours: [(&str, u64); 11] = [
             ("MaxComPacketSize", most),
             ("MaxResponseComPacketSize", most),
             ("MaxPacketSize", most - 20),
@@ -511,6 +539,9 @@ impl Tper {
             ("MaxMethods", 1),
             ("MaxSessions", 1),
             ("MaxTransactionLimit", 1),
+            // Everybody of an SP.
+            ("MaxAuthentications", (ADMINS + USERS + 1) as u64),
+            ("DefSessionTimeout", SESSION_TIMEOUT / MILLISECOND),
         ];
         let text = |(name, number): (&str, u64)| Value::named(name, number);
         let mut results = vec![Value::List(ours.into_iter().map(text).collect())];
@@ -550,9 +581,7 @@ impl Tper {
             return Err(Status::NoSessionsAvailable);
         }
         // Only these: the challenge, and who signs.
-        if optional
-            .iter()
-            .any(|value| !matches!(value, Value::Named(name, _) if matches!(name.number(), Some(0 | 3 | 5))))
+        if optional.iter().any(|value| !matches!(value, Value::Named(name, _) if matches!(name.number(), Some(0 | 3))))
         {
             return Err(wrong);
         }

@@ -225,7 +225,9 @@ fn block_status(drive: &Drive, r: &NbdRequest) -> Vec<u8> {
         Kind::Zeroes => STATE_ZERO,
         Kind::Data => 0,
     };
-    let extents = stretches.map(|(bytes, kind)| (bytes as u32, state(kind)));
+    let extent = Extent { offset_bytes: r.offset_bytes, length_bytes: r.length_bytes.into() };
+    let hidden = drive.is_hidden(extent);
+    let extents = stretches.map(|(bytes, kind)| (bytes as u32, if hidden { 0 } else { state(kind) }));
     let extents: Vec<_> = extents.take(if one { 1 } else { MOST_EXTENTS }).collect();
     let mut out = Vec::new();
     reply::block_status(&mut out, r.cookie, ALLOCATION, &extents);

@@ -11,6 +11,7 @@ use super::sense::Sense;
 use crate::drive::Drive;
 use crate::export::Export;
 use crate::health::health;
+use crate::request::Extent;
 
 /// Bytes beyond which GET LBA STATUS does not look in one command.
 const MOST_STATUS_BYTES: u64 = 1 << 30;
@@ -147,8 +148,11 @@ pub fn lba_status(drive: &Drive, lba: u64, most_bytes: usize) -> Option<Vec<u8>>
     let most = (most_bytes.saturating_sub(8) / 16).clamp(1, MOST_STATUS_DESCRIPTORS);
     let stretches = drive.device.store().stretches(begin, (export.size_bytes - begin).min(MOST_STATUS_BYTES));
     let mut found: Vec<(u64, bool)> = Vec::new();
+    let mut offset_bytes = begin;
     for (bytes, kind) in stretches {
-        let unmapped = kind == Kind::Hole && export.trim;
+        let hidden = drive.is_hidden(Extent { offset_bytes, length_bytes: bytes });
+        offset_bytes += bytes;
+        let unmapped = kind == Kind::Hole && export.trim && !hidden;
         let full = found.len() == most;
         match found.last_mut() {
             Some(last) if last.1 == unmapped => last.0 += bytes,

@@ -2,7 +2,7 @@
 
 use ssdlab_attach::request::{DriveError, DriveRequest, Started};
 use ssdlab_attach::{Drive, Export, Lock};
-use ssdlab_contents::{ContentDevice, ContentOptions};
+use ssdlab_contents::{ContentDevice, ContentOptions, Image, MediaKey};
 use ssdlab_core::{MILLISECOND, Nanos, Op};
 use ssdlab_device::Device;
 use ssdlab_opal::{Geometry, Identity, Tper};
@@ -192,4 +192,81 @@ fn an_erase_that_the_power_ends_has_not_happened_and_what_waited_is_never_answer
         assert_eq!((bench.drive.under_way(), bench.run(Op::Read, 0, &[])), (0, Ok(vec![1; 4096])));
         assert_eq!(bench.run(Op::Read, 800 * 512, &[]), Err(DriveError::Locked), "and locking is active still");
     }
+}
+
+/// A drive with an image of this name.
+fn with_image(name: &str, key: bool) -> (Bench, std::path::PathBuf) {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("drive.ssd");
+    let mut bench = Bench::new();
+    let key = key.then(|| MediaKey::random(0).unwrap());
+    let image = Image::create(&path, "steady", 7, bench.drive.device.store(), key).unwrap();
+    bench.drive.device.set_image(image);
+    bench.drive.device.keep_state(0);
+    (bench, path)
+}
+
+#[test]
+fn an_erase_that_the_image_does_not_take_has_failed_and_nothing_is_set_afterwards() {
+    let (mut bench, path) = with_image("not-erased", true);
+    let session = bench.own();
+    bench.set(session, RANGE1, &[(3, n(800)), (4, n(800))]);
+    bench.run(Op::Write, 800 * 512, &[0xa7; 4096]).unwrap();
+    // Something is in the way of the new file.
+    let mut new = path.clone().into_os_string();
+    new.push(".ssdlab-new");
+    std::fs::create_dir(&new).unwrap();
+    assert_eq!(status(&bench.say(session, &call(KEY1, GEN_KEY, &[]))), FAIL);
+    assert!(bench.drive.device.image_error().is_some());
+    let pin = call(0xb_0001_0001, SET, &[values(&[(3, b(b"new pin"))])]);
+    let sent = bench.drive.security_send(bench.now, 1, COM_ID, &packet(session, 0x41, &pin));
+    assert_eq!(sent, Err(DriveError::Aborted));
+}
+
+/// The process may end between any two steps: the erase and what is kept with it come into the image in one.
+#[test]
+fn a_revert_is_in_the_image_whole_with_nothing_of_the_old_owner() {
+    for everything in [true, false] {
+        let (mut bench, path) = with_image(if everything { "reverted" } else { "kept-global" }, false);
+        let session = bench.own();
+        let secret = b"a key that the old owner had wrapped";
+        bench.ok(session, &call(DATA_STORE, SET, &[name(n(0), n(0)), name(n(1), b(secret))]));
+        bench.set(session, RANGE1, &[(3, n(800)), (4, n(800)), (5, n(1)), (6, n(1))]);
+        bench.run(Op::Write, 800 * 512, &[0xa7; 4096]).unwrap();
+        let kept = |path: &std::path::Path| {
+            let copy = path.with_extension("copy");
+            std::fs::copy(path, &copy).unwrap();
+            let contents = Image::inspect(&copy).unwrap();
+            let geometry =
+                Geometry { sectors: contents.header.capacity_bytes / 512, sector_bytes: 512, alignment_sectors: 8 };
+            let mut tper = Tper::new(Identity::of("steady", 1), geometry);
+            tper.load(contents.reserved.pages().map(|(number, page)| (number, page.to_vec()))).unwrap();
+            (contents.store.page(100).is_some(), tper.is_activated(), tper.is_locked())
+        };
+        let keep_global = name(vec![0x83, 6, 0, 0], n((!everything).into()));
+        bench.send(session, &call(1, REVERT_SP, &[keep_global]));
+        bench.drive.advance(bench.now, &mut Vec::new());
+        assert_eq!(kept(&path), (true, true, true), "not begun");
+        bench.now += ERASE;
+        if everything {
+            // What the device does by itself, before the rest of the server hears of it.
+            bench.drive.device.advance(bench.now, &mut Vec::new());
+            assert_eq!(kept(&path), (false, false, false), "done");
+        }
+        bench.wait();
+        assert_eq!(kept(&path), (false, false, false), "done");
+        assert!(!std::fs::read(&path).unwrap().windows(secret.len()).any(|bytes| bytes == secret));
+    }
+}
+
+#[test]
+fn what_stands_under_the_shadow_is_not_told() {
+    let mut bench = Bench::new();
+    let session = bench.own();
+    let all = ssdlab_attach::request::Extent { offset_bytes: 0, length_bytes: 8192 };
+    assert!(!bench.drive.is_hidden(all));
+    bench.set(session, MBR_CONTROL, &[(1, n(1))]);
+    assert!(bench.drive.is_hidden(all));
 }

@@ -158,7 +158,7 @@ fn contents(
         }
         if args.new_drive && !contents.reserved.is_empty() {
             let gone: Vec<_> = contents.reserved.pages().map(|(number, _)| (number, None)).collect();
-            begun.append_reserved(&gone).map_err(wrong)?;
+            begun.append_reserved(&gone).and_then(|()| begun.forget_old(&contents.store)).map_err(wrong)?;
             complain("notice: the new drive has none of the passwords and locked ranges of the old one");
         }
         image = Some(begun);

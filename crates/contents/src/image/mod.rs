@@ -295,6 +295,11 @@ impl Image {
         self.write_out(&mut out)
     }
 
+    /// These pages are in the image when it is written anew next; the file does not have them before.
+    pub fn reserve_with_erase(&mut self, pages: &[ReservedPage]) {
+        pages.iter().for_each(|(number, bytes)| self.reserved.set(*number, bytes.as_deref()));
+    }
+
     /// Writes the state of the drive as it is now: what [`ssdlab_device::Plug::save`] gave.
     ///
     /// # Errors

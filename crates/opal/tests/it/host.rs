@@ -140,7 +140,7 @@ impl Host {
 
     /// The power goes and comes back, and all that is left is what was kept.
     pub fn cycle_power(&mut self, kept: &mut std::collections::BTreeMap<u32, Vec<u8>>) {
-        for (number, page) in self.tper.take_changed().into_iter().flatten() {
+        for (number, page) in self.tper.take_changed() {
             match page {
                 Some(bytes) => drop(kept.insert(number, bytes)),
                 None => drop(kept.remove(&number)),

@@ -32,6 +32,19 @@ fn ranges_lock_when_the_power_comes_back() {
     assert_eq!(locked(&host, 800), (false, true), "without lock on reset it stays as it was left");
 }
 
+/// Linux sets begin, length and what is enabled, and expects a range that is open.
+#[test]
+fn the_power_does_not_lock_what_is_not_enabled() {
+    let mut host = Host::new();
+    let mut kept = BTreeMap::new();
+    host.take_ownership(b"own");
+    host.cycle_power(&mut kept);
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| {
+        host.set(RANGE1, &[(3, n(800)), (4, n(800)), (5, n(1)), (6, n(1))]).unwrap();
+    });
+    assert_eq!(locked(&host, 800), (false, false));
+}
+
 #[test]
 fn a_reset_by_the_host_locks_only_if_both_sides_have_agreed() {
     let mut host = Host::new();

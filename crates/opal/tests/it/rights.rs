@@ -1,10 +1,10 @@
 //! Who may do what.
 
 use crate::host::{
-    ACE_RANGE_GET_1, ACE_READ_LOCK_1, ACE_WRITE_LOCK_1, ACTIVATE, ADMIN_SP, ADMIN1, AUTHENTICATE, DATA_STORE, GEN_KEY,
-    GET, GLOBAL_RANGE, Host, INVALID_PARAMETER, KEY1, LOCKED_OUT, LOCKING_SP, MBR, MBR_CONTROL, NEXT, NOT_AUTHORIZED,
-    PIN_MSID, PIN_SID, PIN_USER1, RANDOM, RANGE1, RESPONSE_OVERFLOW, REVERT, SET, SID, USER1, USER2, any_of, b, list,
-    n, name, u,
+    ACE_RANGE_GET_1, ACE_READ_LOCK_1, ACE_WRITE_LOCK_1, ACTIVATE, ADMIN_SP, ADMIN1, AUTHENTICATE, DATA_STORE, FAIL,
+    GEN_KEY, GET, GLOBAL_RANGE, Host, INVALID_PARAMETER, KEY1, LOCKED_OUT, LOCKING_SP, MBR, MBR_CONTROL, NEXT,
+    NOT_AUTHORIZED, PIN_MSID, PIN_SID, PIN_USER1, RANDOM, RANGE1, RESPONSE_OVERFLOW, REVERT, SET, SID, USER1, USER2,
+    any_of, b, list, n, name, u,
 };
 use ssdlab_opal::Access;
 
@@ -175,38 +175,94 @@ fn tables_are_gone_through_row_by_row() {
     assert_eq!(host.invoke(1, RANDOM, &[n(33)]), Err(INVALID_PARAMETER));
 }
 
+fn show(host: &mut Host, who: u64, pin: &[u8]) -> Result<Vec<u8>, u8> {
+    host.invoke(1, AUTHENTICATE, &[u(who), name(n(0), b(pin))])
+}
+
 #[test]
 fn a_transaction_that_does_not_hold_has_not_happened() {
     let mut host = Host::new();
     host.take_ownership(b"own");
     let write = |bytes: &[u8]| [name(n(0), n(0)), name(n(1), b(bytes))];
     host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))).unwrap();
+    host.set(GLOBAL_RANGE, &[(5, n(1)), (7, n(1))]).unwrap();
+    drop(host.tper.take_changed());
     assert_eq!(host.say(&[0xfb, 0]), [0xfb, 0]);
-    assert_eq!(host.say(&[0xfb, 0]), [0xfb, crate::host::FAIL], "one within another");
-    host.set(RANGE1, &[(3, n(800)), (4, n(80))]).unwrap();
+    assert_eq!(host.say(&[0xfb, 0]), [0xfb, FAIL], "one within another");
+    host.set(GLOBAL_RANGE, &[(7, n(0))]).unwrap();
     host.invoke(MBR, SET, &write(b"boot")).unwrap();
-    assert_eq!(host.tper.take_changed(), Vec::<Vec<ssdlab_opal::Page>>::new(), "it may still not hold");
+    assert_eq!(host.tper.take_changed(), Vec::<ssdlab_opal::Page>::new(), "it may still not hold");
+    assert_eq!(host.tper.access(0, 8, false), Access::Locked, "nor does it count for anybody");
     assert_eq!(host.say(&[0xfc, 1]), [0xfc, 0]);
-    assert_eq!((host.number(RANGE1, 4), host.erased.len()), (0, 0));
+    assert_eq!(host.number(GLOBAL_RANGE, 7), 1);
     assert_eq!(host.say(&[0xfb, 0]), [0xfb, 0]);
-    host.set(RANGE1, &[(3, n(800)), (4, n(80))]).unwrap();
+    host.set(GLOBAL_RANGE, &[(7, n(0))]).unwrap();
     host.invoke(MBR, SET, &write(b"boot")).unwrap();
-    assert_eq!(host.erased, []);
     assert_eq!(host.say(&[0xfc, 0]), [0xfc, 0]);
-    assert_eq!(host.erased, [ssdlab_opal::Erased::Sectors(vec![800..880])], "what holds erases at its end");
-    assert_eq!(host.number(RANGE1, 4), 80);
-    assert_eq!(host.say(&[0xfc, 0]), [0xfc, crate::host::FAIL]);
+    assert_eq!((host.number(GLOBAL_RANGE, 7), host.tper.access(0, 8, false)), (0, Access::Allowed));
+    assert_eq!(host.tper.take_changed().len(), 2);
+    assert_eq!(host.say(&[0xfc, 0]), [0xfc, FAIL]);
     // Nor does one whose session ends.
     host.say(&[0xfb, 0]);
-    host.set(RANGE1, &[(4, n(160))]).unwrap();
+    host.set(GLOBAL_RANGE, &[(7, n(1))]).unwrap();
     host.end();
+    assert_eq!(host.tper.access(0, 8, false), Access::Allowed);
+}
+
+#[test]
+fn what_erases_fails_in_a_transaction_and_opens_nothing() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
     host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))).unwrap();
-    assert_eq!(host.number(RANGE1, 4), 80);
+    host.set(0xb_0001_0001, &[(3, b(b"another"))]).unwrap();
+    host.set(RANGE1, &[(3, n(800)), (4, n(800)), (5, n(1)), (7, n(1))]).unwrap();
+    host.erased.clear();
     host.say(&[0xfb, 0]);
-    assert_eq!(host.invoke(1, crate::host::REVERT_SP, &[]), Err(crate::host::FAIL), "it could not be taken back");
-    assert_eq!(host.number(RANGE1, 4), 80);
+    assert_eq!(host.set(RANGE1, &[(3, n(0)), (4, n(0))]), Err(FAIL));
+    assert_eq!(host.invoke(KEY1, GEN_KEY, &[]), Err(FAIL));
+    assert_eq!(host.invoke(1, crate::host::REVERT_SP, &[]), Err(FAIL));
+    assert_eq!((host.number(RANGE1, 4), host.tper.access(800, 8, false)), (800, Access::Locked));
+    host.end();
+    host.begin_as(ADMIN_SP, Some((SID, b"own"))).unwrap();
+    host.say(&[0xfb, 0]);
+    assert_eq!(host.invoke(LOCKING_SP, REVERT, &[]), Err(FAIL));
+    assert_eq!((host.tper.access(800, 8, false), host.erased.len()), (Access::Locked, 0));
     host.end();
     host.begin_as(ADMIN_SP, Some((SID, b"own"))).unwrap();
     assert_eq!(host.invoke(ADMIN_SP, REVERT, &[]), Ok(vec![]));
     assert!(!host.tper.is_activated());
+}
+
+#[test]
+fn wrong_tries_count_whatever_becomes_of_the_transaction() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.begin_as(LOCKING_SP, None).unwrap();
+    for _ in 0..5 {
+        host.say(&[0xfb, 0]);
+        assert_eq!(show(&mut host, ADMIN1, b"guess"), Ok(n(0)));
+        host.say(&[0xfc, 1]);
+    }
+    assert_eq!(show(&mut host, ADMIN1, b"own"), Err(LOCKED_OUT));
+}
+
+#[test]
+fn an_authority_ends_with_its_being_enabled_and_with_a_pin_that_did_not_hold() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))).unwrap();
+    host.set(USER1, &[(5, n(1))]).unwrap();
+    host.set(PIN_USER1, &[(3, b(b"only the user knows"))]).unwrap();
+    host.set(0x8_0003_fc01, &[(3, any_of(&[USER1]))]).unwrap();
+    let write = |host: &mut Host| host.invoke(DATA_STORE, SET, &[name(n(0), n(0)), name(n(1), b(b"x"))]);
+    host.say(&[0xfb, 0]);
+    host.set(PIN_USER1, &[(3, b(b"for a while"))]).unwrap();
+    assert_eq!(show(&mut host, USER1, b"for a while"), Ok(n(1)));
+    assert_eq!(write(&mut host), Ok(vec![]));
+    host.say(&[0xfc, 1]);
+    assert_eq!(write(&mut host), Err(NOT_AUTHORIZED));
+    assert_eq!(show(&mut host, USER1, b"only the user knows"), Ok(n(1)));
+    assert_eq!(write(&mut host), Ok(vec![]));
+    host.set(USER1, &[(5, n(0))]).unwrap();
+    assert_eq!(write(&mut host), Err(NOT_AUTHORIZED));
 }
