@@ -297,6 +297,7 @@ impl Tper {
     /// If none was asked for.
     pub fn erased(&mut self, at: Nanos) {
         let pending = self.pending.take().expect("no erase is under way");
+        self.session.iter_mut().for_each(|session| session.heard = at);
         self.response.as_mut().expect("a method has an answer").ready = at;
         if pending.ends_session {
             self.session = None;
@@ -354,7 +355,8 @@ impl Tper {
     }
 
     fn time_out(&mut self, now: Nanos) {
-        if self.session.as_ref().is_some_and(|session| now.saturating_sub(session.heard) > SESSION_TIMEOUT) {
+        let silent = |session: &Session| now.saturating_sub(session.heard) > SESSION_TIMEOUT;
+        if self.pending.is_none() && self.session.as_ref().is_some_and(silent) {
             self.end_session();
         }
     }

@@ -116,6 +116,8 @@ fn an_answer_comes_when_the_erase_has_ended() {
     let session = packet(0x1003, 0x41, &tokens);
     assert_eq!(host.tper.send(host.now, 1, COM_ID, &session), Ok(Erased::Everything));
     assert!(host.tper.is_erasing());
+    // Longer than a host may be silent.
+    assert_eq!(host.tper.receive(1 << 40, 1, COM_ID, 512).unwrap()[8..12], [0, 0, 0, 1]);
     let outstanding = |tper: &mut Tper, now| tper.receive(now, 1, COM_ID, 512).unwrap()[8..20].to_vec();
     let wait = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
     assert_eq!(outstanding(&mut host.tper, 50), wait);
@@ -123,6 +125,20 @@ fn an_answer_comes_when_the_erase_has_ended() {
     assert_eq!(outstanding(&mut host.tper, 99), wait);
     assert_ne!(outstanding(&mut host.tper, 100), wait);
     assert!(!host.tper.is_activated());
+}
+
+#[test]
+fn an_erase_that_failed_is_said_in_its_session_however_long_it_took() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.begin_as(LOCKING_SP, Some((crate::host::ADMIN1, b"own"))).unwrap();
+    let session = packet(0x1003, 0x41, &call(1, crate::host::REVERT_SP, &[]));
+    assert_eq!(host.tper.send(0, 1, COM_ID, &session), Ok(Erased::Everything));
+    assert_eq!(host.tper.receive(1 << 40, 1, COM_ID, 512).unwrap()[8..12], [0, 0, 0, 1]);
+    host.tper.not_erased(1 << 40);
+    host.now = 1 << 40;
+    let answer = host.fetch((0x1003, 0x41));
+    assert_eq!((crate::host::status(&answer), host.tper.is_activated()), (crate::host::FAIL, true));
 }
 
 #[test]
