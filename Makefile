@@ -144,7 +144,7 @@ valgrind:
 	}
 
 ## Drives, hosts and faults drawn from a seed, against a plain oracle.
-RUNS ?= 400
+RUNS ?= 250
 torture: $(PROGRAM)
 	$(SSDLAB) torture --runs $(RUNS)
 
