@@ -424,6 +424,7 @@ pub(crate) fn together(name: &str, members: &[Box<dyn Device>]) -> DeviceInfo {
         streams: infos.iter().map(|i| i.streams).min().unwrap_or(1),
         supports_trim: infos.iter().all(|i| i.supports_trim),
         supports_write_zeroes: infos.iter().all(|i| i.supports_write_zeroes),
+        read_only: infos.iter().any(|i| i.read_only),
         compresses: infos.iter().any(|i| i.compresses),
         // A payload is one buffer, and parts of it go to several members.
         holds_contents: false,

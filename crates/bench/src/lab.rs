@@ -2,6 +2,30 @@
 
 use ssdlab_device::Device;
 
+/// The state in which a [`Lab`] hands out its devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Begins {
+    /// As they leave the factory.
+    #[default]
+    New,
+    /// Real ones, of which everything was trimmed.
+    Trimmed,
+    /// Real ones, as they were left.
+    AsFound,
+}
+
+impl Begins {
+    /// Such a drive, for a sentence.
+    #[must_use]
+    pub const fn a_drive(self) -> &'static str {
+        match self {
+            Begins::New => "a fresh drive",
+            Begins::Trimmed => "a drive that was trimmed whole",
+            Begins::AsFound => "a drive as it was found",
+        }
+    }
+}
+
 /// Makes devices of one model.
 pub trait Lab: Sync {
     /// A device as it leaves the factory, powered on at time zero. The same seed gives the same specimen (factory
@@ -13,6 +37,19 @@ pub trait Lab: Sync {
 
     /// Its name in reports.
     fn name(&self) -> &str;
+
+    /// In which state [`Lab::fresh`] hands out a device.
+    fn begins(&self) -> Begins {
+        Begins::New
+    }
+
+    /// Whether it is a disk, or has disks in it.
+    ///
+    /// # Errors
+    /// Why it cannot be made.
+    fn has_disk(&self, seed: u64) -> Result<bool, String> {
+        Ok(self.fresh(seed)?.counters().disk.is_some())
+    }
 
     /// The same device in small: capacity, blocks, caches and what else has a size divided by `by`, everything else as it
     /// is, so that as many drive writes leave it in the same state in a `by`-th of the time. `None` of a device whose
@@ -41,6 +78,14 @@ impl<L: Lab + ?Sized> Lab for &L {
 
     fn name(&self) -> &str {
         (**self).name()
+    }
+
+    fn begins(&self) -> Begins {
+        (**self).begins()
+    }
+
+    fn has_disk(&self, seed: u64) -> Result<bool, String> {
+        (**self).has_disk(seed)
     }
 
     fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {

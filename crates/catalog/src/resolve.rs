@@ -10,7 +10,7 @@ use ssdlab_ssd::{DriveSpec, drive_keys};
 
 use crate::diagnostic::Diagnostic;
 use crate::disk::disk_names;
-use crate::embedded::{ARRAYS, DIES, DRIVES, find};
+use crate::embedded::{ADAPTERS, ARRAYS, DIES, DISKS, DRIVES, find};
 use crate::keys::SpecRow;
 use crate::load::{Kind, Loaded, SourceText, load};
 
@@ -120,6 +120,12 @@ pub fn parse_die(file: &str, text: &str) -> Result<Die, Diagnostic> {
     read_die(file, file, text)
 }
 
+/// Whether the catalog has something of this name.
+#[must_use]
+pub fn is_of_catalog(name: &str) -> bool {
+    [DRIVES, DISKS, ARRAYS, ADAPTERS].into_iter().any(|files| find(files, name).is_some())
+}
+
 fn refuse_real_device(device: &str) -> Diagnostic {
     let what = fs::metadata(device).map(|m| m.file_type());
     let kind = match what {
@@ -130,9 +136,12 @@ fn refuse_real_device(device: &str) -> Diagnostic {
         _ => "a real device",
     };
     Diagnostic::new(format!(
-        "{device} is {kind}: real devices and files are not supported yet (it was not opened, nothing was written)"
+        "{device} is {kind}, and this takes simulated drives alone (it was not opened, nothing was written)"
     ))
-    .help("give a drive of the catalog (`ssdlab list devices`), or a drive file that ends in .toml")
+    .help(
+        "give a drive of the catalog (`ssdlab list devices`), or a drive file that ends in .toml; real devices can be tested \
+         with review, test, run and replay",
+    )
 }
 
 pub(crate) fn read_file(path: &str, word: &str) -> Result<String, Diagnostic> {

@@ -24,8 +24,8 @@ use crate::attach_args::{AttachArgs, CtlArgs, ImageArgs};
 /// An SSD laboratory in software: simulated drives, the test bench of the classic reviews, and reports that say why.
 ///
 /// DEVICE is a drive or array of the catalog (see `ssdlab list devices`), the path of a file of your own, which must
-/// end in .toml, or a device expression such as 'raid0(NAME*2, stripe=128KiB)' (see docs/arrays.md). Real devices and
-/// files are refused: they are not supported yet.
+/// end in .toml, or a device expression such as 'raid0(NAME*2, stripe=128KiB)' (see docs/arrays.md). review, test, run and
+/// replay take real devices, too: /dev/sdb, or a file that stands for a drive (see docs/real-devices.md).
 ///
 /// Exit codes: 0 done; 1 done, but something failed or was stopped; 2 nothing ran, because the input was wrong.
 #[derive(Debug, Parser)]
@@ -102,6 +102,8 @@ pub struct ReviewArgs {
     /// Tests that run at the same time; never changes a result [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
+    #[command(flatten)]
+    pub real: RealArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -112,6 +114,14 @@ pub struct CommonArgs {
     /// Seed of every random number; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct RealArgs {
+    /// Lets this real device be written, and everything on it be destroyed. It must be named here once more; without, a real
+    /// device is only read
+    #[arg(long = "destroy", value_name = "DEVICE")]
+    pub destroyed: Vec<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -144,6 +154,8 @@ pub struct TestArgs {
     pub specimens: u32,
     #[command(flatten)]
     pub common: CommonArgs,
+    #[command(flatten)]
+    pub real: RealArgs,
     #[command(flatten)]
     pub report: ReportArgs,
     /// Print one JSON document
@@ -183,6 +195,8 @@ pub struct RunArgs {
     /// Seed of every random number; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    #[command(flatten)]
+    pub real: RealArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -234,6 +248,8 @@ pub struct ReplayArgs {
     /// Seed of every random number; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    #[command(flatten)]
+    pub real: RealArgs,
     #[command(flatten)]
     pub report: ReportArgs,
     /// Print one JSON document

@@ -10,14 +10,14 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use ssdlab_bench::plan::PlanJob;
 use ssdlab_bench::suite::COMMON_PARAMS;
-use ssdlab_bench::{Metric, Outcome, Params};
+use ssdlab_bench::{Lab, Metric, Outcome, Params};
 use ssdlab_core::input;
 use ssdlab_forecast::KeptTests;
 use ssdlab_sweep::{FINGERPRINT, digest, write_whole};
 
 use crate::failure::Failure;
 use crate::folder::OutputFolder;
-use crate::lab::SimulatedDrive;
+use crate::lab::Tested;
 use crate::output::complain;
 use crate::plan::{self, Keep, Results};
 
@@ -34,13 +34,13 @@ pub struct Finished {
 }
 
 /// What a test is: the same drive, test, parameters, seed, length and program give the same key.
-fn key(drive: &SimulatedDrive, job: &PlanJob, seed: u64, quick: bool) -> String {
+fn key<D: Tested>(drive: &D, job: &PlanJob, seed: u64, quick: bool) -> String {
     let params = Params::resolve(job.test.name, &[job.test.params, COMMON_PARAMS], &job.settings, quick);
     let identity = json!({
         "schema": SCHEMA,
         "version": env!("CARGO_PKG_VERSION"),
         "program": FINGERPRINT,
-        "device": drive.device(),
+        "device": drive.reviewed().facts.name,
         "built": drive.identity(),
         "test": job.test.name,
         "variant": job.variant,
@@ -56,9 +56,9 @@ fn key(drive: &SimulatedDrive, job: &PlanJob, seed: u64, quick: bool) -> String 
 ///
 /// # Errors
 /// As [`plan::run`], or if the folder cannot be written to.
-pub fn run_into(
+pub fn run_into<D: Tested + Lab>(
     folder: &OutputFolder,
-    drives: &[SimulatedDrive],
+    drives: &[D],
     jobs: &[PlanJob],
     threads: Option<u16>,
     seed: u64,

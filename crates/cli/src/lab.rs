@@ -1,7 +1,7 @@
 //! Simulated devices for the bench: the one place where they are built.
 
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use ssdlab_bench::Lab;
 use ssdlab_bench::specimens::device_seed;
@@ -12,6 +12,59 @@ use ssdlab_report::{DeviceFacts, ReviewedDevice};
 
 use crate::failure::Failure;
 use crate::specification::{members, specification, superblock_bytes, traits};
+
+/// What reports and kept tests are told of a device that was put to the test.
+pub trait Tested {
+    /// What the device says of itself, for the report.
+    fn reviewed(&self) -> &ReviewedDevice;
+
+    /// Everything that decides on what is tested.
+    fn identity(&self) -> serde_json::Value;
+
+    /// Whether it is known what it draws.
+    fn meters_energy(&self) -> bool;
+
+    /// Whether it is measured in real time, so that nothing else may run beside.
+    fn is_real(&self) -> bool {
+        false
+    }
+}
+
+impl<T: Tested + ?Sized> Tested for &T {
+    fn reviewed(&self) -> &ReviewedDevice {
+        (**self).reviewed()
+    }
+
+    fn identity(&self) -> serde_json::Value {
+        (**self).identity()
+    }
+
+    fn meters_energy(&self) -> bool {
+        (**self).meters_energy()
+    }
+
+    fn is_real(&self) -> bool {
+        (**self).is_real()
+    }
+}
+
+impl<T: Tested + ?Sized> Tested for Arc<T> {
+    fn reviewed(&self) -> &ReviewedDevice {
+        (**self).reviewed()
+    }
+
+    fn identity(&self) -> serde_json::Value {
+        (**self).identity()
+    }
+
+    fn meters_energy(&self) -> bool {
+        (**self).meters_energy()
+    }
+
+    fn is_real(&self) -> bool {
+        (**self).is_real()
+    }
+}
 
 /// A device of the catalog, of a file or of a device expression, fresh from the factory as often as tests ask for one.
 #[derive(Debug)]
@@ -76,11 +129,6 @@ impl SimulatedDrive {
         }
     }
 
-    /// What it is made of.
-    pub fn identity(&self) -> serde_json::Value {
-        self.recipe.identity()
-    }
-
     /// What is built.
     pub fn recipe(&self) -> &DeviceRecipe {
         &self.recipe
@@ -90,9 +138,18 @@ impl SimulatedDrive {
     pub fn device(&self) -> &str {
         &self.recipe.name
     }
+}
 
-    /// Whether a file of it says what it draws.
-    pub fn meters_energy(&self) -> bool {
+impl Tested for SimulatedDrive {
+    fn reviewed(&self) -> &ReviewedDevice {
+        &self.reviewed
+    }
+
+    fn identity(&self) -> serde_json::Value {
+        self.recipe.identity()
+    }
+
+    fn meters_energy(&self) -> bool {
         self.recipe.meters_energy()
     }
 }
@@ -127,27 +184,20 @@ pub fn is_of_drive(key: &str) -> bool {
 /// # Errors
 /// As [`SimulatedDrive::new`], and if one is named twice.
 pub fn drives(devices: &[String], seed: u64) -> Result<Vec<SimulatedDrive>, Failure> {
-    changed_drives(devices, &[], seed)
-}
-
-/// All devices named, each once, and each with these values for keys of its drive file.
-///
-/// # Errors
-/// As [`SimulatedDrive::changed`], and if one is named twice.
-pub fn changed_drives(
-    devices: &[String],
-    changes: &[(String, String)],
-    seed: u64,
-) -> Result<Vec<SimulatedDrive>, Failure> {
     let mut drives: Vec<SimulatedDrive> = Vec::new();
     for device in devices {
-        let drive = SimulatedDrive::changed(device, changes, seed)?;
+        let drive = SimulatedDrive::new(device, seed)?;
         if drives.iter().any(|other| other.device() == drive.device()) {
-            return Err(Failure::bad_input(format!("{device} is named twice")).help("name each drive once"));
+            return Err(named_twice(device));
         }
         drives.push(drive);
     }
     Ok(drives)
+}
+
+/// A device must not stand twice in a command.
+pub fn named_twice(device: &str) -> Failure {
+    Failure::bad_input(format!("{device} is named twice")).help("name each drive once")
 }
 
 #[cfg(test)]

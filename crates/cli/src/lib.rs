@@ -14,8 +14,10 @@ pub mod lab;
 mod output;
 pub mod plan;
 mod progress;
+mod real;
 pub mod review_of;
 mod specification;
+mod tested;
 pub mod trace_error;
 
 use std::ffi::OsString;

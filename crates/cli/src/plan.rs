@@ -3,12 +3,13 @@
 use std::num::NonZeroUsize;
 
 use ssdlab_bench::plan::{JobResult, PlanJob, PlanOptions, run_plan_keeping};
-use ssdlab_bench::{BenchError, Outcome, ParamError};
+use ssdlab_bench::{BenchError, HostError, Lab, Outcome, ParamError};
+use ssdlab_device::Refusal;
 
 use ssdlab_report::LeftOut;
 
 use crate::failure::Failure;
-use crate::lab::SimulatedDrive;
+use crate::lab::Tested;
 use crate::output::complain;
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 
@@ -34,21 +35,20 @@ pub struct Unsuitable {
     failure: Failure,
 }
 
-/// What a report says of a test that ended in this error: nothing, unless the test makes no sense on the device.
+/// What a report says of a test that ended in this error: nothing, unless the test makes no sense on the device, or may not
+/// write to it.
 pub fn left_out(test: &str, device: &str, error: &BenchError) -> Option<LeftOut> {
-    matches!(error, BenchError::Unsuitable(_)).then(|| LeftOut {
-        device: device.to_owned(),
-        test: test.to_owned(),
-        why: error.to_string(),
-    })
+    let unsuitable =
+        matches!(error, BenchError::Unsuitable(_) | BenchError::Host(HostError::Refused(Refusal::ReadOnly { .. })));
+    unsuitable.then(|| LeftOut { device: device.to_owned(), test: test.to_owned(), why: error.to_string() })
 }
 
 /// Runs the plan.
 ///
 /// # Errors
 /// A setting that a test does not take; nothing has run then.
-pub fn run(
-    drives: &[SimulatedDrive],
+pub fn run<D: Tested + Lab>(
+    drives: &[D],
     jobs: &[PlanJob],
     threads: Option<u16>,
     seed: u64,
@@ -69,8 +69,8 @@ pub struct Keep<'a> {
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_keeping(
-    drives: &[SimulatedDrive],
+pub fn run_keeping<D: Tested + Lab>(
+    drives: &[D],
     jobs: &[PlanJob],
     threads: Option<u16>,
     seed: u64,
@@ -81,11 +81,13 @@ pub fn run_keeping(
         job.check(quick).map_err(param_failure)?;
     }
     stop_on_ctrl_c()?;
-    let names: Vec<&str> = drives.iter().map(SimulatedDrive::device).collect();
+    let names: Vec<&str> = drives.iter().map(Lab::name).collect();
     let found = |place: usize| keep.found.get(place).and_then(Option::as_ref);
     let places: Vec<usize> = (0..jobs.len()).filter(|&place| found(place).is_none()).collect();
     let to_run: Vec<PlanJob> = places.iter().map(|&place| jobs[place].clone()).collect();
     let bar = Bar::for_plan(&to_run, &names);
+    // What runs beside a real device would be measured with it.
+    let threads = if drives.iter().any(Tested::is_real) { Some(1) } else { threads };
     let threads = threads.and_then(|n| NonZeroUsize::new(n.into()));
     let options = PlanOptions { threads, seed, quick };
     let finished = |index: usize, outcome: &Outcome| {
@@ -172,6 +174,10 @@ pub fn bench_failure(test: &str, device: &str, error: BenchError) -> Failure {
     let what = format!("test {test} on {device}: {error}");
     match error {
         BenchError::Param(error) => param_failure(error),
+        BenchError::Host(HostError::Refused(Refusal::ReadOnly { .. })) => Failure::bad_input(what).help(format!(
+            "`--destroy {device}` lets it be written, and destroys everything on it; tests that only read need no more than \
+             `--set prefill=none`"
+        )),
         // The drive or the settings do not allow the test.
         BenchError::Unsuitable(_) => Failure::bad_input(what)
             .help("choose another drive or other settings; `ssdlab list tests` shows what a test takes"),

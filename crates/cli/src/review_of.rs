@@ -1,15 +1,13 @@
 //! A review from what the bench measured, with the claims about its drives.
 
-use std::borrow::Borrow;
-
 use ssdlab_bench::Outcome;
 use ssdlab_catalog::claims::{self, Claim};
 use ssdlab_report::{ClaimRow, ClaimState, Review};
 
-use crate::lab::SimulatedDrive;
+use crate::lab::Tested;
 
 /// Everything that a report shows.
-pub fn review_of<D: Borrow<SimulatedDrive>>(
+pub fn review_of<D: Tested>(
     drives: &[D],
     outcomes: Vec<Outcome>,
     claims: Vec<ClaimRow>,
@@ -20,7 +18,7 @@ pub fn review_of<D: Borrow<SimulatedDrive>>(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         seed,
         quick,
-        devices: drives.iter().map(|d| d.borrow().reviewed.clone()).collect(),
+        devices: drives.iter().map(|d| d.reviewed().clone()).collect(),
         outcomes,
         left_out: Vec::new(),
         claims,
@@ -29,8 +27,8 @@ pub fn review_of<D: Borrow<SimulatedDrive>>(
 
 /// The published figures about these drives beside the outcomes. Comparisons with drives that are not among them
 /// are left out.
-pub fn claims_about<D: Borrow<SimulatedDrive>>(drives: &[D], outcomes: &[Outcome]) -> Vec<ClaimRow> {
-    let names: Vec<&str> = drives.iter().map(|d| d.borrow().device()).collect();
+pub fn claims_about<D: Tested>(drives: &[D], outcomes: &[Outcome]) -> Vec<ClaimRow> {
+    let names: Vec<&str> = drives.iter().map(|d| d.reviewed().facts.name.as_str()).collect();
     let within = |claim: &Claim| claim.devices.is_empty() && claim.drives().iter().all(|d| names.contains(d));
     let claims: Vec<Claim> =
         claims::all().into_iter().filter(|claim| !claim.devices.is_empty() || within(claim)).collect();

@@ -28,6 +28,12 @@ pub trait Device: Send {
     /// When something will happen by itself (a completion, or work inside); `None` if the device is at rest.
     fn next_event(&self) -> Option<Nanos>;
 
+    /// What time it is, if time passes by itself: a real device. `None`: it passes only as far as [`Device::advance`] lets it. Never
+    /// before the time up to which it has been let.
+    fn clock(&self) -> Option<Nanos> {
+        None
+    }
+
     /// Lets time pass to `to`, and appends every completion up to and including that time, in time order.
     fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>);
 

@@ -24,6 +24,8 @@ pub struct DeviceInfo {
     pub streams: u8,
     pub supports_trim: bool,
     pub supports_write_zeroes: bool,
+    /// Whether whoever uses it may only read: it takes no command that changes what it holds.
+    pub read_only: bool,
     /// Whether it makes a difference to the device how far data can be compressed.
     pub compresses: bool,
     /// Whether the device keeps what is written. Where not, requests carry no payload.
@@ -48,6 +50,7 @@ impl DeviceInfo {
             streams: 1,
             supports_trim: false,
             supports_write_zeroes: false,
+            read_only: false,
             compresses: false,
             holds_contents: false,
             over_provisioning_percent: None,
@@ -68,9 +71,10 @@ impl DeviceInfo {
     fn accepts(&self, r: &Request) -> bool {
         let supported = match r.op {
             Op::Flush => return true,
-            Op::Read | Op::Write => true,
-            Op::Trim => self.supports_trim,
-            Op::WriteZeroes => self.supports_write_zeroes,
+            Op::Read => true,
+            Op::Write => !self.read_only,
+            Op::Trim => self.supports_trim && !self.read_only,
+            Op::WriteZeroes => self.supports_write_zeroes && !self.read_only,
         };
         let whole = (r.offset_bytes | r.length_bytes) & u64::from(self.sector_bytes - 1) == 0;
         let contents = r.payload.is_none() || self.holds_contents;
@@ -91,6 +95,8 @@ impl DeviceInfo {
         let whole = |bytes: u64| bytes.is_multiple_of(sector_bytes.into());
         if op == Op::Trim && !self.supports_trim || op == Op::WriteZeroes && !self.supports_write_zeroes {
             Refusal::Unsupported { op }
+        } else if self.read_only && op != Op::Read {
+            Refusal::ReadOnly { op }
         } else if length_bytes == 0 {
             Refusal::Empty { op, offset_bytes }
         } else if !whole(offset_bytes) || !whole(length_bytes) {
@@ -175,6 +181,16 @@ mod tests {
         let zeroes = Request::write_zeroes(1, 0, 512);
         assert_eq!(info().check(&zeroes), Err(Refusal::Unsupported { op: Op::WriteZeroes }));
         assert_eq!(DeviceInfo { supports_write_zeroes: true, ..info() }.check(&zeroes), Ok(()));
+    }
+
+    #[test]
+    fn what_may_only_be_read_takes_no_command_that_changes_it() {
+        let info = DeviceInfo { read_only: true, supports_write_zeroes: true, ..info() };
+        assert_eq!(info.check(&Request::read(1, 0, 512)), Ok(()));
+        assert_eq!(info.check(&Request::flush(1)), Ok(()));
+        for op in [Op::Write, Op::Trim, Op::WriteZeroes] {
+            assert_eq!(info.check(&Request::new(1, op, 0, 512)), Err(Refusal::ReadOnly { op }));
+        }
     }
 
     #[test]

@@ -25,4 +25,6 @@ pub enum Refusal {
     NoSuchStream { stream: u8, streams: u8 },
     #[error("the device does not support the command {}", op.name())]
     Unsupported { op: Op },
+    #[error("{}: the device may only be read", op.name())]
+    ReadOnly { op: Op },
 }

@@ -27,6 +27,15 @@ pub struct Review {
     pub claims: Vec<ClaimRow>,
 }
 
+/// What the devices of a review are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reality {
+    Simulated,
+    /// Measured in real time: no run is like another.
+    Real,
+    Both,
+}
+
 /// A device under review.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReviewedDevice {
@@ -173,7 +182,29 @@ pub(crate) struct Tally {
     pub open: usize,
 }
 
+impl DeviceFacts {
+    /// Whether it is a device of the machine that measured.
+    pub(crate) fn is_real(&self) -> bool {
+        self.kind == "host"
+    }
+}
+
 impl Review {
+    pub(crate) fn reality(&self) -> Reality {
+        match self.devices.iter().filter(|d| d.facts.is_real()).count() {
+            0 => Reality::Simulated,
+            n if n == self.devices.len() => Reality::Real,
+            _ => Reality::Both,
+        }
+    }
+
+    /// The names of its real devices, for a sentence.
+    pub(crate) fn real_names(&self) -> String {
+        let real: Vec<&str> =
+            self.devices.iter().filter(|d| d.facts.is_real()).map(|d| d.facts.name.as_str()).collect();
+        real.join(", ")
+    }
+
     pub(crate) fn tally(&self, kind: ClaimKind) -> Tally {
         let counted = |state: ClaimState| {
             self.claims.iter().filter(|c| c.kind == kind && !c.repeated && c.state == state).count()

@@ -287,6 +287,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             streams: translation.streams(),
             supports_trim: drive.supports_trim,
             supports_write_zeroes: false,
+            read_only: false,
             compresses: translation.compresses(),
             holds_contents: false,
             over_provisioning_percent: Some(match drive.flash.exact_spare_per_10000 {

@@ -50,7 +50,7 @@ pub(super) fn run<S: Source>(
     watches: &mut [Watch],
     logs: &mut AllLogs<'_>,
 ) -> Result<Ending, EngineError> {
-    host.port.check_at_rest()?;
+    host.port.begin()?;
     if tasks.len() > MAX_JOBS {
         let reason = format!("at most {MAX_JOBS} jobs run side by side, not {}", tasks.len());
         return Err(HostError::BadJob { job: MAX_JOBS, reason }.into());

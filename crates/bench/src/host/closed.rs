@@ -46,7 +46,7 @@ impl Host<'_> {
     /// [`HostError`]: an impossible job or request, a failed command, a device that stalls or does not balance, or
     /// cancellation.
     pub fn run<S: Source, M: Meter>(&mut self, jobs: &mut [Job<S>], meter: &mut M) -> Result<Run, HostError> {
-        self.port.check_at_rest()?;
+        self.port.begin()?;
         if jobs.len() > MAX_JOBS {
             let reason = format!("at most {MAX_JOBS} jobs run side by side, not {}", jobs.len());
             return Err(HostError::BadJob { job: MAX_JOBS, reason });

@@ -47,7 +47,7 @@ impl Host<'_> {
         I: IntoIterator<Item = Arrival>,
         M: Meter,
     {
-        self.port.check_at_rest()?;
+        self.port.begin()?;
         if tags == 0 {
             return Err(HostError::BadJob { job: 0, reason: "the host needs at least 1 tag".to_owned() });
         }

@@ -36,7 +36,7 @@ impl Host<'_> {
         I: IntoIterator<Item = Step>,
         M: Meter,
     {
-        self.port.check_at_rest()?;
+        self.port.begin()?;
         let started = self.port.now;
         let mut steps = steps.into_iter();
         let mut waiting = steps.next();

@@ -250,14 +250,20 @@ impl<'a> Port<'a> {
         Ok(())
     }
 
+    /// Before anything is done with a device at rest. The time of one whose time passes by itself is taken over: what the host
+    /// was busy with up to now is no part of a request.
+    ///
     /// # Errors
     /// If an earlier run ended in an error and left commands behind.
-    pub(crate) fn check_at_rest(&self) -> Result<(), HostError> {
+    pub(crate) fn begin(&mut self) -> Result<(), HostError> {
         if self.in_flight() > 0 {
             return Err(HostError::Unbalanced(format!(
                 "{} commands are left over from a run that ended in an error",
                 self.in_flight()
             )));
+        }
+        if let Some(now) = self.device.clock() {
+            self.rest_until(now);
         }
         Ok(())
     }

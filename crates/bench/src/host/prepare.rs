@@ -131,7 +131,7 @@ impl Host<'_> {
     /// # Errors
     /// If a run before left commands behind, or on cancellation.
     pub fn idle(&mut self, duration: Nanos) -> Result<(), HostError> {
-        self.port.check_at_rest()?;
+        self.port.begin()?;
         let end = self.port.now + duration;
         while self.port.now < end {
             let to = end.min(self.port.now + SECOND);
@@ -163,7 +163,7 @@ impl Host<'_> {
     /// [`BenchError::Unsuitable`] if the device does not know what this asks for; else if a run before left commands
     /// behind.
     pub fn set_link_policy(&mut self, policy: LinkPolicy) -> Result<(), BenchError> {
-        self.port.check_at_rest()?;
+        self.port.begin()?;
         let now = self.port.now;
         match self.port.device.power() {
             Some(power) if power.supports_link_policy(policy) => power.set_link_policy(now, policy),
@@ -194,7 +194,7 @@ impl Host<'_> {
     /// # Errors
     /// [`BenchError::Unsuitable`] if the device has no security commands; else if a run before left commands behind.
     pub fn secure_erase(&mut self) -> Result<(), BenchError> {
-        self.port.check_at_rest()?;
+        self.port.begin()?;
         // Background work must not be cut in the middle of time: the erase begins now, and the clock goes on from
         // where it ended.
         let now = self.port.now;

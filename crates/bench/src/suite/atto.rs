@@ -90,8 +90,9 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         Ok((runs, host.counters()))
     })?;
     let method = format!(
-        "A file of {} on a fresh drive, written and then read in sequence at QD{depth} with each request size in turn.",
-        size(length)
+        "A file of {} on {}, written and then read in sequence at QD{depth} with each request size in turn.",
+        size(length),
+        ctx.begins().a_drive(),
     );
     let mut out = ctx.outcome("", method);
     let mut lines = Vec::new();

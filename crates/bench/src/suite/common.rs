@@ -7,6 +7,7 @@ use ssdlab_workload::{AccessPattern, Pattern, Source};
 use super::context::Context;
 use crate::error::BenchError;
 use crate::host::{Host, Job};
+use crate::lab::Begins;
 use crate::measure::{Measurement, Meter, PerSecond, PowerPerSecond, Stalls, TemperaturePerSecond};
 
 pub(super) use super::words::{gigabytes, size};
@@ -92,15 +93,25 @@ pub(super) fn fit_span(
     Ok(fitted)
 }
 
-/// Secure erase of a drive that a test has just been given. One that has no such command is as it left the factory, and
-/// `notes` say so.
-pub(super) fn erase(host: &mut Host<'_>, notes: &mut Vec<String>) -> Result<Erased, BenchError> {
+/// Secure erase of a drive that a test has just been given. One that has no such command is as it was handed out, and `notes`
+/// say so.
+pub(super) fn erase(ctx: &Context<'_>, host: &mut Host<'_>, notes: &mut Vec<String>) -> Result<Erased, BenchError> {
     if host.has_secure_erase() {
         host.secure_erase()?;
         return Ok(Erased::Yes);
     }
-    notes.push("The drive has no secure erase: it was used as it left the factory.".to_owned());
-    Ok(Erased::NeverWritten)
+    let begins = ctx.begins();
+    notes.push(
+        match begins {
+            Begins::New => "The drive has no secure erase: it was used as it left the factory.",
+            Begins::Trimmed => {
+                "The drive was not erased: all of it was trimmed, which is the nearest that a test can do."
+            }
+            Begins::AsFound => "The drive was not erased: it was used as it was found.",
+        }
+        .to_owned(),
+    );
+    Ok(Erased::Not(begins))
 }
 
 /// What a test begins on.
@@ -108,7 +119,7 @@ pub(super) fn erase(host: &mut Host<'_>, notes: &mut Vec<String>) -> Result<Eras
 pub(super) enum Erased {
     Yes,
     /// It cannot be erased.
-    NeverWritten,
+    Not(Begins),
 }
 
 impl Erased {
@@ -116,7 +127,17 @@ impl Erased {
     pub const fn in_words(self) -> &'static str {
         match self {
             Erased::Yes => "After a secure erase",
-            Erased::NeverWritten => "Of a drive as it left the factory",
+            Erased::Not(Begins::New) => "Of a drive as it left the factory",
+            Erased::Not(Begins::Trimmed) => "Of a drive that was trimmed whole",
+            Erased::Not(Begins::AsFound) => "Of a drive as it was found",
+        }
+    }
+
+    /// Such a drive, for a sentence.
+    pub const fn a_drive(self) -> &'static str {
+        match self {
+            Erased::Yes => "an erased drive",
+            Erased::Not(begins) => begins.a_drive(),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::definition::{COMMON_PARAMS, QUICK_DIVISOR, TestDef};
 use super::words::size;
 use crate::error::BenchError;
 use crate::host::{Host, Job};
-use crate::lab::Lab;
+use crate::lab::{Begins, Lab};
 use crate::monitor::Monitor;
 use crate::outcome::Outcome;
 use crate::params::Params;
@@ -38,8 +38,7 @@ impl<'a> Context<'a> {
         let small = quick && lab.small(by, seed).map_err(BenchError::Device)?.is_some();
         // What a disk does in a part of the time is no part of what it does: its cache fills first, and a run that begins in
         // one place gets no further. It does little in a second, so that a quick run of it can take all of them.
-        let has_disk = || lab.fresh(seed).map(|device| device.counters().disk.is_some()).map_err(BenchError::Device);
-        let whole_times = quick && !small && has_disk()?;
+        let whole_times = quick && !small && lab.has_disk(seed).map_err(BenchError::Device)?;
         let defs = [def.params, COMMON_PARAMS];
         let mut params = Params::resolve_for(def.name, &defs, settings, quick, whole_times)?;
         if small {
@@ -68,6 +67,12 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// In which state a drive is that a test has just been given.
+    #[must_use]
+    pub fn begins(&self) -> Begins {
+        self.lab.begins()
+    }
+
     #[must_use]
     pub fn monitor(&self) -> &'a Monitor<'a> {
         self.monitor
@@ -87,27 +92,29 @@ impl<'a> Context<'a> {
     }
 
     /// Prepares a new drive once and runs each of `loads` on a copy of it as `prepare` left it, so that no load finds the
-    /// drive as another has left it. Two drives are alive at a time.
+    /// drive as another has left it. Two drives are alive at a time. A real drive has no copies: it is prepared anew for each.
     ///
     /// # Errors
     /// As [`Context::on_fresh_drive`], and [`BenchError::Unsuitable`] if the drive cannot be copied.
     pub fn on_copies<P, L, T>(
         &self,
         loads: &[L],
-        prepare: impl FnOnce(&mut Host<'_>) -> Result<P, BenchError>,
+        mut prepare: impl FnMut(&mut Host<'_>) -> Result<P, BenchError>,
         mut run: impl FnMut(&mut Host<'_>, &P, usize, &L) -> Result<T, BenchError>,
     ) -> Result<(P, Vec<T>), BenchError> {
         let mut original = self.drive()?;
-        let mut now = 0;
-        let prepared = self.on(&mut *original, self.link_policy(), |host| {
-            let prepared = prepare(host)?;
-            now = host.now();
-            Ok(prepared)
-        })?;
+        let (mut prepared, mut now) = self.prepared(&mut *original, &mut prepare)?;
+        let real = original.clock().is_some();
         let mut results = Vec::with_capacity(loads.len());
         for (i, load) in loads.iter().enumerate() {
+            if real && i > 0 {
+                // Nobody else may have it open.
+                drop(original);
+                original = self.drive()?;
+                (prepared, now) = self.prepared(&mut *original, &mut prepare)?;
+            }
             let mut copy;
-            let device: &mut dyn Device = if i + 1 == loads.len() {
+            let device: &mut dyn Device = if real || i + 1 == loads.len() {
                 &mut *original
             } else {
                 copy = original.snapshot().ok_or_else(|| self.no_copies())?;
@@ -119,6 +126,15 @@ impl<'a> Context<'a> {
             host.check_books()?;
         }
         Ok((prepared, results))
+    }
+
+    /// A new drive once `prepare` has had it, and its time then.
+    fn prepared<P>(
+        &self,
+        device: &mut dyn Device,
+        prepare: &mut impl FnMut(&mut Host<'_>) -> Result<P, BenchError>,
+    ) -> Result<(P, Nanos), BenchError> {
+        self.on(device, self.link_policy(), |host| Ok((prepare(host)?, host.now())))
     }
 
     /// Brings a new drive from each of `states` to the next, and in each runs every one of `loads` on a copy of it, so that
@@ -134,6 +150,9 @@ impl<'a> Context<'a> {
         mut run: impl FnMut(&mut Host<'_>, &L) -> Result<T, BenchError>,
     ) -> Result<Vec<Vec<T>>, BenchError> {
         let mut original = self.drive()?;
+        if original.clock().is_some() {
+            return Err(self.no_copies());
+        }
         let mut now = 0;
         let mut all = Vec::with_capacity(states.len());
         for state in states {
@@ -225,6 +244,12 @@ impl<'a> Context<'a> {
     /// As [`Host::idle`].
     pub fn settle(&self, host: &mut Host<'_>) -> Result<(), BenchError> {
         Ok(host.idle(self.params.integer("settle_seconds") * self.moment())?)
+    }
+
+    /// How each load of [`Context::on_copies`] finds a drive that was filled, for a sentence.
+    #[must_use]
+    pub fn each_filled(&self) -> &'static str {
+        if self.begins() == Begins::New { "on a copy of the filled drive" } else { "on the drive filled anew" }
     }
 
     /// A parameter in seconds as simulated time.

@@ -57,10 +57,10 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         },
     )?;
     let method = format!(
-        "The drive ({} GB) was filled in sequence. Then Iometer's file server pattern for {} s at each load, each on a copy \
-         of the filled drive.",
+        "The drive ({} GB) was filled in sequence. Then Iometer's file server pattern for {} s at each load, each {}.",
         gigabytes(capacity),
         ctx.params.seconds("seconds"),
+        ctx.each_filled(),
     );
     let mut out = ctx.outcome("", method);
     let mut iops = Vec::new();

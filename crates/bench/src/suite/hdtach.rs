@@ -28,7 +28,7 @@ pub(super) const DEF: TestDef = TestDef {
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let mut notes = Vec::new();
     let (erased, write, read, counters, capacity) = ctx.on_fresh_drive(|host| {
-        let erased = erase(host, &mut notes)?;
+        let erased = erase(ctx, host, &mut notes)?;
         ctx.monitor().step(0.0, 0.5);
         let before = host.counters();
         let write = Sweep::run(host, &ctx.params, Op::Write)?;

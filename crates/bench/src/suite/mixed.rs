@@ -78,10 +78,11 @@ pub(super) fn run_mixed(ctx: &mut Context<'_>, addresses: Addresses) -> Result<O
     let order = addresses.order();
     let method = format!(
         "The drive was filled with 128 KiB sequential writes. Then {} {order} requests at QD{depth} over {} GB, {} s \
-         each with 100, 80, 60, 40, 20 and 0 % reads, each mix on a copy of the filled drive.{}",
+         each with 100, 80, 60, 40, 20 and 0 % reads, each mix {}.{}",
         size(block),
         gigabytes(span),
         ctx.params.seconds("seconds"),
+        ctx.each_filled(),
         addresses.sentence(),
     );
     let mut out = ctx.outcome("", method);

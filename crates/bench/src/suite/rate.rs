@@ -9,6 +9,7 @@ use super::figures::{put_timed, rate_over_time};
 use super::stalls::{put_stalls, show_stalls};
 use super::tail::tail_chart;
 use crate::error::BenchError;
+use crate::lab::Begins;
 use crate::outcome::Outcome;
 
 /// Share of the progress bar that a prefill gets.
@@ -58,7 +59,14 @@ pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Ou
     let state = match prefill.as_str() {
         "span" => "The span was first filled in sequence.",
         "drive" => "The whole drive was first filled in sequence.",
-        _ => "The drive was fresh, nothing written before.",
+        _ => match ctx.begins() {
+            Begins::New => "The drive was fresh, nothing written before.",
+            Begins::Trimmed => "All of the drive was trimmed before.",
+            Begins::AsFound if op == Op::Read => {
+                "The drive was as it was found; what was never written, or trimmed, is answered without its medium."
+            }
+            Begins::AsFound => "The drive was as it was found.",
+        },
     };
     let method = format!("{label} over {} GB for {seconds} s. {state}", gigabytes(span));
     let mut out = ctx.outcome(&format!("QD{depth}"), method);

@@ -53,7 +53,11 @@ pub(super) const DEF: TestDef = TestDef {
         metric("stage{n}_bandwidth", "MB/s", "rate of the n-th stage, from 1: its bytes over its time"),
         metric("stage{n}_amount", "GB", "how much was written in it"),
         metric("stage{n}_end", "%", "where it ends, in per cent of the addresses"),
-        metric("stage{n}_folded", "ratio", "bytes folded into denser cells meanwhile, over bytes written by the host"),
+        metric(
+            "stage{n}_folded",
+            "ratio",
+            "bytes folded into denser cells meanwhile, over bytes written by the host, where the drive tells",
+        ),
         metric("recovered_overwrite_{seconds}s", "GB", "written at the first stage's rate after so much idle time"),
         metric("recovered_trim_{seconds}s", "GB", "the same after TRIM of the full drive"),
     ],
@@ -75,7 +79,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         if host.counters().flash.is_none() {
             return Err(BenchError::Unsuitable(format!("{} has no flash, and so no SLC cache", host.info().name)));
         }
-        let erased = erase(host, &mut notes)?;
+        let erased = erase(ctx, host, &mut notes)?;
         let knows_trim = host.info().supports_trim;
         if !knows_trim && targets.contains(&Target::Trim) {
             notes.push("The drive does not know TRIM: recovery after it was left out.".to_owned());
@@ -140,7 +144,9 @@ fn put_stages(out: &mut Outcome, sweep: &Sweep, stages: &[Stage], capacity: u64)
         put(out, &format!("stage{n}_bandwidth"), stage.mb_per_s, "MB/s");
         put(out, &format!("stage{n}_amount"), stage.amount_bytes() as f64 / 1e9, "GB");
         put(out, &format!("stage{n}_end"), percent(stage.to_bytes), "%");
-        put(out, &format!("stage{n}_folded"), stage.folded, "ratio");
+        if let Some(folded) = stage.folded {
+            put(out, &format!("stage{n}_folded"), folded, "ratio");
+        }
         steps.push([stage.from_bytes as f64 / 1e9, stage.mb_per_s]);
         steps.push([stage.to_bytes as f64 / 1e9, stage.mb_per_s]);
         rows.push(vec![
@@ -149,14 +155,14 @@ fn put_stages(out: &mut Outcome, sweep: &Sweep, stages: &[Stage], capacity: u64)
             format!("{:.2} GB", stage.amount_bytes() as f64 / 1e9),
             format!("{:.2} GB", stage.from_bytes as f64 / 1e9),
             format!("{:.2} GB ({:.1} %)", stage.to_bytes as f64 / 1e9, percent(stage.to_bytes)),
-            format!("{:.2}", stage.folded),
+            stage.folded.map_or("not told".to_owned(), |folded| format!("{folded:.2}")),
         ]);
     }
     let (x, y) = axes();
     out.charts.push(chart(
         "rate-by-position",
         "Write rate by position, and its stages",
-        "Sequential writes from the first to the last address of an erased drive.",
+        "Sequential writes from the first to the last address.",
         Mark::Line,
         x,
         y,

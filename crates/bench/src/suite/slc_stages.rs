@@ -18,6 +18,8 @@ pub(super) struct Folding {
     written: u64,
     /// (bytes written by the host, bytes folded), both since power on and rising.
     readings: Vec<(u64, u64)>,
+    /// Whether the device tells what its flash does.
+    told: bool,
 }
 
 impl Meter for Folding {
@@ -38,16 +40,17 @@ impl Folding {
             reading.1 -= folded_bytes(before);
         }
         self.readings.push((written, folded_bytes(gained)));
+        self.told = gained.flash.is_some();
     }
 
-    /// Folded over written bytes while the host wrote the bytes `from..to`; to a second.
-    fn ratio(&self, from: u64, to: u64) -> f64 {
+    /// Folded over written bytes while the host wrote the bytes `from..to`; to a second. `None` of a device that does not tell.
+    fn ratio(&self, from: u64, to: u64) -> Option<f64> {
         let at = |bytes: u64| {
             let i = self.readings.partition_point(|r| r.0 < bytes);
             self.readings.get(i).or(self.readings.last()).copied().unwrap_or_default()
         };
         let (a, b) = (if from == 0 { (0, 0) } else { at(from) }, at(to));
-        if b.0 > a.0 { (b.1 - a.1) as f64 / (b.0 - a.0) as f64 } else { 0.0 }
+        self.told.then(|| if b.0 > a.0 { (b.1 - a.1) as f64 / (b.0 - a.0) as f64 } else { 0.0 })
     }
 }
 
@@ -56,8 +59,8 @@ pub(super) struct Stage {
     pub(super) from_bytes: u64,
     pub(super) to_bytes: u64,
     pub(super) mb_per_s: f64,
-    /// Bytes folded meanwhile, over bytes written by the host.
-    pub(super) folded: f64,
+    /// Bytes folded meanwhile, over bytes written by the host; `None` of a device that does not tell.
+    pub(super) folded: Option<f64>,
 }
 
 impl Stage {
@@ -69,7 +72,7 @@ impl Stage {
         let slower_follows = stages[index + 1..].iter().any(|s| s.mb_per_s < self.mb_per_s);
         if stages.len() == 1 {
             "one rate throughout"
-        } else if self.folded >= FOLDING_SHARE {
+        } else if self.folded.is_some_and(|folded| folded >= FOLDING_SHARE) {
             "folding while the host writes"
         } else if index == 0 && slower_follows {
             "cache"

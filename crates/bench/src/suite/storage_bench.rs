@@ -6,7 +6,7 @@ use ssdlab_core::{MILLISECOND, Nanos, nanos_from_ms, to_us};
 use ssdlab_device::Counters;
 use ssdlab_workload::storage_bench::{Joint, Plan, Statistics, Trace};
 
-use super::common::{erase, fill_range, gigabytes};
+use super::common::{Erased, erase, fill_range, gigabytes};
 use super::context::Context;
 use super::definition::{MetricDef, bytes, choice, metric, number};
 use super::figures::series;
@@ -157,6 +157,7 @@ fn states_of(form: &str, trace: Trace) -> &'static [State] {
 /// A playback on one drive.
 struct Played {
     state: State,
+    erased: Erased,
     playback: Playback,
     measurement: Measurement,
     slow: [f64; 2],
@@ -310,7 +311,7 @@ fn play(
         let plan = Plan::new(trace, requests, footprint_bytes).map_err(|e| BenchError::Unsuitable(e.to_string()))?;
         let plan = plan.with_joint(choice.joint);
         let mut said = Vec::new();
-        erase(host, &mut said)?;
+        let erased = erase(ctx, host, &mut said)?;
         if state != State::Empty {
             monitor.step(part(0.0), part(FILL_SHARE));
             let capacity = host.info().capacity_bytes;
@@ -332,6 +333,7 @@ fn play(
         let footprint_bytes = plan.footprint_bytes();
         Ok(Played {
             state,
+            erased,
             playback,
             measurement,
             slow,
@@ -485,12 +487,13 @@ fn added_up(curve: &[[f64; 2]], requests: u64) -> Vec<[f64; 2]> {
 fn method(ctx: &Context<'_>, trace: Trace, runs: &[Played]) -> String {
     let p = trace.published();
     let first = &runs[0];
-    let on = |state: State| match state {
-        State::Empty => "a secure-erased, empty drive",
+    let on = |run: &Played| match run.state {
+        State::Empty if run.erased == Erased::Yes => "a secure-erased, empty drive",
+        State::Empty => run.erased.a_drive(),
         State::Used => "a drive on which these addresses, and no others, had been written in sequence",
         State::Full => "a drive that had been filled in sequence",
     };
-    let state = runs.iter().map(|run| on(run.state)).collect::<Vec<_>>().join(", and again on ");
+    let state = runs.iter().map(on).collect::<Vec<_>>().join(", and again on ");
     format!(
         "A stand-in for the {} trace ({}), which was never published: {} requests, made up so that every published \
          figure is met, were played on {state}, over {} GB. Each request was sent once the queue was as short as the \

@@ -70,7 +70,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             ctx.settle(host)?;
             Sweep::run(host, &ctx.params, Op::Write)
         };
-        let erased = erase(host, &mut notes)?;
+        let erased = erase(ctx, host, &mut notes)?;
         let before = host.counters();
         let clean = curve(host, 0.0)?;
         monitor.step(0.1, 0.2);

@@ -12,15 +12,15 @@ use crate::args::{DevicesArg, PlacementArg, PrefillArg, ReplayArgs};
 use crate::commands::review::write_into;
 use crate::failure::Failure;
 use crate::folder::OutputFolder;
-use crate::lab::SimulatedDrive;
 use crate::output::{STANDARD_INPUT, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 use crate::review_of::review_of;
+use crate::tested::TestedDevice;
 use crate::trace_error::{no_request, trace_failure};
 
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let spec = spec(args)?;
-    let drive = SimulatedDrive::new(&args.device, args.seed)?;
+    let drive = TestedDevice::only(&args.device, &[], args.seed, &args.real.destroyed)?;
     let mut folder = OutputFolder::for_report(&args.report)?;
     stop_on_ctrl_c()?;
     let bar = Bar::new();

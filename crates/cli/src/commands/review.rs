@@ -1,6 +1,5 @@
 //! `ssdlab review`: the suite on one or several drives, and a report.
 
-use std::borrow::Borrow;
 use std::io::{self, IsTerminal as _};
 
 use ssdlab_bench::parse_setting;
@@ -12,10 +11,11 @@ use crate::args::ReviewArgs;
 use crate::failure::Failure;
 use crate::finished;
 use crate::folder::{OutputFolder, Writes};
-use crate::lab::{SimulatedDrive, changed_drives, is_of_drive};
+use crate::lab::{Tested, is_of_drive};
 use crate::output::print_raw;
 use crate::plan::param_failure;
 use crate::review_of::{claims_about, review_of};
+use crate::tested::TestedDevice;
 
 pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     let (seed, quick) = (args.common.seed, args.common.quick);
@@ -24,7 +24,7 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     let settings = args.settings.iter().map(|text| parse_setting(text)).collect::<Result<Vec<_>, _>>();
     let (of_drives, settings): (Vec<_>, Vec<_>) =
         settings.map_err(param_failure)?.into_iter().partition(|(key, _)| is_of_drive(key));
-    let drives = changed_drives(&devices, &of_drives, seed)?;
+    let drives = TestedDevice::all(&devices, &of_drives, seed, &args.real.destroyed)?;
     let jobs = with_settings(jobs_of(&drives, &tests, !only.is_empty()), &settings)?;
     let mut folder = OutputFolder::open(&args.out, Writes::REVIEW, args.force)?;
     let (mut results, finished) = finished::run_into(&folder, &drives, &jobs, args.threads, seed, quick)?;
@@ -44,13 +44,13 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
 }
 
 /// The tests of a review, or those that were `asked` for by name, on each drive.
-pub fn jobs_of<D: Borrow<SimulatedDrive>>(drives: &[D], tests: &[&'static TestDef], asked: bool) -> Vec<PlanJob> {
+pub fn jobs_of<D: Tested>(drives: &[D], tests: &[&'static TestDef], asked: bool) -> Vec<PlanJob> {
     // What was asked for by name runs even if it is no part of a review.
     let jobs_of = if asked { PlanJob::asked } else { PlanJob::review };
     // All drives of a test one after the other: that is how the report is read.
     let jobs = tests.iter().flat_map(|&test| (0..drives.len()).flat_map(move |lab| jobs_of(lab, test)));
     // A drive without power figures has nothing to show there.
-    jobs.filter(|j| asked || j.test.name != "power" || drives[j.lab].borrow().meters_energy()).collect()
+    jobs.filter(|j| asked || j.test.name != "power" || drives[j.lab].meters_energy()).collect()
 }
 
 /// The jobs with `--set`: each parameter goes to every test that takes it, over what its variant says.

@@ -14,14 +14,14 @@ use crate::args::{OutputFormat, RunArgs, RunPrefillArg};
 use crate::commands::review::write_into;
 use crate::failure::Failure;
 use crate::folder::OutputFolder;
-use crate::lab::SimulatedDrive;
 use crate::output::{STANDARD_INPUT, complain, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 use crate::review_of::review_of;
+use crate::tested::TestedDevice;
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let file = job_file(&args.job, &args.variables)?;
-    let drive = SimulatedDrive::new(&args.device, args.seed)?;
+    let drive = TestedDevice::only(&args.device, &[], args.seed, &args.real.destroyed)?;
     for notice in file.notices() {
         complain(&format!("notice: {notice}"));
     }

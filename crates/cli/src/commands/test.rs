@@ -10,10 +10,11 @@ use crate::args::TestArgs;
 use crate::commands::review::write_into;
 use crate::failure::Failure;
 use crate::folder::OutputFolder;
-use crate::lab::{SimulatedDrive, is_of_drive};
+use crate::lab::is_of_drive;
 use crate::output::{print, table};
 use crate::plan::{self, param_failure};
 use crate::review_of::review_of;
+use crate::tested::TestedDevice;
 
 pub fn run(args: &TestArgs) -> Result<(), Failure> {
     let test = find_test(&args.test).map_err(param_failure)?;
@@ -27,9 +28,9 @@ pub fn run(args: &TestArgs) -> Result<(), Failure> {
     let (of_drive, settings): (Vec<_>, Vec<_>) = all.into_iter().partition(|(key, _)| is_of_drive(key));
     let job = PlanJob { lab: 0, test, variant: String::new(), settings };
     job.check(args.common.quick).map_err(param_failure)?;
-    let first = SimulatedDrive::changed(&args.device, &of_drive, args.common.seed)?;
-    let others: Vec<SimulatedDrive> = (1..args.specimens).map(|number| first.specimen(number)).collect();
-    let drives: Vec<SimulatedDrive> = std::iter::once(first).chain(others).collect();
+    let first = TestedDevice::only(&args.device, &of_drive, args.common.seed, &args.real.destroyed)?;
+    let others = (1..args.specimens).map(|number| first.specimen(number)).collect::<Result<Vec<_>, _>>()?;
+    let drives: Vec<TestedDevice> = std::iter::once(first).chain(others).collect();
     let jobs: Vec<PlanJob> = (0..drives.len()).map(|lab| PlanJob { lab, ..job.clone() }).collect();
     let mut folder = OutputFolder::for_report(&args.report)?;
     let mut results = plan::run(&drives, &jobs, None, args.common.seed, args.common.quick)?;

@@ -9,7 +9,7 @@ use crate::headline::{HEADLINES, Headline};
 use crate::name;
 use crate::number;
 use crate::reference::{STEP_SECONDS, beside, consistency_curve};
-use crate::review::{Review, ReviewedDevice};
+use crate::review::{Reality, Review, ReviewedDevice};
 use crate::story::{Decks, Story, bar_notes, decks, story, written_share};
 use crate::svg::{Figure, Layout};
 use crate::text::escape;
@@ -459,7 +459,17 @@ fn trust(out: &mut String, review: &Review) {
             parameters().filter(|row| row.estimate).count()
         ));
     }
-    out.push_str("Every drive here is simulated. ");
+    out.push_str(&match review.reality() {
+        Reality::Simulated => "Every drive here is simulated. ".to_owned(),
+        Reality::Real => "These are figures of a real drive, as a program of this machine sees them: the system's part is in \
+                          them, they differ from run to run, and nobody tells where the time went. "
+            .to_owned(),
+        Reality::Both => format!(
+            "{} is real, and measured as a program of this machine sees it: the system's part is in its figures. The others \
+             are simulated. ",
+            escape(&review.real_names())
+        ),
+    });
     if !review.claims.is_empty() {
         out.push_str("<a href=\"#claims\">Published figures</a>");
     }

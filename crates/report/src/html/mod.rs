@@ -10,7 +10,7 @@ mod tables;
 mod test;
 
 use crate::compare::{self, TestGroup};
-use crate::review::Review;
+use crate::review::{Reality, Review};
 use crate::svg::{self, Skin};
 use crate::text::escape;
 use crate::{ReportError, name};
@@ -126,7 +126,12 @@ fn masthead(out: &mut String, review: &Review) {
         (false, false) => "full length",
     };
     let (version, seed) = (escape(&review.version), review.seed);
-    brand(out, &format!("ssdlab review <small>simulated drives · {version} · seed {seed} · {length}</small>"));
+    let drives = match review.reality() {
+        Reality::Simulated => "simulated drives",
+        Reality::Real => "real drives",
+        Reality::Both => "simulated and real drives",
+    };
+    brand(out, &format!("ssdlab review <small>{drives} · {version} · seed {seed} · {length}</small>"));
     out.push_str("</header>\n");
 }
 
@@ -150,8 +155,17 @@ fn contents(out: &mut String, review: &Review, groups: &[TestGroup]) {
 
 fn footer(out: &mut String, review: &Review) {
     out.push_str("<footer><p>");
-    out.push_str("Every figure on this page was measured on a simulated drive. The same drive file, seed and ");
-    out.push_str("version give the same bytes. ");
+    let real = escape(&review.real_names());
+    out.push_str(&match review.reality() {
+        Reality::Simulated => "Every figure on this page was measured on a simulated drive. The same drive file, seed and \
+                               version give the same bytes. "
+            .to_owned(),
+        Reality::Real => format!("Measured on {real}, in real time: figures differ from run to run. "),
+        Reality::Both => format!(
+            "{real} was measured in real time, and its figures differ from run to run; those of simulated drives are the \
+             same bytes for the same drive file, seed and version. "
+        ),
+    });
     out.push_str("Figures: <a href=\"results.json\">results.json</a>. Series behind the ");
     out.push_str("charts: <code>series/</code>. Charts as SVG and PNG: <code>charts/</code>.</p>");
     out.push_str(&format!("<p>ssdlab {}, seed {}</p></footer>\n", escape(&review.version), review.seed));

@@ -1,0 +1,144 @@
+//! What commands put to the test: a simulated device, or a real one.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use ssdlab_bench::{Begins, Lab};
+use ssdlab_device::Device;
+use ssdlab_report::ReviewedDevice;
+
+use crate::failure::Failure;
+use crate::lab::{SimulatedDrive, Tested, named_twice};
+use crate::real::{RealDevice, consent_for, is_real};
+
+#[derive(Debug)]
+pub enum TestedDevice {
+    Simulated(Box<SimulatedDrive>),
+    Real(Box<RealDevice>),
+}
+
+impl TestedDevice {
+    /// Finds what `text` names, with these values for keys of its drive file. A real device is only read unless it is among
+    /// those that may be `destroyed`.
+    ///
+    /// # Errors
+    /// What is wrong with the name, the keys, a file or the device.
+    pub fn new(text: &str, changes: &[(String, String)], seed: u64, destroyed: &[PathBuf]) -> Result<Self, Failure> {
+        if !is_real(text) {
+            return Ok(TestedDevice::Simulated(Box::new(SimulatedDrive::changed(text, changes, seed)?)));
+        }
+        if let Some((key, _)) = changes.first() {
+            let error = Failure::bad_input(format!("{text} is a real device, of which `{key}` cannot be set"));
+            return Err(error.help("keys of drive files are of simulated drives; parameters of tests can be set"));
+        }
+        Ok(TestedDevice::Real(Box::new(RealDevice::new(text, destroyed)?)))
+    }
+
+    /// The one device of a command.
+    ///
+    /// # Errors
+    /// As [`TestedDevice::new`], and if consent was given for another device.
+    pub fn only(text: &str, changes: &[(String, String)], seed: u64, destroyed: &[PathBuf]) -> Result<Self, Failure> {
+        consent_for(&[text], destroyed)?;
+        Self::new(text, changes, seed, destroyed)
+    }
+
+    /// All devices named, each once.
+    ///
+    /// # Errors
+    /// As [`TestedDevice::only`], and if one is named twice.
+    pub fn all(
+        devices: &[String],
+        changes: &[(String, String)],
+        seed: u64,
+        destroyed: &[PathBuf],
+    ) -> Result<Vec<Self>, Failure> {
+        consent_for(&devices.iter().map(String::as_str).collect::<Vec<_>>(), destroyed)?;
+        let mut all: Vec<Self> = Vec::new();
+        for device in devices {
+            let tested = Self::new(device, changes, seed, destroyed)?;
+            if all.iter().any(|other| other.is_same(&tested)) {
+                return Err(named_twice(device));
+            }
+            all.push(tested);
+        }
+        Ok(all)
+    }
+
+    /// Another device of the same model.
+    ///
+    /// # Errors
+    /// Of a real device: there is only one.
+    pub fn specimen(&self, number: u32) -> Result<Self, Failure> {
+        match self {
+            TestedDevice::Simulated(drive) => Ok(TestedDevice::Simulated(Box::new(drive.specimen(number)))),
+            TestedDevice::Real(drive) => Err(Failure::bad_input(format!("of {} there is one specimen", drive.name()))
+                .help("leave --specimens out: it is for simulated drives")),
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (TestedDevice::Real(one), TestedDevice::Real(two)) => one.place() == two.place(),
+            (one, two) => one.name() == two.name(),
+        }
+    }
+
+    fn lab(&self) -> &dyn Lab {
+        match self {
+            TestedDevice::Simulated(drive) => &**drive,
+            TestedDevice::Real(drive) => &**drive,
+        }
+    }
+
+    fn tested(&self) -> &dyn Tested {
+        match self {
+            TestedDevice::Simulated(drive) => &**drive,
+            TestedDevice::Real(drive) => &**drive,
+        }
+    }
+}
+
+impl Tested for TestedDevice {
+    fn reviewed(&self) -> &ReviewedDevice {
+        self.tested().reviewed()
+    }
+
+    fn identity(&self) -> Value {
+        self.tested().identity()
+    }
+
+    fn meters_energy(&self) -> bool {
+        self.tested().meters_energy()
+    }
+
+    fn is_real(&self) -> bool {
+        self.tested().is_real()
+    }
+}
+
+impl Lab for TestedDevice {
+    fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
+        self.lab().fresh(seed)
+    }
+
+    fn name(&self) -> &str {
+        self.lab().name()
+    }
+
+    fn begins(&self) -> Begins {
+        self.lab().begins()
+    }
+
+    fn has_disk(&self, seed: u64) -> Result<bool, String> {
+        self.lab().has_disk(seed)
+    }
+
+    fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        self.lab().small(by, seed)
+    }
+
+    fn reference(&self, model: &str, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        self.lab().reference(model, seed)
+    }
+}

@@ -1,0 +1,29 @@
+//! The rule that nothing is written without consent.
+
+use std::path::{Path, PathBuf};
+
+/// Consent that everything on one drive may be destroyed. It names the drive; nothing else makes it one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Consent {
+    named: PathBuf,
+}
+
+impl Consent {
+    /// Of somebody who has named this drive, by any of its paths.
+    #[must_use]
+    pub fn to_destroy(named: &Path) -> Consent {
+        Consent { named: named.to_owned() }
+    }
+
+    /// The path that it was given for.
+    #[must_use]
+    pub fn named(&self) -> &Path {
+        &self.named
+    }
+
+    /// Whether it is about this drive: both paths lead to the same place. A path that leads nowhere is about nothing.
+    #[must_use]
+    pub fn is_for(&self, drive: &Path) -> bool {
+        matches!((self.named.canonicalize(), drive.canonicalize()), (Ok(named), Ok(drive)) if named == drive)
+    }
+}

@@ -1,0 +1,192 @@
+//! A real drive behind the face of a device.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use ssdlab_core::{Breakdown, Nanos, Op, Rng};
+use ssdlab_device::{Completion, Counters, Device, DeviceInfo, HostCounters, Refusal, Request, Status};
+
+use crate::clock::Clock;
+use crate::ledger::Ledger;
+use crate::ring::{Ended, Ring, Sent, status_of};
+use crate::system;
+
+/// An open drive. Its time is the machine's, from 0 when it was opened.
+pub(crate) struct HostDevice {
+    info: DeviceInfo,
+    ring: Ring,
+    clock: Clock,
+    /// The time up to which the bench has let it run: behind the clock by what the bench itself takes.
+    now: Nanos,
+    /// Not in the ring yet: sent since the last look, or while all of its places were taken.
+    waiting: VecDeque<Sent>,
+    /// Ended before anybody waited for it.
+    ended: VecDeque<(Sent, Status)>,
+    /// Places of reads that have ended, whose bytes are looked at while the drive is busy again.
+    to_check: Vec<(u32, Request)>,
+    ledger: Ledger,
+    /// What is written is drawn from this.
+    rng: Rng,
+    host: HostCounters,
+}
+
+impl HostDevice {
+    pub(crate) fn new(info: DeviceInfo, ring: Ring, run: u64) -> HostDevice {
+        let ledger = Ledger::new(run, info.capacity_bytes);
+        HostDevice {
+            info,
+            ring,
+            clock: Clock::start(),
+            now: 0,
+            waiting: VecDeque::new(),
+            ended: VecDeque::new(),
+            to_check: Vec::new(),
+            ledger,
+            rng: Rng::new(run),
+            host: HostCounters::default(),
+        }
+    }
+
+    /// Puts what waits into the ring, as far as there are places, and hands all to the system.
+    fn send(&mut self) {
+        while let Some(sent) = self.waiting.pop_front() {
+            let r = &sent.request;
+            let Some(place) = self.ring.take(r, &mut self.rng) else {
+                self.waiting.push_front(sent);
+                break;
+            };
+            if r.op == Op::Write {
+                self.ledger.forget(r.offset_bytes, r.length_bytes);
+                self.ledger.stamp(self.ring.to_be_written(place, r), r.offset_bytes);
+            }
+            self.ring.put(place, sent);
+        }
+        self.ring.send();
+    }
+
+    /// Sends a TRIM, and waits for it.
+    fn trim(&mut self, sent: Sent) {
+        let r = &sent.request;
+        self.ledger.forget(r.offset_bytes, r.length_bytes);
+        let done = system::discard(self.ring.file(), r.offset_bytes, r.length_bytes);
+        let status = done.map_or_else(|e| status_of(&e), |()| Status::Ok);
+        self.ended.push_back((sent, status));
+    }
+
+    /// Looks at the bytes of reads that have ended, and gives their places back.
+    fn check_reads(&mut self) {
+        while let Some((place, r)) = self.to_check.pop() {
+            self.ledger.check(self.ring.brought(place, &r), r.offset_bytes);
+            self.ring.give_back(place);
+        }
+    }
+
+    fn has_ended(&mut self) -> bool {
+        !self.ended.is_empty() || self.ring.has_ended()
+    }
+
+    /// Tells of everything that has ended by `now`.
+    fn tell(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        while let Some((sent, status)) = self.ended.pop_front() {
+            done.push(self.completion(sent, status, now));
+        }
+        while let Some(Ended { place, sent, status }) = self.ring.next_ended() {
+            let r = sent.request;
+            match (r.op, status) {
+                (Op::Read, Status::Ok) => self.to_check.push((place, r)),
+                (Op::Write, Status::Ok) => {
+                    self.ledger.written(r.offset_bytes, r.length_bytes);
+                    self.ring.give_back(place);
+                }
+                _ => self.ring.give_back(place),
+            }
+            done.push(self.completion(sent, status, now));
+        }
+    }
+
+    fn completion(&mut self, sent: Sent, status: Status, now: Nanos) -> Completion {
+        let Sent { request: r, at } = sent;
+        if status == Status::Ok {
+            self.host.record(r.op, r.length_bytes);
+        }
+        Completion {
+            tag: r.tag,
+            op: r.op,
+            status,
+            offset_bytes: r.offset_bytes,
+            length_bytes: r.length_bytes,
+            submitted: at,
+            completed: now,
+            breakdown: Breakdown::default(),
+        }
+    }
+}
+
+impl Device for HostDevice {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
+        assert!(now >= self.now, "time runs backwards from {} to {now}", self.now);
+        self.info.check(&request)?;
+        self.now = now;
+        let sent = Sent { request, at: now };
+        match request.op {
+            Op::Trim => self.trim(sent),
+            _ => self.waiting.push_back(sent),
+        }
+        Ok(())
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        let busy = self.ring.in_flight() > 0 || !self.ended.is_empty() || !self.waiting.is_empty();
+        busy.then(|| self.clock.now().max(self.now))
+    }
+
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        while self.advance_to_completion(to, done) < to {}
+    }
+
+    fn advance_to_completion(&mut self, limit: Nanos, done: &mut Vec<Completion>) -> Nanos {
+        self.send();
+        // The drive is busy meanwhile.
+        self.check_reads();
+        self.send();
+        loop {
+            let ended = self.has_ended();
+            let now = self.clock.now();
+            if now >= limit {
+                // What has ended by now is of the next stretch of time.
+                self.now = limit;
+                return limit;
+            }
+            if ended {
+                self.tell(now, done);
+                self.now = now;
+                return now;
+            }
+            if self.ring.in_flight() > 0 {
+                self.ring.wait(Duration::from_nanos(limit - now));
+            } else {
+                self.clock.sleep_until(limit);
+            }
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        Counters { host: self.host, ..Counters::default() }
+    }
+
+    fn check_books(&self) -> Result<(), String> {
+        self.ledger.verdict()?;
+        let unseen = self.to_check.iter();
+        let mut wrong =
+            unseen.filter_map(|(place, r)| self.ledger.wrong_of(self.ring.brought(*place, r), r.offset_bytes));
+        wrong.next().map_or(Ok(()), Err)
+    }
+
+    fn clock(&self) -> Option<Nanos> {
+        Some(self.clock.now().max(self.now))
+    }
+}

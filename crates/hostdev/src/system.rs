@@ -1,0 +1,167 @@
+//! What the system knows of a path: its tables, and calls that only drives have.
+
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Seek as _, SeekFrom};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, OFlags, StatxFlags, ioctl_blkpbszget, ioctl_blksszget, major, minor, statx};
+use rustix::io::Errno;
+use rustix::ioctl::{Opcode, Setter, ioctl, opcode};
+use ssdlab_core::SECTOR_BYTES;
+
+use crate::error::OpenError;
+use crate::facts::{Facts, Kind};
+
+/// Asks a statx for what direct requests must be multiples of (Linux 6.1).
+const DIRECT_IO: StatxFlags = StatxFlags::from_bits_retain(0x2000);
+
+/// BLKDISCARD: of a range, begin and length in bytes.
+const DISCARD: Opcode = opcode::none(0x12, 119);
+
+/// Looks at a path without opening it for writing.
+///
+/// # Errors
+/// If it is no drive, or one that cannot be used.
+pub(crate) fn look(given: &Path) -> Result<Facts, OpenError> {
+    let path = given.display().to_string();
+    let cannot = |source| OpenError::Open { path: path.clone(), source };
+    let meta = fs::metadata(given).map_err(cannot)?;
+    let kind = match meta.file_type() {
+        t if t.is_block_device() => Kind::BlockDevice,
+        t if t.is_file() => Kind::File,
+        t => {
+            let what = if t.is_dir() { "a folder" } else { "something else" };
+            return Err(OpenError::NoDrive { path, what });
+        }
+    };
+    let mut file = open(given, false)?;
+    let capacity_bytes = file.seek(SeekFrom::End(0)).map_err(cannot)?;
+    let (sector_bytes, physical_sector_bytes) = match kind {
+        Kind::BlockDevice => {
+            let logical = ioctl_blksszget(&file).map_err(|e| cannot(e.into()))?;
+            (logical, ioctl_blkpbszget(&file).unwrap_or(logical))
+        }
+        Kind::File => {
+            let sector = direct_alignment(&file).ok_or_else(|| OpenError::NoDirectIo { path: path.clone() })?;
+            (sector, sector)
+        }
+    };
+    if capacity_bytes == 0 || !capacity_bytes.is_multiple_of(sector_bytes.into()) {
+        return Err(OpenError::Size { path, bytes: capacity_bytes, sector_bytes });
+    }
+    let table = tables(&meta, kind);
+    let read = |name: &str| first_line(&table.join(name));
+    let holes = capacity_bytes.saturating_sub(meta.blocks() * SECTOR_BYTES);
+    Ok(Facts {
+        path,
+        kind,
+        capacity_bytes,
+        sector_bytes,
+        physical_sector_bytes,
+        model: read("device/model"),
+        firmware: [read("device/firmware_rev"), read("device/rev")]
+            .into_iter()
+            .find(|t| !t.is_empty())
+            .unwrap_or_default(),
+        serial: read("device/serial"),
+        rotates: read("queue/rotational") == "1",
+        supports_trim: kind == Kind::BlockDevice && read("queue/discard_max_bytes").parse().is_ok_and(|n: u64| n > 0),
+        queue_depth: [read("device/queue_depth"), read("queue/nr_requests")].iter().find_map(|t| t.parse().ok()),
+        write_cache: read("queue/write_cache"),
+        scheduler: chosen(&read("queue/scheduler")),
+        hole_bytes: if kind == Kind::File { holes } else { 0 },
+    })
+}
+
+/// Opens a path past the page cache. For writing, nobody else may use it: neither a file system nor another run of this program.
+///
+/// # Errors
+/// If it cannot be opened so.
+pub(crate) fn open(path: &Path, write: bool) -> Result<File, OpenError> {
+    let name = || path.display().to_string();
+    let is_device = fs::metadata(path).is_ok_and(|m| m.file_type().is_block_device());
+    // Of a block device that is mounted, or a part of which is, the system gives no exclusive use.
+    let exclusive = if write && is_device { OFlags::EXCL } else { OFlags::empty() };
+    let flags = (OFlags::DIRECT | OFlags::CLOEXEC | exclusive).bits() as i32;
+    let file = OpenOptions::new().read(true).write(write).custom_flags(flags).open(path).map_err(|source| {
+        match Errno::from_io_error(&source) {
+            Some(Errno::BUSY) => {
+                OpenError::InUse { path: name(), why: "it is mounted, or a part of a mounted set of drives".to_owned() }
+            }
+            Some(Errno::INVAL) => OpenError::NoDirectIo { path: name() },
+            Some(Errno::ROFS) if write => OpenError::WriteProtected { path: name() },
+            _ => OpenError::Open { path: name(), source },
+        }
+    })?;
+    lock(&file, write)
+        .map_err(|e| OpenError::InUse { path: name(), why: format!("another program has locked it ({e})") })?;
+    Ok(file)
+}
+
+/// Locks it against other runs of this program, and what keeps to such locks. The system itself looks at a drive for a moment
+/// whenever it was written to, and holds a lock meanwhile.
+fn lock(file: &File, alone: bool) -> Result<(), TryLockError> {
+    for _ in 0..20 {
+        match if alone { file.try_lock() } else { file.try_lock_shared() } {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(100)),
+            locked => return locked,
+        }
+    }
+    Err(TryLockError::WouldBlock)
+}
+
+/// What requests past the page cache must be multiples of; `None` where there are none.
+fn direct_alignment(file: &File) -> Option<u32> {
+    let told = statx(file, c"", AtFlags::EMPTY_PATH, DIRECT_IO).ok()?;
+    if told.stx_mask & DIRECT_IO.bits() == 0 {
+        // An older system does not say. Pages suit every file system, and sectors most of them.
+        return Some(SECTOR_BYTES as u32);
+    }
+    (told.stx_dio_offset_align > 0).then_some(told.stx_dio_offset_align)
+}
+
+/// The folder of the system's tables about a drive: of a partition, the drive that it is a part of; of a file, the one that it
+/// lies on.
+fn tables(meta: &Metadata, kind: Kind) -> PathBuf {
+    let number = if kind == Kind::BlockDevice { meta.rdev() } else { meta.dev() };
+    let own = PathBuf::from(format!("/sys/dev/block/{}:{}", major(number), minor(number)));
+    let own = own.canonicalize().unwrap_or(own);
+    match own.parent() {
+        Some(whole) if own.join("partition").exists() => whole.to_owned(),
+        _ => own,
+    }
+}
+
+fn first_line(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines().next().unwrap_or_default().trim().chars().filter(|c| !c.is_control()).take(80).collect()
+}
+
+/// `none [mq-deadline] kyber`: the one in brackets, or all of it.
+fn chosen(schedulers: &str) -> String {
+    let inside = schedulers.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    inside.map_or(schedulers, |(name, _)| name).to_owned()
+}
+
+/// TRIM of a range of a block device, and waits until it has ended.
+///
+/// # Errors
+/// What the system says.
+pub(crate) fn discard(file: &File, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {
+    // SAFETY: BLKDISCARD reads two numbers of 64 bits at the address that it is given.
+    Ok(unsafe { ioctl(file, Setter::<DISCARD, [u64; 2]>::new([offset_bytes, length_bytes])) }?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scheduler_is_the_one_in_brackets() {
+        assert_eq!(chosen("none [mq-deadline] kyber"), "mq-deadline");
+        assert_eq!(chosen("none"), "none");
+        assert_eq!(chosen(""), "");
+    }
+}
