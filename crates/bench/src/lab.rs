@@ -24,6 +24,20 @@ impl Begins {
             Begins::AsFound => "a drive as it was found",
         }
     }
+
+    /// What is to be said of a test on a drive that no test can bring back to the factory.
+    #[must_use]
+    pub const fn note(self) -> Option<&'static str> {
+        match self {
+            Begins::New => None,
+            Begins::Trimmed => Some(
+                "On a real drive, of which everything was trimmed before: that is what is called fresh, new or empty here.",
+            ),
+            Begins::AsFound => {
+                Some("On a real drive as it was found: that is what is called fresh, new or empty here.")
+            }
+        }
+    }
 }
 
 /// Makes devices of one model.

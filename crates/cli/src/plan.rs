@@ -35,12 +35,27 @@ pub struct Unsuitable {
     failure: Failure,
 }
 
+/// Whether it ended because it would have written without consent.
+pub fn may_only_be_read(error: &BenchError) -> bool {
+    matches!(error, BenchError::Host(HostError::Refused(Refusal::ReadOnly { .. })))
+}
+
+/// What whoever was not allowed to write can do.
+pub fn help_to_write(device: &str) -> String {
+    format!(
+        "`--destroy {device}` lets it be written, and destroys everything on it; what only reads needs no more than to leave \
+         its filling out (prefill=none)"
+    )
+}
+
 /// What a report says of a test that ended in this error: nothing, unless the test makes no sense on the device, or may not
 /// write to it.
 pub fn left_out(test: &str, device: &str, error: &BenchError) -> Option<LeftOut> {
-    let unsuitable =
-        matches!(error, BenchError::Unsuitable(_) | BenchError::Host(HostError::Refused(Refusal::ReadOnly { .. })));
-    unsuitable.then(|| LeftOut { device: device.to_owned(), test: test.to_owned(), why: error.to_string() })
+    (matches!(error, BenchError::Unsuitable(_)) || may_only_be_read(error)).then(|| LeftOut {
+        device: device.to_owned(),
+        test: test.to_owned(),
+        why: error.to_string(),
+    })
 }
 
 /// Runs the plan.
@@ -174,10 +189,7 @@ pub fn bench_failure(test: &str, device: &str, error: BenchError) -> Failure {
     let what = format!("test {test} on {device}: {error}");
     match error {
         BenchError::Param(error) => param_failure(error),
-        BenchError::Host(HostError::Refused(Refusal::ReadOnly { .. })) => Failure::bad_input(what).help(format!(
-            "`--destroy {device}` lets it be written, and destroys everything on it; tests that only read need no more than \
-             `--set prefill=none`"
-        )),
+        error if may_only_be_read(&error) => Failure::bad_input(what).help(help_to_write(device)),
         // The drive or the settings do not allow the test.
         BenchError::Unsuitable(_) => Failure::bad_input(what)
             .help("choose another drive or other settings; `ssdlab list tests` shows what a test takes"),

@@ -53,7 +53,7 @@ impl RealDevice {
             facts: DeviceFacts::from(&drive.info()),
             specification: specification(facts),
             members: Vec::new(),
-            traits: traits(facts),
+            traits: traits(&drive),
             superblock_bytes: None,
         };
         Ok(RealDevice { drive, reviewed })
@@ -125,14 +125,16 @@ impl Lab for RealDevice {
 }
 
 /// What it is in a few words each.
-fn traits(f: &Facts) -> Vec<String> {
+fn traits(drive: &RealDrive) -> Vec<String> {
+    let f = drive.facts();
     let cache = (!f.write_cache.is_empty()).then(|| format!("write cache: {}", f.write_cache));
     let real = match f.kind {
         Kind::BlockDevice => "a real device",
         Kind::File => "a file on a real device",
     };
     let model = (!f.model.is_empty()).then(|| f.model.clone());
-    [Some(real.to_owned()), model, cache].into_iter().flatten().collect()
+    let begins = if drive.begins_trimmed() { "trimmed before each test" } else { "used as it was found" };
+    [Some(real.to_owned()), model, cache, Some(begins.to_owned())].into_iter().flatten().collect()
 }
 
 /// What the system knows of it. The serial number is its owner's, and stays out of a page that may be published.

@@ -57,7 +57,7 @@ impl HostDevice {
             };
             if r.op == Op::Write {
                 self.ledger.forget(r.offset_bytes, r.length_bytes);
-                self.ledger.stamp(self.ring.to_be_written(place, r), r.offset_bytes);
+                self.ledger.stamp(self.ring.outgoing(place, r), r.offset_bytes);
             }
             self.ring.put(place, sent);
         }

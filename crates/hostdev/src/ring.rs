@@ -95,7 +95,7 @@ impl Ring {
     }
 
     /// What a write will bring that is not in flight yet.
-    pub(crate) fn to_be_written(&mut self, place: u32, r: &Request) -> &mut [u8] {
+    pub(crate) fn outgoing(&mut self, place: u32, r: &Request) -> &mut [u8] {
         let place = &mut self.places[place as usize];
         assert!(place.sent.is_none(), "its bytes are in use");
         place.written.bytes_mut(r.length_bytes as usize)

@@ -32,7 +32,13 @@ pub(crate) fn look(given: &Path) -> Result<Facts, OpenError> {
         t if t.is_block_device() => Kind::BlockDevice,
         t if t.is_file() => Kind::File,
         t => {
-            let what = if t.is_dir() { "a folder" } else { "something else" };
+            let what = if t.is_dir() {
+                "a folder"
+            } else if t.is_char_device() {
+                "a character device"
+            } else {
+                "a pipe or a socket"
+            };
             return Err(OpenError::NoDrive { path, what });
         }
     };

@@ -154,6 +154,7 @@ pub fn run_test(
     if ctx.is_small() {
         in_small::leave_out(&mut outcome);
     }
+    outcome.notes.extend(ctx.begins().note().map(str::to_owned));
     Ok(outcome)
 }
 

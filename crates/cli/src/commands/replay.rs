@@ -4,7 +4,7 @@ use std::path::Path;
 use std::str::FromStr as _;
 
 use ssdlab_bench::replay::{ReplayError, ReplaySpec, Speed, replay_file};
-use ssdlab_bench::{BenchError, Monitor};
+use ssdlab_bench::{BenchError, Lab as _, Monitor};
 use ssdlab_report::results_json;
 use ssdlab_workload::trace::{Devices, Fit, Format, PlacementSpec, TraceSource};
 
@@ -13,6 +13,7 @@ use crate::commands::review::write_into;
 use crate::failure::Failure;
 use crate::folder::OutputFolder;
 use crate::output::{STANDARD_INPUT, print};
+use crate::plan::{help_to_write, may_only_be_read};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 use crate::review_of::review_of;
 use crate::tested::TestedDevice;
@@ -26,7 +27,12 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let bar = Bar::new();
     let report = |done: f64| bar.set(done);
     let monitor = Monitor::new(&report, &CANCEL);
-    let replayed = replay_file(&spec, &drive, &monitor).map_err(failure)?;
+    let replayed = replay_file(&spec, &drive, &monitor).map_err(|e| match e {
+        ReplayError::Bench(e) if may_only_be_read(&e) => {
+            Failure::bad_input(e.to_string()).help(help_to_write(drive.name()))
+        }
+        e => failure(e),
+    })?;
     drop(bar);
     let review = || {
         let drives = std::slice::from_ref(&drive);

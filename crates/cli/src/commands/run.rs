@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use ssdlab_bench::fio_run::{FioError, FioOptions, FioRun, LogSink, Prefill, log_names, run_file_logging};
-use ssdlab_bench::{BenchError, Monitor};
+use ssdlab_bench::{BenchError, Lab as _, Monitor};
 use ssdlab_catalog::Diagnostic;
 use ssdlab_core::input;
 use ssdlab_workload::fio::JobFile;
@@ -15,6 +15,7 @@ use crate::commands::review::write_into;
 use crate::failure::Failure;
 use crate::folder::OutputFolder;
 use crate::output::{STANDARD_INPUT, complain, print};
+use crate::plan::{help_to_write, may_only_be_read};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 use crate::review_of::review_of;
 use crate::tested::TestedDevice;
@@ -46,7 +47,13 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let report = |done: f64| bar.set(done);
     let monitor = Monitor::new(&report, &CANCEL);
     let options = FioOptions { seed: args.seed, prefill };
-    let FioRun { report, outcomes } = run_file_logging(&file, &drive, options, &mut logs, &monitor).map_err(failure)?;
+    let FioRun { report, outcomes } =
+        run_file_logging(&file, &drive, options, &mut logs, &monitor).map_err(|e| match e {
+            FioError::Bench(e) if may_only_be_read(&e) => {
+                Failure::bad_input(e.to_string()).help(help_to_write(drive.name()))
+            }
+            e => failure(e),
+        })?;
     drop(bar);
     if let Some(folder) = &mut folder {
         write_into(folder, &review_of(&[drive], outcomes, Vec::new(), args.seed, false))?;

@@ -5,6 +5,7 @@ mod first_sight;
 mod images;
 mod killed;
 mod quick_against_full;
+mod real_drives;
 mod run_and_replay;
 mod sweep;
 mod transcripts;

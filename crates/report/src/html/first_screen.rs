@@ -399,6 +399,10 @@ const HANGS_ON: [&str; 12] = [
     "write unit",
 ];
 
+/// No test can bring a real drive back to the factory.
+const FRESH_IF_REAL: &str = "What is called fresh, new or empty was trimmed whole before the test where the drive is \
+                             written and knows TRIM, and otherwise as it was found.";
+
 fn trust(out: &mut String, review: &Review) {
     let tally = review.tally(ClaimKind::Measured);
     let chosen = review.tally(ClaimKind::Calibration).met;
@@ -461,12 +465,13 @@ fn trust(out: &mut String, review: &Review) {
     }
     out.push_str(&match review.reality() {
         Reality::Simulated => "Every drive here is simulated. ".to_owned(),
-        Reality::Real => "These are figures of a real drive, as a program of this machine sees them: the system's part is in \
-                          them, they differ from run to run, and nobody tells where the time went. "
-            .to_owned(),
+        Reality::Real => format!(
+            "These are figures of a real drive, as a program of this machine sees them: the system's part is in them, and they \
+             differ from run to run. {FRESH_IF_REAL} Drives that it is set beside are simulated. "
+        ),
         Reality::Both => format!(
-            "{} is real, and measured as a program of this machine sees it: the system's part is in its figures. The others \
-             are simulated. ",
+            "{} is real, and measured as a program of this machine sees it: the system's part is in its figures. \
+             {FRESH_IF_REAL} The others are simulated. ",
             escape(&review.real_names())
         ),
     });
