@@ -190,7 +190,8 @@ sweep: build
 	$(SSDLAB) sweep examples/sweeps/over-provisioning.toml --out sweep
 
 ## Real clients against attached drives: nbdinfo, nbdcopy, qemu-img, libnbd, fio, ext4 and xfs on a loop device, SQLite and
-## PostgreSQL with a few power cuts, libiscsi's conformance tests, a Linux guest, sedutil. Debian's packages nbdkit libnbd-bin
+## PostgreSQL with a few power cuts, libiscsi's conformance tests, a Linux guest, sedutil; and a served disk tested as a real one, and
+## a file beside fio. Debian's packages nbdkit libnbd-bin
 ## python3-libnbd nbdfuse qemu-utils fio xfsprogs postgresql libiscsi-bin qemu-block-extra qemu-system-x86 sg3-utils smartmontools
 ## busybox-static cpio kmod; what is missing is left out, and what mounts if not run as root. About fourteen minutes.
 clients: build

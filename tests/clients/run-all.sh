@@ -5,7 +5,7 @@ program=$(realpath "$1")
 shift
 cd "$(dirname "$0")"
 [ $# -gt 0 ] || set -- nbdinfo.sh nbdcopy.sh qemu.sh iscsi.sh guest.sh locking.sh libnbd.sh fio-verify.sh ext4.sh xfs.sh \
-  power-cut.sh drive-state.sh sqlite.sh postgresql.sh fio-rate.sh throughput.sh
+  real-drive.sh power-cut.sh drive-state.sh sqlite.sh postgresql.sh fio-rate.sh throughput.sh
 failed=0
 for script in "$@"; do
   begun=$SECONDS

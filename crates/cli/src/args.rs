@@ -139,7 +139,7 @@ pub struct TestArgs {
     /// Name of the test (see `ssdlab list tests`)
     #[arg(value_name = "TEST")]
     pub test: String,
-    /// A device of the catalog, the path of a file (.toml), or a device expression
+    /// A device of the catalog, the path of a file (.toml), a device expression, or a real device
     #[arg(value_name = "DEVICE")]
     pub device: String,
     /// Set a parameter of the test, such as queue_depth=32 or span_bytes=8GB, or a key of the drive file, such as
@@ -168,7 +168,7 @@ pub struct RunArgs {
     /// fio job file; - reads standard input
     #[arg(value_name = "JOB.fio")]
     pub job: PathBuf,
-    /// A device of the catalog, the path of a file (.toml), or a device expression
+    /// A device of the catalog, the path of a file (.toml), a device expression, or a real device
     #[arg(value_name = "DEVICE")]
     pub device: String,
     /// fio's layout, JSON with fio's field names (json+: with every bin of the latencies), or a line for each job
@@ -223,7 +223,7 @@ pub struct ReplayArgs {
     /// Trace file, as it is or compressed by gzip or zstd; - reads standard input
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
-    /// A device of the catalog, the path of a file (.toml), or a device expression
+    /// A device of the catalog, the path of a file (.toml), a device expression, or a real device
     #[arg(value_name = "DEVICE")]
     pub device: String,
     /// Format of the trace, if it shall not be recognised by itself: msr, vscsi1, vscsi2, mqsim, blkparse, iolog2,

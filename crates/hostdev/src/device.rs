@@ -18,7 +18,7 @@ pub(crate) struct HostDevice {
     clock: Clock,
     /// The time up to which the bench has let it run: behind the clock by what the bench itself takes.
     now: Nanos,
-    /// Not in the ring yet: sent since the last look, or while all of its places were taken.
+    /// Sent while all places of the ring were taken.
     waiting: VecDeque<Sent>,
     /// Ended before anybody waited for it.
     ended: VecDeque<(Sent, Status)>,
@@ -134,7 +134,11 @@ impl Device for HostDevice {
         let sent = Sent { request, at: now };
         match request.op {
             Op::Trim => self.trim(sent),
-            _ => self.waiting.push_back(sent),
+            // Each is handed over by itself: drives and systems that take many at once answer them at once.
+            _ => {
+                self.waiting.push_back(sent);
+                self.send();
+            }
         }
         Ok(())
     }
@@ -149,7 +153,6 @@ impl Device for HostDevice {
     }
 
     fn advance_to_completion(&mut self, limit: Nanos, done: &mut Vec<Completion>) -> Nanos {
-        self.send();
         // The drive is busy meanwhile.
         self.check_reads();
         self.send();
