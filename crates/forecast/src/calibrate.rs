@@ -11,11 +11,13 @@ use serde::{Deserialize, Serialize};
 use ssdlab_bench::suite::find_test;
 use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, Diagnostic, Refusal, parse};
 use ssdlab_keys::Kind;
+use ssdlab_report::ResultsDocument;
 use ssdlab_ssd::drive_keys;
 use toml::Value;
 
 use crate::changed::Changed;
 use crate::figures::Figure;
+use crate::from_results;
 use crate::runs::{Bench, Stopped, Subject, place, tests_of};
 
 const MANUAL: &str = "docs/blind-predictions.md";
@@ -34,14 +36,42 @@ const FIRST_STEP: f64 = 1.6;
 /// Steps by which an interval's end is narrowed down.
 const HALVINGS: usize = 4;
 
-/// A file of measurements and of what is to be fitted to them.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// Measurements, and what is to be fitted to them.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Measurements {
     pub drive: String,
     pub unknown: Vec<Unknown>,
     pub measurement: Vec<Measured>,
 }
+
+/// A file of them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MeasurementsFile {
+    drive: String,
+    /// Results of a real drive, which have the values that the file does not give.
+    results: Option<String>,
+    #[serde(default)]
+    unknown: Vec<Unknown>,
+    #[serde(default)]
+    measurement: Vec<MeasuredText>,
+}
+
+/// A measurement as the file has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MeasuredText {
+    test: String,
+    #[serde(default)]
+    set: BTreeMap<String, Value>,
+    metric: String,
+    value: Option<f64>,
+    tolerance_percent: f64,
+    source: Option<String>,
+}
+
+/// Reads the results of this name.
+pub type ReadResults<'a> = dyn Fn(&str) -> Result<ResultsDocument, Diagnostic> + 'a;
 
 /// A key to be fitted, and where to look.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -53,11 +83,9 @@ pub struct Unknown {
 }
 
 /// A figure of the real drive.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     pub test: String,
-    #[serde(default)]
     pub set: BTreeMap<String, Value>,
     pub metric: String,
     pub value: f64,
@@ -104,13 +132,20 @@ pub struct Reached {
 }
 
 impl Measurements {
-    /// Reads and checks a file of measurements; `file` is its name in messages.
+    /// Reads and checks a file of measurements; `file` is its name in messages. What it leaves to results is read by `read`.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub fn parse(file: &str, text: &str) -> Result<Self, Diagnostic> {
-        let all: Measurements = parse(file, text, MANUAL)?;
+    /// What is wrong with it, or with the results.
+    pub fn parse(file: &str, text: &str, read: &ReadResults<'_>) -> Result<Self, Diagnostic> {
+        let MeasurementsFile { drive, results, unknown, measurement } = parse(file, text, MANUAL)?;
         let refuse = |what: String| Diagnostic::new(format!("{file}: {what}"));
+        let results = match &results {
+            Some(path) => Some((path.as_str(), read(path)?)),
+            None => None,
+        };
+        let whole = |m: MeasuredText| m.whole(results.as_ref().map(|(path, all)| (*path, all))).map_err(refuse);
+        let measurement = measurement.into_iter().map(whole).collect::<Result<_, _>>()?;
+        let all = Measurements { drive, unknown, measurement };
         if all.unknown.is_empty() || all.measurement.is_empty() {
             return Err(refuse("nothing to fit, or nothing to fit it to".to_owned())
                 .help("give [[unknown]] and [[measurement]]"));
@@ -134,6 +169,26 @@ impl Measurements {
             }
         }
         Ok(all)
+    }
+}
+
+impl MeasuredText {
+    /// With what the results say of it, if the file leaves its value to them.
+    fn whole(self, results: Option<(&str, &ResultsDocument)>) -> Result<Measured, String> {
+        let MeasuredText { test, set, metric, value, tolerance_percent, source } = self;
+        let what = format!("{test} {metric}");
+        match (value, source, results) {
+            (Some(value), Some(source), _) => Ok(Measured { test, set, metric, value, tolerance_percent, source }),
+            (Some(_), None, _) => Err(format!("{what}: a value needs its `source`")),
+            (None, source, Some((path, results))) => {
+                let def = find_test(&test).map_err(|e| e.to_string())?;
+                let found =
+                    from_results::find(results, def, &set, &metric).map_err(|e| format!("{what}: {path}: {e}"))?;
+                let source = source.unwrap_or_else(|| format!("{} in {path}", found.device));
+                Ok(Measured { test, set: found.set, metric, value: found.value, tolerance_percent, source })
+            }
+            (None, _, None) => Err(format!("{what}: give its `value` and `source`, or `results` of a real drive")),
+        }
     }
 }
 
@@ -438,11 +493,10 @@ pub fn calibrate(
 
 fn figure(measured: &Measured) -> Result<Figure, Diagnostic> {
     let test = find_test(&measured.test).map_err(|e| Diagnostic::new(e.to_string()))?;
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     Ok(Figure {
         title: measured.metric.clone(),
         test,
-        settings: measured.set.iter().map(|(k, v)| (k.clone(), text(v))).collect(),
+        settings: measured.set.iter().map(|(k, v)| (k.clone(), from_results::text(v))).collect(),
         metric: measured.metric.clone(),
     })
 }
@@ -458,14 +512,19 @@ mod tests {
         format!("drive = \"sm2256-500gb\"\n[[unknown]]\n{unknown}\n{MEASURED}")
     }
 
+    fn no_results(path: &str) -> Result<ResultsDocument, Diagnostic> {
+        panic!("the file names no results, and {path} least")
+    }
+
     fn refused(unknown: &str) -> String {
-        Measurements::parse("m.toml", &file(unknown)).unwrap_err().what
+        Measurements::parse("m.toml", &file(unknown), &no_results).unwrap_err().what
     }
 
     #[test]
     fn only_times_of_the_firmware_and_pacing_may_be_fitted() {
         for key in ["controller.read_unit_us", "gc.start_free_superblocks", "slc_cache.fold_pause_ms"] {
-            let given = Measurements::parse("m.toml", &file(&format!("key = \"{key}\"\nleast = 1\nmost = 9")));
+            let given =
+                Measurements::parse("m.toml", &file(&format!("key = \"{key}\"\nleast = 1\nmost = 9")), &no_results);
             assert!(given.is_ok(), "{key}: {given:?}");
         }
         for key in ["flash.dies", "slc_cache.capacity_gb", "controller.channels", "mapping.reserved_blocks_per_1000"] {

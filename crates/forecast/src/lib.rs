@@ -11,12 +11,13 @@ mod calibrate;
 mod changed;
 mod estimates;
 mod figures;
+mod from_results;
 mod predict;
 mod runs;
 mod sensitivity;
 mod tornado;
 
-pub use calibrate::{Calibration, Fitted, Measured, Measurements, Reached, Unknown, calibrate};
+pub use calibrate::{Calibration, Fitted, Measured, Measurements, Reached, ReadResults, Unknown, calibrate};
 pub use estimates::{Band, Estimate, STATED_BAND, estimates};
 pub use figures::{Figure, headlines, predicted};
 pub use predict::{

@@ -160,7 +160,7 @@ pub fn compare_json(
 ) -> PyResult<String> {
     let read = |(text, path): (Option<String>, PathBuf)| {
         let document = match text {
-            None => compare::read(&path),
+            None => compare::read(&path).map_err(Failure::from),
             Some(text) => ResultsDocument::from_json(&text, &path.display().to_string())
                 .map_err(|e| Failure::bad_input(e.to_string())),
         };

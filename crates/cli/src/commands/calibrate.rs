@@ -1,10 +1,13 @@
 //! `ssdlab calibrate`: unknowns of the firmware fitted to measurements.
 
+use std::path::Path;
+
 use serde_json::json;
 use ssdlab_core::input;
 use ssdlab_forecast::{Calibration, Measurements, Stopped, calibrate};
 
 use crate::args::CalibrateArgs;
+use crate::commands::compare::read;
 use crate::commands::forecast::{KeepFolder, bench};
 use crate::failure::Failure;
 use crate::output::{print, print_json, table};
@@ -13,7 +16,9 @@ use crate::progress::{Bar, stop_on_ctrl_c};
 pub fn run(args: &CalibrateArgs) -> Result<(), Failure> {
     let file = args.measured.display().to_string();
     let text = input::read_text(&args.measured).map_err(|e| Failure::bad_input(format!("cannot read {file}: {e}")))?;
-    let given = Measurements::parse(&file, &text)?;
+    let folder = args.measured.parent().unwrap_or(Path::new(""));
+    let results = |path: &str| read(&folder.join(path));
+    let given = Measurements::parse(&file, &text, &results)?;
     let folder = KeepFolder::open(args.keep.as_deref())?;
     let kept = folder.kept()?;
     stop_on_ctrl_c()?;

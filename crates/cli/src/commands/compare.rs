@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use ssdlab_catalog::Diagnostic;
 use ssdlab_core::input;
 use ssdlab_report::{ResultRow, ResultsDocument, figure_text, metric_label};
 
@@ -116,9 +117,9 @@ pub fn document(documents: &[ResultsDocument; 2]) -> Result<Value, Failure> {
 ///
 /// # Errors
 /// If it cannot be read, or is none.
-pub fn read(path: &Path) -> Result<ResultsDocument, Failure> {
+pub fn read(path: &Path) -> Result<ResultsDocument, Diagnostic> {
     let refused = |e: &dyn std::fmt::Display| {
-        Failure::bad_input(format!("cannot read the results {}: {e}", path.display()))
+        Diagnostic::new(format!("cannot read the results {}: {e}", path.display()))
             .help("give the path of a results.json that ssdlab wrote")
     };
     let mut text = String::new();

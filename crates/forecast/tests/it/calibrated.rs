@@ -2,7 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
+use serde_json::json;
+use ssdlab_catalog::Diagnostic;
 use ssdlab_forecast::{Bench, Calibration, Measurements, calibrate};
+use ssdlab_report::ResultsDocument;
 
 const SMALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/small.toml");
 
@@ -15,7 +18,7 @@ fn measured(value: f64, bounds: (f64, f64)) -> Measurements {
          set = {{ queue_depth = 1, seconds = 1, span_bytes = \"64MiB\", settle_seconds = 0 }}\n",
         bounds.0, bounds.1
     );
-    Measurements::parse("measured.toml", &text).unwrap()
+    Measurements::parse("measured.toml", &text, &|_| unreachable!("it names no results")).unwrap()
 }
 
 fn fit(value: f64, bounds: (f64, f64), runs: usize) -> Calibration {
@@ -37,6 +40,68 @@ fn a_changed_time_is_found_again() {
     // One per cent of some 120 us either way.
     let (low, high) = (unknown.low.unwrap(), unknown.high.unwrap());
     assert!(low < unknown.value && unknown.value < high && high - low < 4.0, "{found:?}");
+}
+
+/// What a test of the small drive wrote down, its parameters included, as one of a real drive does.
+fn results(queue_depths: &[u32]) -> ResultsDocument {
+    let rows: Vec<serde_json::Value> = queue_depths
+        .iter()
+        .map(|depth| {
+            json!({
+                "test": "random-read",
+                "params": { "queue_depth": depth, "seconds": 1, "span_bytes": 64 << 20, "settle_seconds": 0, "prefill": "drive" },
+                "metrics": { "latency_mean": { "value": f64::from(100 * depth), "unit": "us" } },
+            })
+        })
+        .collect();
+    let device = json!({
+        "name": "/dev/sdb", "kind": "host", "description": "a block device", "capacity_bytes": 1 << 30, "queue_depth": 32,
+        "supports_trim": true,
+    });
+    let text =
+        json!({ "schema": "ssdlab.results/1", "version": "0.1.0", "seed": 1, "device": device, "results": rows });
+    ResultsDocument::from_json(&text.to_string(), "results.json").unwrap()
+}
+
+fn of_results(depths: &[u32], measurement: &str) -> Result<Measurements, Diagnostic> {
+    let text = format!(
+        "drive = \"{SMALL}\"\nresults = \"mine/results.json\"\n\
+         [[unknown]]\nkey = \"controller.read_unit_us\"\nleast = 1\nmost = 50\n\
+         [[measurement]]\ntest = \"random-read\"\nmetric = \"latency_mean\"\ntolerance_percent = 1\n{measurement}\n"
+    );
+    Measurements::parse("measured.toml", &text, &|path| {
+        assert_eq!(path, "mine/results.json");
+        Ok(results(depths))
+    })
+}
+
+#[test]
+fn values_and_parameters_can_stand_in_results_of_a_real_drive() {
+    let given = of_results(&[1, 32], "set = { queue_depth = 32 }").unwrap();
+    let m = &given.measurement[0];
+    assert_eq!((m.value, m.source.as_str()), (3200.0, "/dev/sdb in mine/results.json"));
+    // It is simulated as it was measured.
+    assert_eq!(m.set["seconds"].as_str(), Some("1"));
+    assert_eq!(m.set["span_bytes"].as_str(), Some("67108864"));
+    let never = AtomicBool::new(false);
+    let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept: None };
+    let found = calibrate(&given, 1, &bench).unwrap().unwrap();
+    assert!(found.measurements[0].fitted > 100.0, "{found:?}");
+}
+
+#[test]
+fn results_that_do_not_tell_are_refused() {
+    for (depths, measurement, told) in [
+        (&[1, 32][..], "", "the results have 2 runs of random-read with these parameters"),
+        (&[1], "set = { queue_depth = 4 }", "the results have no run of random-read with these parameters"),
+        (&[1], "set = { depth = 4 }", "random-read latency_mean: mine/results.json: "),
+        (&[1], "value = 3.0", "a value needs its `source`"),
+    ] {
+        let error = of_results(depths, measurement).unwrap_err().what;
+        assert!(error.contains(told), "{error}");
+    }
+    let other = of_results(&[1], "").unwrap();
+    assert_eq!(other.measurement[0].value, 100.0, "one run needs nothing to tell it by");
 }
 
 #[test]
@@ -65,7 +130,13 @@ fn a_step_too_far_to_where_the_link_holds_the_figure_is_taken_back() {
         );
         let never = AtomicBool::new(false);
         let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept: None };
-        calibrate(&Measurements::parse("measured.toml", &text).unwrap(), runs, &bench).unwrap().unwrap()
+        calibrate(
+            &Measurements::parse("measured.toml", &text, &|_| unreachable!("it names no results")).unwrap(),
+            runs,
+            &bench,
+        )
+        .unwrap()
+        .unwrap()
     };
     let shown = |unit_us: f64| fit(unit_us, 1.0, 1).measurements[0].fitted;
     // The core holds the drive from 15.3 us on. Every step down from 19 us, and from there up again, leads below.
