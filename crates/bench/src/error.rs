@@ -18,11 +18,19 @@ pub enum HostError {
     #[error("the device did not balance: {0}")]
     Unbalanced(String),
     #[error(
-        "the device failed a command: {} at byte {offset_bytes}, {length_bytes} bytes long, ended with {status} after {}",
+        "the device failed a command: {} at byte {offset_bytes}, {length_bytes} bytes long, ended with {status}{trouble} after {}",
         op.name(),
         format_duration(*at)
     )]
-    Failed { op: Op, offset_bytes: u64, length_bytes: u64, status: Status, at: Nanos },
+    Failed {
+        op: Op,
+        offset_bytes: u64,
+        length_bytes: u64,
+        status: Status,
+        /// What else the device says, in brackets.
+        trouble: String,
+        at: Nanos,
+    },
     #[error("the device has {in_flight} commands and will never finish them (seen at {})", format_duration(*at))]
     Stalled { in_flight: u64, at: Nanos },
     #[error(

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use ssdlab_bench::{Begins, Lab};
 use ssdlab_catalog::{is_of_catalog, reference};
 use ssdlab_device::Device;
-use ssdlab_hostdev::{Consent, Facts, Kind, OpenError, RealDrive};
+use ssdlab_hostdev::{Consent, Facts, Kind, OpenError, Place, RealDrive};
 use ssdlab_report::{DeviceFacts, ReviewedDevice, SpecRow};
 
 use crate::failure::Failure;
@@ -59,10 +59,9 @@ impl RealDevice {
         Ok(RealDevice { drive, reviewed })
     }
 
-    /// Where its path leads.
-    pub fn place(&self) -> PathBuf {
-        let path = Path::new(&self.drive.facts().path);
-        path.canonicalize().unwrap_or_else(|_| path.to_owned())
+    /// What its path leads to.
+    pub fn place(&self) -> Place {
+        self.drive.facts().place
     }
 }
 
@@ -88,6 +87,7 @@ impl Tested for RealDevice {
             "firmware": f.firmware,
             "serial": f.serial,
             "capacity_bytes": f.capacity_bytes,
+            "place": format!("{:?}", f.place),
             "destroyed": self.drive.is_writable(),
         })
     }

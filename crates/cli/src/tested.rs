@@ -1,10 +1,11 @@
 //! What commands put to the test: a simulated device, or a real one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use ssdlab_bench::{Begins, Lab};
 use ssdlab_device::Device;
+use ssdlab_hostdev::Place;
 use ssdlab_report::ReviewedDevice;
 
 use crate::failure::Failure;
@@ -56,8 +57,13 @@ impl TestedDevice {
         consent_for(&devices.iter().map(String::as_str).collect::<Vec<_>>(), destroyed)?;
         let mut all: Vec<Self> = Vec::new();
         for device in devices {
+            // The same drive by another of its paths would be refused as one that is in use.
+            let place = if is_real(device) { Place::of(Path::new(device)) } else { None };
+            if all.iter().any(|other| other.is_at(place)) {
+                return Err(named_twice(device));
+            }
             let tested = Self::new(device, changes, seed, destroyed)?;
-            if all.iter().any(|other| other.is_same(&tested)) {
+            if all.iter().any(|other| other.name() == tested.name()) {
                 return Err(named_twice(device));
             }
             all.push(tested);
@@ -77,11 +83,8 @@ impl TestedDevice {
         }
     }
 
-    fn is_same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (TestedDevice::Real(one), TestedDevice::Real(two)) => one.place() == two.place(),
-            (one, two) => one.name() == two.name(),
-        }
+    fn is_at(&self, place: Option<Place>) -> bool {
+        matches!(self, TestedDevice::Real(real) if Some(real.place()) == place)
     }
 
     fn lab(&self) -> &dyn Lab {

@@ -34,6 +34,11 @@ pub trait Device: Send {
         None
     }
 
+    /// More about the last command that ended badly, where the device knows more than [`crate::Status`] says.
+    fn trouble(&self) -> Option<&str> {
+        None
+    }
+
     /// Lets time pass to `to`, and appends every completion up to and including that time, in time order.
     fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>);
 

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::facts::Place;
+
 /// Consent that everything on one drive may be destroyed. It names the drive; nothing else makes it one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consent {
@@ -21,9 +23,14 @@ impl Consent {
         &self.named
     }
 
-    /// Whether it is about this drive: both paths lead to the same place. A path that leads nowhere is about nothing.
+    /// Whether it is about this drive: both paths lead to the same file, or the same block device. A path that leads nowhere is
+    /// about nothing.
     #[must_use]
     pub fn is_for(&self, drive: &Path) -> bool {
-        matches!((self.named.canonicalize(), drive.canonicalize()), (Ok(named), Ok(drive)) if named == drive)
+        Place::of(drive).is_some_and(|place| self.is_for_place(place))
+    }
+
+    pub(crate) fn is_for_place(&self, place: Place) -> bool {
+        Place::of(&self.named) == Some(place)
     }
 }

@@ -23,7 +23,9 @@ pub(crate) struct HostDevice {
     /// Ended before anybody waited for it.
     ended: VecDeque<(Sent, Status)>,
     /// Places of reads that have ended, whose bytes are looked at while the drive is busy again.
-    to_check: Vec<(u32, Request)>,
+    to_check: Vec<(u32, Sent)>,
+    /// What the system said of the last request that went wrong.
+    trouble: Option<String>,
     ledger: Ledger,
     /// What is written is drawn from this.
     rng: Rng,
@@ -41,6 +43,7 @@ impl HostDevice {
             waiting: VecDeque::new(),
             ended: VecDeque::new(),
             to_check: Vec::new(),
+            trouble: None,
             ledger,
             rng: Rng::new(run),
             host: HostCounters::default(),
@@ -69,14 +72,15 @@ impl HostDevice {
         let r = &sent.request;
         self.ledger.forget(r.offset_bytes, r.length_bytes);
         let done = system::discard(self.ring.file(), r.offset_bytes, r.length_bytes);
-        let status = done.map_or_else(|e| status_of(&e), |()| Status::Ok);
+        let status = done.as_ref().map_or_else(status_of, |()| Status::Ok);
+        self.trouble = done.err().map(|e| e.to_string()).or(self.trouble.take());
         self.ended.push_back((sent, status));
     }
 
     /// Looks at the bytes of reads that have ended, and gives their places back.
     fn check_reads(&mut self) {
-        while let Some((place, r)) = self.to_check.pop() {
-            self.ledger.check(self.ring.brought(place, &r), r.offset_bytes);
+        while let Some((place, sent)) = self.to_check.pop() {
+            self.ledger.check(self.ring.brought(place, &sent.request), &sent);
             self.ring.give_back(place);
         }
     }
@@ -90,10 +94,11 @@ impl HostDevice {
         while let Some((sent, status)) = self.ended.pop_front() {
             done.push(self.completion(sent, status, now));
         }
-        while let Some(Ended { place, sent, status }) = self.ring.next_ended() {
+        while let Some(Ended { place, sent, status, error }) = self.ring.next_ended() {
             let r = sent.request;
+            self.trouble = error.map(|e| e.to_string()).or(self.trouble.take());
             match (r.op, status) {
-                (Op::Read, Status::Ok) => self.to_check.push((place, r)),
+                (Op::Read, Status::Ok) => self.to_check.push((place, sent)),
                 (Op::Write, Status::Ok) => {
                     self.ledger.written(r.offset_bytes, r.length_bytes);
                     self.ring.give_back(place);
@@ -105,7 +110,7 @@ impl HostDevice {
     }
 
     fn completion(&mut self, sent: Sent, status: Status, now: Nanos) -> Completion {
-        let Sent { request: r, at } = sent;
+        let Sent { request: r, at, .. } = sent;
         if status == Status::Ok {
             self.host.record(r.op, r.length_bytes);
         }
@@ -131,7 +136,7 @@ impl Device for HostDevice {
         assert!(now >= self.now, "time runs backwards from {} to {now}", self.now);
         self.info.check(&request)?;
         self.now = now;
-        let sent = Sent { request, at: now };
+        let sent = Sent { request, at: now, overtaken: false };
         match request.op {
             Op::Trim => self.trim(sent),
             // Each is handed over by itself: drives and systems that take many at once answer them at once.
@@ -144,7 +149,7 @@ impl Device for HostDevice {
     }
 
     fn next_event(&self) -> Option<Nanos> {
-        let busy = self.ring.in_flight() > 0 || !self.ended.is_empty() || !self.waiting.is_empty();
+        let busy = self.ring.is_busy() || !self.ended.is_empty() || !self.waiting.is_empty();
         busy.then(|| self.clock.now().max(self.now))
     }
 
@@ -169,7 +174,7 @@ impl Device for HostDevice {
                 self.now = now;
                 return now;
             }
-            if self.ring.in_flight() > 0 {
+            if self.ring.is_busy() {
                 self.ring.wait(Duration::from_nanos(limit - now));
             } else {
                 self.clock.sleep_until(limit);
@@ -185,8 +190,12 @@ impl Device for HostDevice {
         self.ledger.verdict()?;
         let unseen = self.to_check.iter();
         let mut wrong =
-            unseen.filter_map(|(place, r)| self.ledger.wrong_of(self.ring.brought(*place, r), r.offset_bytes));
+            unseen.filter_map(|(place, sent)| self.ledger.wrong_of(self.ring.brought(*place, &sent.request), sent));
         wrong.next().map_or(Ok(()), Err)
+    }
+
+    fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
     }
 
     fn clock(&self) -> Option<Nanos> {

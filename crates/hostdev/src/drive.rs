@@ -1,6 +1,8 @@
 //! A drive from its path.
 
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
 
 use ssdlab_device::{Device, DeviceInfo};
 
@@ -11,30 +13,42 @@ use crate::facts::{Facts, Kind};
 use crate::ring::Ring;
 use crate::system;
 
-/// A real drive, found and looked at. Without consent it is only ever opened for reading.
+/// A real drive, opened once and looked at: whatever its path leads to later, it stays this one, and with consent nobody else's.
+/// Without consent it is only ever opened for reading.
 #[derive(Clone, Debug)]
 pub struct RealDrive {
-    path: PathBuf,
+    file: Arc<File>,
     facts: Facts,
     /// Whether there is consent that everything on it is destroyed.
     writable: bool,
 }
 
 impl RealDrive {
-    /// Looks at what a path leads to: a block device, or a file as large as the drive that it stands for. Writes nothing. With
-    /// consent, it must be free for writing.
+    /// Opens what a path leads to: a block device, or a file as large as the drive that it stands for. Writes nothing. With
+    /// consent, it must be free for writing, and stays ours as long as this lives.
     ///
     /// # Errors
-    /// What it is instead, or why it cannot be used; and consent that names another drive.
+    /// What it is instead, or why it cannot be used; and consent that is for another drive.
     pub fn find(path: &Path, consent: Option<&Consent>) -> Result<RealDrive, OpenError> {
-        if let Some(other) = consent.filter(|consent| !consent.is_for(path)) {
-            let named = other.named().display().to_string();
-            return Err(OpenError::OtherDrive { named, path: path.display().to_string() });
-        }
-        let facts = system::look(path)?;
         let writable = consent.is_some();
-        Ring::new(system::open(path, writable)?).map_err(|source| OpenError::NoRing { source })?;
-        Ok(RealDrive { path: path.to_owned(), facts, writable })
+        let file = system::open(path, writable)?;
+        let facts = system::look(path, &file)?;
+        if let Some(other) = consent.filter(|consent| !consent.is_for_place(facts.place)) {
+            let named = other.named().display().to_string();
+            return Err(OpenError::OtherDrive { named, path: facts.path });
+        }
+        if writable {
+            system::check_free(path, &file, facts.place)?;
+        }
+        let drive = RealDrive { file: Arc::new(file), facts, writable };
+        drive.ring()?;
+        Ok(drive)
+    }
+
+    fn ring(&self) -> Result<Ring, OpenError> {
+        let file = self.file.try_clone();
+        let file = file.map_err(|source| OpenError::Open { path: self.facts.path.clone(), source })?;
+        Ring::new(file).map_err(|source| OpenError::NoRing { source })
     }
 
     #[must_use]
@@ -71,26 +85,23 @@ impl RealDrive {
         }
     }
 
-    /// Opens it, as near to a new drive as it gets: with consent, and if it knows TRIM, trimmed whole. Otherwise it is as it
-    /// was left.
+    /// The drive for one test, as near to a new one as it gets: with consent, and if it knows TRIM, trimmed whole. Otherwise it
+    /// is as it was left.
     ///
     /// # Errors
-    /// If it cannot be opened any more, or is another drive by now.
+    /// If it has another size by now, or cannot be trimmed.
     pub fn open(&self) -> Result<Box<dyn Device>, OpenError> {
-        let is = system::look(&self.path)?;
-        if (&is.model, &is.serial, is.capacity_bytes)
-            != (&self.facts.model, &self.facts.serial, self.facts.capacity_bytes)
-        {
-            let (path, was) = (self.facts.path.clone(), self.facts.description());
-            return Err(OpenError::Changed { path, was, is: is.description() });
+        let path = || self.facts.path.clone();
+        let is = system::length(&self.file).map_err(|source| OpenError::Open { path: path(), source })?;
+        if is != self.facts.capacity_bytes {
+            return Err(OpenError::Resized { path: path(), was: self.facts.capacity_bytes, is });
         }
-        let file = system::open(&self.path, self.writable)?;
         if self.begins_trimmed() {
-            system::discard(&file, 0, self.facts.capacity_bytes)
-                .map_err(|source| OpenError::Trim { path: self.facts.path.clone(), source })?;
+            system::discard(&self.file, 0, is).map_err(|source| OpenError::Trim { path: path(), source })?;
         }
-        let ring = Ring::new(file).map_err(|source| OpenError::NoRing { source })?;
+        let mut ring = self.ring()?;
         let run = getrandom::u64().map_err(|e| OpenError::NoRing { source: std::io::Error::other(e.to_string()) })?;
+        ring.warm_up(run);
         Ok(Box::new(HostDevice::new(self.info(), ring, run)))
     }
 }

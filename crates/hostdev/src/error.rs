@@ -13,14 +13,14 @@ pub enum OpenError {
     Size { path: String, bytes: u64, sector_bytes: u32 },
     #[error("{path} is in use: {why}")]
     InUse { path: String, why: String },
-    #[error("{path} cannot be written")]
+    #[error("{path} is write-protected")]
     WriteProtected { path: String },
     #[error("{path} lies on a file system that does not take requests past the page cache (O_DIRECT)")]
     NoDirectIo { path: String },
     #[error("consent was given for {named}, which is not {path}")]
     OtherDrive { named: String, path: String },
-    #[error("{path} was another drive when it was looked at: {was} before, {is} now")]
-    Changed { path: String, was: String, is: String },
+    #[error("{path} had {was} bytes when it was looked at, and has {is} now")]
+    Resized { path: String, was: u64, is: u64 },
     #[error("io_uring, by which real drives are used, is not to be had: {source}")]
     NoRing { source: std::io::Error },
     #[error("{path} could not be trimmed: {source}")]
@@ -32,13 +32,14 @@ impl OpenError {
     #[must_use]
     pub fn help(&self) -> Option<&'static str> {
         Some(match self {
-            OpenError::NotHere | OpenError::Open { .. } | OpenError::Changed { .. } | OpenError::Trim { .. } => {
+            OpenError::NotHere | OpenError::Open { .. } | OpenError::Resized { .. } | OpenError::Trim { .. } => {
                 return None;
             }
             OpenError::NoDrive { .. } => "give a block device such as /dev/sdb, or a file that stands for one",
             OpenError::Size { .. } => "make the file as large as the drive shall be: `fallocate -l 8GiB FILE`",
             OpenError::InUse { .. } => {
-                "unmount its file systems, and stop whatever else uses it; a drive that holds the running system cannot be tested"
+                "unmount its file systems, detach loop devices of it, and stop whatever else uses it; a drive that holds the running \
+                 system cannot be tested"
             }
             OpenError::WriteProtected { .. } => "take the write protection away, or run only what reads",
             OpenError::NoDirectIo { .. } => {

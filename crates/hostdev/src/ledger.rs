@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use ssdlab_core::SECTOR_BYTES;
 
+use crate::ring::Sent;
 use crate::stamp::{self, Sector};
 
 /// One bit a sector: a drive of 1 TB takes 256 MB of addresses, of which the system gives memory to what was written.
@@ -38,18 +39,19 @@ impl Ledger {
     }
 
     /// Looks at what was read, and keeps what is wrong.
-    pub(crate) fn check(&mut self, bytes: &[u8], offset_bytes: u64) {
+    pub(crate) fn check(&mut self, bytes: &[u8], read: &Sent) {
         if self.wrong.is_none() {
-            self.wrong = self.wrong_of(bytes, offset_bytes);
+            self.wrong = self.wrong_of(bytes, read);
         }
     }
 
-    /// The first thing that is wrong with what was read. A sector that says nothing of this run is wrong if this run has written it.
-    pub(crate) fn wrong_of(&self, bytes: &[u8], offset_bytes: u64) -> Option<String> {
-        let first = offset_bytes / SECTOR_BYTES;
+    /// The first thing that is wrong with what was read. A sector that says nothing of this run is wrong if this run had written it,
+    /// and was not writing it meanwhile.
+    pub(crate) fn wrong_of(&self, bytes: &[u8], read: &Sent) -> Option<String> {
+        let first = read.request.offset_bytes / SECTOR_BYTES;
         stamp::read(bytes, self.run, first).zip(first..).find_map(|(says, sector)| match says {
             Sector::Of(other) => Some(format!("sector {sector} returned what was written to sector {other}")),
-            Sector::Foreign if self.holds(sector) => {
+            Sector::Foreign if !read.overtaken && self.holds(sector) => {
                 Some(format!("sector {sector} did not return what was written to it"))
             }
             Sector::Own | Sector::Foreign => None,
@@ -80,9 +82,15 @@ impl Ledger {
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_device::Request;
+
     use super::*;
 
     const RUN: u64 = 0xABCD;
+
+    fn read(offset: u64) -> Sent {
+        Sent { request: Request::read(1, offset, 512), at: 0, overtaken: false }
+    }
 
     fn ledger() -> Ledger {
         Ledger::new(RUN, 1 << 20)
@@ -99,16 +107,16 @@ mod tests {
         let mut ledger = ledger();
         // Over the edge of a word of bits.
         let bytes = stamped(&mut ledger, 31 * 1024, 64 * 512);
-        ledger.check(&vec![0; 64 * 512], 31 * 1024);
+        ledger.check(&vec![0; 64 * 512], &read(31 * 1024));
         assert_eq!(ledger.verdict(), Ok(()), "nothing has been written yet");
         ledger.written(31 * 1024, 64 * 512);
-        ledger.check(&bytes, 31 * 1024);
-        ledger.check(&[0; 512], 30 * 1024);
-        ledger.check(&[0; 512], 31 * 1024 + 64 * 512);
+        ledger.check(&bytes, &read(31 * 1024));
+        ledger.check(&[0; 512], &read(30 * 1024));
+        ledger.check(&[0; 512], &read(31 * 1024 + 64 * 512));
         assert_eq!(ledger.verdict(), Ok(()));
         for sector in 62..126 {
             let mut own = ledger_with(31 * 1024, 64 * 512);
-            own.check(&[0; 512], sector * 512);
+            own.check(&[0; 512], &read(sector * 512));
             assert_eq!(own.verdict(), Err(format!("sector {sector} did not return what was written to it")));
         }
     }
@@ -123,17 +131,26 @@ mod tests {
     fn what_belongs_elsewhere_is_wrong_wherever_it_comes_back() {
         let mut ledger = ledger();
         let bytes = stamped(&mut ledger, 4096, 512);
-        ledger.check(&bytes, 8192);
+        ledger.check(&bytes, &read(8192));
         assert_eq!(ledger.verdict(), Err("sector 16 returned what was written to sector 8".to_owned()));
+    }
+
+    #[test]
+    fn a_read_that_a_write_overtook_may_bring_either() {
+        let mut ledger = ledger_with(0, 4096);
+        ledger.check(&[0; 512], &Sent { overtaken: true, ..read(512) });
+        assert_eq!(ledger.verdict(), Ok(()));
+        ledger.check(&[0; 512], &read(512));
+        assert!(ledger.verdict().is_err());
     }
 
     #[test]
     fn what_was_trimmed_may_return_anything() {
         let mut ledger = ledger_with(0, 65_536);
         ledger.forget(4096, 4096);
-        ledger.check(&[0; 4096], 4096);
+        ledger.check(&[0; 4096], &read(4096));
         assert_eq!(ledger.verdict(), Ok(()));
-        ledger.check(&[0; 512], 8192);
+        ledger.check(&[0; 512], &read(8192));
         assert!(ledger.verdict().is_err());
     }
 }

@@ -14,7 +14,8 @@
 //! device is a system call that is waited for; nothing else is sent meanwhile.
 //!
 //! **Data** cannot be compressed unless the bench asks for it. Each sector written says whose it is, and each sector read that
-//! was written through the same [`RealDrive::open`] must say the same: a drive that returns something else fails the books.
+//! was written through the same [`RealDrive::open`] must say the same: a drive that returns another sector's data, or none of this
+//! test's, fails the books. An older version of the same sector does not show.
 //!
 //! **Limits.** Linux 5.11 or newer. No causes, no flash, no power: a real drive does not tell. No secure erase: what comes
 //! nearest to a new drive is one that was trimmed whole.
@@ -43,4 +44,4 @@ mod drive;
 pub use consent::Consent;
 pub use drive::RealDrive;
 pub use error::OpenError;
-pub use facts::{Facts, Kind};
+pub use facts::{Facts, Kind, Place};

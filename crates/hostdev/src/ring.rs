@@ -17,19 +17,37 @@ use crate::stamp;
 /// Requests in flight at most; what comes beyond waits here, as it would wait in any host.
 pub(crate) const PLACES: u32 = 1024;
 
+/// Places that have memory before the first request: what that takes must not count as the drive's.
+const WARM_PLACES: u32 = 32;
+/// The largest request that the bench sends unless it is told otherwise.
+const WARM_BYTES: usize = 1 << 20;
+/// Memory of all places at most. Beyond it a request waits for one that has ended.
+const MOST_MEMORY: usize = 2 << 30;
+/// For what is in flight when the drive is let go.
+const LAST_WAIT: Duration = Duration::from_secs(10);
+
 /// A request, and when it was handed over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub(crate) request: Request,
     pub(crate) at: Nanos,
+    /// A read during which a write of the same sectors was in flight: it may bring either.
+    pub(crate) overtaken: bool,
+}
+
+/// Whether two requests have a sector in common.
+fn overlap(a: &Request, b: &Request) -> bool {
+    a.offset_bytes < b.offset_bytes + b.length_bytes && b.offset_bytes < a.offset_bytes + a.length_bytes
 }
 
 /// A request that has ended.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) place: u32,
     pub(crate) sent: Sent,
     pub(crate) status: Status,
+    /// What the system said, of one that went wrong.
+    pub(crate) error: Option<io::Error>,
 }
 
 /// What is read and what is written have memory of their own: what was read once would be written next.
@@ -53,7 +71,12 @@ pub(crate) struct Ring {
     file: File,
     places: Vec<Place>,
     free: Vec<u32>,
-    in_flight: u32,
+    /// Places of requests in flight, in no order; and how many of these are reads, and writes.
+    in_flight: Vec<u32>,
+    reads: u32,
+    writes: u32,
+    /// Bytes that the places have.
+    memory: usize,
 }
 
 impl Ring {
@@ -65,32 +88,59 @@ impl Ring {
             return Err(Errno::NOSYS.into());
         }
         let places = (0..PLACES).map(|_| Place::default()).collect();
-        Ok(Ring { ring, file, places, free: (0..PLACES).rev().collect(), in_flight: 0 })
+        Ok(Ring {
+            ring,
+            file,
+            places,
+            free: (0..PLACES).rev().collect(),
+            in_flight: Vec::new(),
+            reads: 0,
+            writes: 0,
+            memory: 0,
+        })
+    }
+
+    /// Gives the first places memory for requests of the usual size.
+    pub(crate) fn warm_up(&mut self, run: u64) {
+        let mut rng = Rng::new(run);
+        for place in self.places.iter_mut().take(WARM_PLACES as usize) {
+            self.memory += 2 * WARM_BYTES;
+            place.written = Buffer::new(WARM_BYTES);
+            stamp::fill(place.written.bytes_mut(WARM_BYTES), 0, &mut rng);
+            place.read = Buffer::new(WARM_BYTES);
+            place.read.bytes_mut(WARM_BYTES).fill(1);
+        }
     }
 
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
-    pub(crate) fn in_flight(&self) -> u32 {
-        self.in_flight
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.in_flight.is_empty()
     }
 
     /// A place for a request, with its memory; that of a write holds bytes which can be compressed as its hint says, drawn from
     /// `rng` if it does not yet. `None` while all are taken.
     pub(crate) fn take(&mut self, r: &Request, rng: &mut Rng) -> Option<u32> {
-        let number = self.free.pop()?;
-        let (place, len) = (&mut self.places[number as usize], r.length_bytes as usize);
-        let per_1000 = r.hints.compressibility_per_1000;
-        match r.op {
-            Op::Read if place.read.len() < len => place.read = Buffer::new(len),
-            Op::Write if place.written.len() < len || place.compressible_per_1000 != per_1000 => {
-                let mut buffer = Buffer::new(len);
-                stamp::fill(buffer.bytes_mut(len), per_1000, rng);
-                (place.written, place.compressible_per_1000) = (buffer, per_1000);
+        let number = *self.free.last()?;
+        let len = if r.op == Op::Flush { 0 } else { r.length_bytes as usize };
+        let place = &mut self.places[number as usize];
+        let has = place.memory(r.op).len();
+        if has < len {
+            if self.memory - has + len > MOST_MEMORY && !self.in_flight.is_empty() {
+                return None;
             }
-            _ => {}
+            self.memory = self.memory - has + len;
+            *place.memory(r.op) = Buffer::new(len);
         }
+        let per_1000 = r.hints.compressibility_per_1000;
+        if r.op == Op::Write && (has < len || place.compressible_per_1000 != per_1000) {
+            let whole = place.written.len();
+            stamp::fill(place.written.bytes_mut(whole), per_1000, rng);
+            place.compressible_per_1000 = per_1000;
+        }
+        self.free.pop();
         Some(number)
     }
 
@@ -114,14 +164,35 @@ impl Ring {
         self.free.push(place);
     }
 
+    /// A read and a write of the same sectors that are in flight together: the read may bring either.
+    fn mark_overtaken(&mut self, new: &mut Sent) {
+        let (op, other) = match new.request.op {
+            Op::Read if self.writes > 0 => (Op::Read, Op::Write),
+            Op::Write if self.reads > 0 => (Op::Write, Op::Read),
+            _ => return,
+        };
+        for &place in &self.in_flight {
+            let Some(sent) = &mut self.places[place as usize].sent else { continue };
+            if sent.request.op == other && overlap(&sent.request, &new.request) {
+                if op == Op::Read { new.overtaken = true } else { sent.overtaken = true }
+            }
+        }
+    }
+
     /// Puts a read, write or flush into the queue of the ring; [`Ring::send`] hands the queue to the system.
-    pub(crate) fn put(&mut self, place: u32, sent: Sent) {
+    pub(crate) fn put(&mut self, place: u32, mut sent: Sent) {
+        self.mark_overtaken(&mut sent);
         let entry = self.entry(place, &sent.request);
         // SAFETY: the memory belongs to the place, which is not given back, nor its buffer replaced, before the request has
         // ended: `sent` is set until then. It does not move with the place. The file is open as long as the ring.
         unsafe { self.ring.submission().push(&entry) }.expect("there are as many entries as places");
         self.places[place as usize].sent = Some(sent);
-        self.in_flight += 1;
+        self.in_flight.push(place);
+        *self.count(sent.request.op) += 1;
+    }
+
+    fn count(&mut self, op: Op) -> &mut u32 {
+        if op == Op::Read { &mut self.reads } else { &mut self.writes }
     }
 
     fn entry(&mut self, place: u32, r: &Request) -> squeue::Entry {
@@ -141,18 +212,24 @@ impl Ring {
     }
 
     /// Hands everything in the queue to the system.
+    ///
+    /// # Panics
+    /// If the system refuses for good.
     pub(crate) fn send(&mut self) {
         if !self.ring.submission().is_empty() {
-            self.enter(0, Duration::ZERO);
+            self.enter(0, Duration::ZERO).unwrap_or_else(|e| panic!("io_uring: {e}"));
         }
     }
 
     /// Waits until a request has ended, `limit` at most.
+    ///
+    /// # Panics
+    /// As [`Ring::send`].
     pub(crate) fn wait(&mut self, limit: Duration) {
-        self.enter(1, limit);
+        self.enter(1, limit).unwrap_or_else(|e| panic!("io_uring: {e}"));
     }
 
-    fn enter(&mut self, want: usize, limit: Duration) {
+    fn enter(&mut self, want: usize, limit: Duration) -> io::Result<()> {
         let limit = Timespec::from(limit);
         let submitter = self.ring.submitter();
         let entered = match want {
@@ -161,8 +238,9 @@ impl Ring {
         };
         // What the system cannot take now stays in the queue: the next look hands it over.
         let later = [Errno::TIME, Errno::INTR, Errno::AGAIN, Errno::BUSY].map(Errno::raw_os_error);
-        if let Err(e) = entered {
-            assert!(e.raw_os_error().is_some_and(|e| later.contains(&e)), "io_uring: {e}");
+        match entered {
+            Err(e) if !e.raw_os_error().is_some_and(|e| later.contains(&e)) => Err(e),
+            _ => Ok(()),
         }
     }
 
@@ -176,24 +254,22 @@ impl Ring {
         let entry = self.ring.completion().next()?;
         let place = entry.user_data() as u32;
         let sent = self.places[place as usize].sent.take().expect("a request that was sent");
-        self.in_flight -= 1;
-        Some(Ended { place, sent, status: status(entry.result(), &sent.request) })
+        let at = self.in_flight.iter().position(|&other| other == place).expect("it was in flight");
+        self.in_flight.swap_remove(at);
+        *self.count(sent.request.op) -= 1;
+        let error = error(entry.result(), &sent.request);
+        Some(Ended { place, sent, status: error.as_ref().map_or(Status::Ok, status_of), error })
     }
 }
 
-/// How a request has ended, from what the system says: bytes, or an error below zero.
-fn status(result: i32, request: &Request) -> Status {
+/// What went wrong with a request, from what the system says: bytes, or an error below zero.
+fn error(result: i32, request: &Request) -> Option<io::Error> {
     let bytes = if request.op == Op::Flush { 0 } else { request.length_bytes };
     match result {
         // A part of a request is none: the drive ends there, or it went wrong behind it.
-        0.. => {
-            if u64::from(result.unsigned_abs()) == bytes {
-                Status::Ok
-            } else {
-                Status::Aborted
-            }
-        }
-        error => status_of(&io::Error::from_raw_os_error(-error)),
+        0.. if u64::from(result.unsigned_abs()) == bytes => None,
+        0.. => Some(io::Error::new(io::ErrorKind::UnexpectedEof, format!("{result} of {bytes} bytes only"))),
+        error => Some(io::Error::from_raw_os_error(-error)),
     }
 }
 
@@ -209,12 +285,16 @@ pub(crate) fn status_of(error: &io::Error) -> Status {
 }
 
 impl Drop for Ring {
-    /// The system writes into the memory of what is in flight until it has ended.
+    /// The system writes into the memory of what is in flight until it has ended. Of a drive that hangs it stays the system's.
     fn drop(&mut self) {
-        self.send();
-        while self.in_flight > 0 {
-            self.wait(Duration::from_secs(1));
+        let mut left = LAST_WAIT.as_secs();
+        while self.is_busy() && left > 0 && self.enter(1, Duration::from_secs(1)).is_ok() {
+            let before = self.in_flight.len();
             while self.next_ended().is_some() {}
+            left = if self.in_flight.len() < before { LAST_WAIT.as_secs() } else { left - 1 };
+        }
+        if self.is_busy() {
+            std::mem::forget(std::mem::take(&mut self.places));
         }
     }
 }
@@ -235,8 +315,19 @@ mod tests {
             (-30, Status::ReadOnly),
             (-22, Status::Aborted),
         ] {
-            assert_eq!(status(result, &read), told, "{result}");
+            let found = error(result, &read).as_ref().map_or(Status::Ok, status_of);
+            assert_eq!(found, told, "{result}");
         }
-        assert_eq!(status(0, &Request::flush(1)), Status::Ok);
+        assert!(error(0, &Request::flush(1)).is_none());
+        assert_eq!(error(512, &read).unwrap().to_string(), "512 of 4096 bytes only");
+    }
+
+    #[test]
+    fn requests_overlap_by_a_sector_at_least() {
+        let first = Request::read(1, 4096, 4096);
+        for (offset, length, yes) in [(0, 4096, false), (0, 4608, true), (7680, 512, true), (8192, 512, false)] {
+            let other = Request::write(2, offset, length);
+            assert_eq!((overlap(&first, &other), overlap(&other, &first)), (yes, yes), "{offset} {length}");
+        }
     }
 }

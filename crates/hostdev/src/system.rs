@@ -6,62 +6,55 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _}
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, OFlags, StatxFlags, ioctl_blkpbszget, ioctl_blksszget, major, minor, statx};
+use rustix::fs::{AtFlags, OFlags, StatxFlags, fstatfs, ioctl_blkpbszget, ioctl_blksszget, major, minor, statx};
 use rustix::io::Errno;
-use rustix::ioctl::{Opcode, Setter, ioctl, opcode};
+use rustix::ioctl::{Getter, Opcode, Setter, ioctl, opcode};
 use ssdlab_core::SECTOR_BYTES;
 
 use crate::error::OpenError;
-use crate::facts::{Facts, Kind};
+use crate::facts::{Facts, Kind, Place};
 
 /// Asks a statx for what direct requests must be multiples of (Linux 6.1).
 const DIRECT_IO: StatxFlags = StatxFlags::from_bits_retain(0x2000);
 
 /// BLKDISCARD: of a range, begin and length in bytes.
 const DISCARD: Opcode = opcode::none(0x12, 119);
+/// BLKROGET: whether a block device is write-protected.
+const GET_PROTECTED: Opcode = opcode::none(0x12, 94);
 
-/// Looks at a path without opening it for writing.
+/// What is known of a drive that was opened by this path.
 ///
 /// # Errors
 /// If it is no drive, or one that cannot be used.
-pub(crate) fn look(given: &Path) -> Result<Facts, OpenError> {
+pub(crate) fn look(given: &Path, file: &File) -> Result<Facts, OpenError> {
     let path = given.display().to_string();
     let cannot = |source| OpenError::Open { path: path.clone(), source };
-    let meta = fs::metadata(given).map_err(cannot)?;
-    let kind = match meta.file_type() {
-        t if t.is_block_device() => Kind::BlockDevice,
-        t if t.is_file() => Kind::File,
-        t => {
-            let what = if t.is_dir() {
-                "a folder"
-            } else if t.is_char_device() {
-                "a character device"
-            } else {
-                "a pipe or a socket"
-            };
-            return Err(OpenError::NoDrive { path, what });
-        }
+    let meta = file.metadata().map_err(cannot)?;
+    let Some(place) = Place::of_metadata(&meta) else {
+        return Err(OpenError::NoDrive { path, what: what_it_is(&meta) });
     };
-    let mut file = open(given, false)?;
-    let capacity_bytes = file.seek(SeekFrom::End(0)).map_err(cannot)?;
+    let kind = if matches!(place, Place::File { .. }) { Kind::File } else { Kind::BlockDevice };
+    let capacity_bytes = length(file).map_err(cannot)?;
     let (sector_bytes, physical_sector_bytes) = match kind {
         Kind::BlockDevice => {
-            let logical = ioctl_blksszget(&file).map_err(|e| cannot(e.into()))?;
-            (logical, ioctl_blkpbszget(&file).unwrap_or(logical))
+            let logical = ioctl_blksszget(file).map_err(|e| cannot(e.into()))?;
+            (logical, ioctl_blkpbszget(file).unwrap_or(logical))
         }
         Kind::File => {
-            let sector = direct_alignment(&file).ok_or_else(|| OpenError::NoDirectIo { path: path.clone() })?;
+            let sector = direct_alignment(file).ok_or_else(|| OpenError::NoDirectIo { path: path.clone() })?;
             (sector, sector)
         }
     };
     if capacity_bytes == 0 || !capacity_bytes.is_multiple_of(sector_bytes.into()) {
         return Err(OpenError::Size { path, bytes: capacity_bytes, sector_bytes });
     }
-    let table = tables(&meta, kind);
+    let own = own_table(place);
+    let table = whole_table(&own);
     let read = |name: &str| first_line(&table.join(name));
     let holes = capacity_bytes.saturating_sub(meta.blocks() * SECTOR_BYTES);
     Ok(Facts {
         path,
+        place,
         kind,
         capacity_bytes,
         sector_bytes,
@@ -74,11 +67,51 @@ pub(crate) fn look(given: &Path) -> Result<Facts, OpenError> {
         serial: read("device/serial"),
         rotates: read("queue/rotational") == "1",
         supports_trim: kind == Kind::BlockDevice && read("queue/discard_max_bytes").parse().is_ok_and(|n: u64| n > 0),
-        queue_depth: [read("device/queue_depth"), read("queue/nr_requests")].iter().find_map(|t| t.parse().ok()),
+        queue_depth: read("device/queue_depth").parse().ok(),
         write_cache: read("queue/write_cache"),
         scheduler: chosen(&read("queue/scheduler")),
         hole_bytes: if kind == Kind::File { holes } else { 0 },
     })
+}
+
+fn what_it_is(meta: &Metadata) -> &'static str {
+    match meta.file_type() {
+        t if t.is_dir() => "a folder",
+        t if t.is_char_device() => "a character device",
+        _ => "a pipe or a socket",
+    }
+}
+
+/// How many bytes there are.
+///
+/// # Errors
+/// What the system says.
+pub(crate) fn length(mut file: &File) -> io::Result<u64> {
+    file.seek(SeekFrom::End(0))
+}
+
+/// Whether a drive that was opened for writing may be written: it is not write-protected, and no loop device stands on it, behind
+/// which a file system may be mounted that the system does not count as a user.
+///
+/// # Errors
+/// Which of them.
+pub(crate) fn check_free(path: &Path, file: &File, place: Place) -> Result<(), OpenError> {
+    let name = || path.display().to_string();
+    if matches!(place, Place::BlockDevice { .. }) && is_protected(file) {
+        return Err(OpenError::WriteProtected { path: name() });
+    }
+    for entry in fs::read_dir("/sys/block").into_iter().flatten().flatten() {
+        // The system tells the name that the file has now.
+        let backing = fs::read_to_string(entry.path().join("loop/backing_file")).unwrap_or_default();
+        if Place::of(Path::new(backing.trim_end_matches('\n'))) == Some(place) {
+            let by = entry.file_name();
+            return Err(OpenError::InUse {
+                path: name(),
+                why: format!("/dev/{} is a loop device of it", by.display()),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Opens a path past the page cache. For writing, nobody else may use it: neither a file system nor another run of this program.
@@ -87,7 +120,12 @@ pub(crate) fn look(given: &Path) -> Result<Facts, OpenError> {
 /// If it cannot be opened so.
 pub(crate) fn open(path: &Path, write: bool) -> Result<File, OpenError> {
     let name = || path.display().to_string();
-    let is_device = fs::metadata(path).is_ok_and(|m| m.file_type().is_block_device());
+    // To open anything else may wait for ever, or do something.
+    let meta = fs::metadata(path).map_err(|source| OpenError::Open { path: name(), source })?;
+    let is_device = match Place::of_metadata(&meta) {
+        Some(place) => matches!(place, Place::BlockDevice { .. }),
+        None => return Err(OpenError::NoDrive { path: name(), what: what_it_is(&meta) }),
+    };
     // Of a block device that is mounted, or a part of which is, the system gives no exclusive use.
     let exclusive = if write && is_device { OFlags::EXCL } else { OFlags::empty() };
     let flags = (OFlags::DIRECT | OFlags::CLOEXEC | exclusive).bits() as i32;
@@ -118,8 +156,15 @@ fn lock(file: &File, alone: bool) -> Result<(), TryLockError> {
     Err(TryLockError::WouldBlock)
 }
 
+/// File systems that live in memory: they take such requests, and have no drive.
+const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58F6];
+
 /// What requests past the page cache must be multiples of; `None` where there are none.
 fn direct_alignment(file: &File) -> Option<u32> {
+    let kind = fstatfs(file).ok()?.f_type as u64;
+    if IN_MEMORY.contains(&(kind & 0xFFFF_FFFF)) {
+        return None;
+    }
     let told = statx(file, c"", AtFlags::EMPTY_PATH, DIRECT_IO).ok()?;
     if told.stx_mask & DIRECT_IO.bits() == 0 {
         // An older system does not say. Pages suit every file system, and sectors most of them.
@@ -128,15 +173,21 @@ fn direct_alignment(file: &File) -> Option<u32> {
     (told.stx_dio_offset_align > 0).then_some(told.stx_dio_offset_align)
 }
 
-/// The folder of the system's tables about a drive: of a partition, the drive that it is a part of; of a file, the one that it
-/// lies on.
-fn tables(meta: &Metadata, kind: Kind) -> PathBuf {
-    let number = if kind == Kind::BlockDevice { meta.rdev() } else { meta.dev() };
+/// The folder of the system's tables about a block device, or about what a file lies on.
+fn own_table(place: Place) -> PathBuf {
+    let number = match place {
+        Place::BlockDevice { number } => number,
+        Place::File { device, .. } => device,
+    };
     let own = PathBuf::from(format!("/sys/dev/block/{}:{}", major(number), minor(number)));
-    let own = own.canonicalize().unwrap_or(own);
+    own.canonicalize().unwrap_or(own)
+}
+
+/// That of the drive that it is a part of.
+fn whole_table(own: &Path) -> PathBuf {
     match own.parent() {
         Some(whole) if own.join("partition").exists() => whole.to_owned(),
-        _ => own,
+        _ => own.to_owned(),
     }
 }
 
@@ -149,6 +200,11 @@ fn first_line(path: &Path) -> String {
 fn chosen(schedulers: &str) -> String {
     let inside = schedulers.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(schedulers, |(name, _)| name).to_owned()
+}
+
+fn is_protected(file: &File) -> bool {
+    // SAFETY: BLKROGET writes a number of 32 bits at the address that it is given.
+    unsafe { ioctl(file, Getter::<GET_PROTECTED, u32>::new()) }.is_ok_and(|protected| protected != 0)
 }
 
 /// TRIM of a range of a block device, and waits until it has ended.

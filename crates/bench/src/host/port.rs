@@ -177,7 +177,7 @@ impl<'a> Port<'a> {
                 continue;
             };
             if c.status != Status::Ok {
-                return Err(failed(c));
+                return Err(failed(c, self.device.trouble()));
             }
             completed(c);
         }
@@ -278,12 +278,13 @@ impl<'a> Port<'a> {
 
 /// The error for a request that did not end well.
 #[cold]
-fn failed(c: &Completion) -> HostError {
+fn failed(c: &Completion, trouble: Option<&str>) -> HostError {
     HostError::Failed {
         op: c.op,
         offset_bytes: c.offset_bytes,
         length_bytes: c.length_bytes,
         status: c.status,
+        trouble: trouble.map_or(String::new(), |text| format!(" ({text})")),
         at: c.completed,
     }
 }

@@ -13,7 +13,9 @@ fn consent_is_for_the_drive_that_it_names_by_whatever_path() {
     let place = Place::new("consent");
     let (drive, other, link) = (place.file("drive", 4096), place.file("other", 4096), place.path("link"));
     std::os::unix::fs::symlink(&drive, &link).unwrap();
-    for named in [&drive, &link, &place.path("./drive")] {
+    let hard = place.path("hard");
+    fs::hard_link(&drive, &hard).unwrap();
+    for named in [&drive, &link, &hard, &place.path("./drive")] {
         assert!(Consent::to_destroy(named).is_for(&drive), "{named:?}");
         assert!(Consent::to_destroy(named).is_for(&link), "{named:?}");
         assert!(!Consent::to_destroy(named).is_for(&other), "{named:?}");
@@ -62,19 +64,24 @@ fn a_drive_that_is_written_is_nobody_elses() {
     let place = Place::new("alone");
     let Some(drive) = place.drive("drive", 1 << 20, true) else { return };
     let path = place.path("drive");
-    let device = drive.open().unwrap();
     let second = RealDrive::find(&path, Some(&Consent::to_destroy(&path)));
     assert!(matches!(second, Err(OpenError::InUse { .. })), "{second:?}");
     assert!(RealDrive::find(&path, None).is_err(), "not even for reading");
-    drop(device);
+    drop(drive);
     assert!(RealDrive::find(&path, None).is_ok());
 }
 
 #[test]
-fn a_drive_that_became_another_is_not_opened() {
-    let place = Place::new("changed");
+fn a_drive_stays_the_one_that_was_found_whatever_its_path_leads_to_later() {
+    let place = Place::new("swapped");
     let Some(drive) = place.drive("drive", 1 << 20, true) else { return };
-    fs::write(place.path("drive"), vec![1; 2 << 20]).unwrap();
-    assert!(matches!(drive.open().err(), Some(OpenError::Changed { .. })));
-    assert!(fs::read(place.path("drive")).unwrap().iter().all(|&b| b == 1), "nothing was written");
+    fs::rename(place.path("drive"), place.path("found")).unwrap();
+    fs::write(place.path("drive"), vec![1; 1 << 20]).unwrap();
+    let mut device = drive.open().unwrap();
+    device.submit(0, Request::write(1, 0, 4096)).unwrap();
+    device.advance_to_completion(u64::MAX, &mut Vec::new());
+    assert!(fs::read(place.path("drive")).unwrap().iter().all(|&b| b == 1), "nobody has named it");
+    assert!(fs::read(place.path("found")).unwrap().iter().any(|&b| b != 0xA5));
+    fs::write(place.path("found"), vec![1; 2 << 20]).unwrap();
+    assert!(matches!(drive.open().err(), Some(OpenError::Resized { .. })));
 }

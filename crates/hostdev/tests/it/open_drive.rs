@@ -70,12 +70,28 @@ fn a_drive_that_returns_something_else_fails_the_books() {
 }
 
 #[test]
+fn a_read_beside_a_write_of_the_same_sectors_may_bring_either() {
+    on_drive("beside", MIB, |host, _| {
+        // Nothing is written before, so that each sector changes hands once, with reads of it under way.
+        for first in (0..MIB).step_by(64 << 10) {
+            let within = |mix| source(&Pattern::random(mix, 64 << 10, 4096).starting_at(first));
+            let mut jobs = [Mix::Write, Mix::Read].map(|mix| Job::new(within(mix), 16).for_requests(64));
+            host.run(&mut jobs, &mut ()).unwrap();
+            host.check_books().unwrap();
+        }
+        host.read_through(0, MIB, 64 << 10, 4, &mut ()).unwrap();
+        host.check_books().unwrap();
+    });
+}
+
+#[test]
 fn a_drive_that_ends_early_fails_the_request() {
     on_drive("short", MIB, |host, place| {
         OpenOptions::new().write(true).open(place.path("drive")).unwrap().set_len(MIB / 2).unwrap();
         host.read_through(0, MIB / 2, 4096, 1, &mut ()).unwrap();
         let error = host.read_through(MIB / 2, 4096, 4096, 1, &mut ()).unwrap_err();
         assert!(matches!(error, BenchError::Host(HostError::Failed { status: Status::Aborted, .. })), "{error}");
+        assert!(error.to_string().contains("(0 of 4096 bytes only)"), "{error}");
     });
 }
 

@@ -124,7 +124,8 @@ impl<'a> Cutter<'a> {
         for c in std::mem::take(&mut self.done) {
             if c.status != Status::Ok {
                 let (op, offset_bytes, length_bytes) = (c.op, c.offset_bytes, c.length_bytes);
-                return Err(HostError::Failed { op, offset_bytes, length_bytes, status: c.status, at: self.now }.into());
+                let (status, trouble) = (c.status, String::new());
+                return Err(HostError::Failed { op, offset_bytes, length_bytes, status, trouble, at: self.now }.into());
             }
             match self.in_flight.remove(&c.tag) {
                 Some(Sent::Write(units)) => {
