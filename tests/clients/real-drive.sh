@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # The bench does not know the difference: a disk that is served, and comes back as a file by nbdfuse, is tested as a real drive,
 # in real time. Its mean read must be the simulated one's within 4 %: 1,500 reads at random are known to 1 %, and FUSE takes
-# some 0.1 ms of 13. Without consent it is only read. And this bench reads a file as fast as fio does.
+# some 0.1 ms of 13. Without consent it is only read. This bench reads a file as fast as fio does. What somebody uses is not written.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-requires nbdfuse fio python3
+requires nbdfuse fio python3 losetup mkfs.ext4
 [ "$(id -u)" = 0 ] || { echo "real-drive: left out, since only root unmounts" && exit 77; }
 drive=spinpoint-f1-1tb
 settings="queue_depth=1 span_bytes=1TB prefill=none"
@@ -36,5 +36,23 @@ for _ in 1 2 3; do
   "$ssdlab" test random-read "$file" --set prefill=none queue_depth=8 seconds=3 --json 2>/dev/null |
     figure iops >>"$scratch/ours"
 done
+# A file that a loop device stands on, and a mounted block device, are not written; a free one is trimmed, and tested.
+block=$(losetup --direct-io=on -f --show "$file")
+trap 'umount "$scratch/mnt" 2>/dev/null; losetup -d "$block"; rm -rf "$scratch" "$file"' EXIT
+quick="--set seconds=1 settle_seconds=0 --json"
+refused() {
+  if "$ssdlab" test random-write "$1" --destroy "$1" $quick >/dev/null 2>"$scratch/refused"; then
+    echo "$1 was written although $2" >&2 && exit 1
+  fi
+  grep -q "is in use" "$scratch/refused" || { cat "$scratch/refused" >&2; exit 1; }
+}
+refused "$file" "a loop device stands on it"
+"$ssdlab" test random-write "$block" --destroy "$block" $quick >"$scratch/block.json" 2>/dev/null
+grep -q "everything was trimmed" "$scratch/block.json"
+mkfs.ext4 -q "$block" && mkdir "$scratch/mnt" && mount "$block" "$scratch/mnt"
+refused "$block" "it is mounted"
+umount "$scratch/mnt"
+fsck.ext4 -fn "$block" >/dev/null 2>&1
+
 middle() { sort -g "$1" | sed -n 2p; }
 within "$(middle "$scratch/ours")" "$(middle "$scratch/fio")" 15 "reads of a file, by this bench and by fio"

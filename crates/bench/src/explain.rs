@@ -112,13 +112,14 @@ pub fn slowest(m: &Measurement) -> Vec<SlowIo> {
     m.slowest().iter().map(|c| slow_io(c, m.began())).collect()
 }
 
-/// Where the average request's time went: one share for each operation that occurred. The operation's name joins
+/// Where the average request's time went: one share for each operation that occurred, if the device tells. The operation's name joins
 /// the label only where there are several.
 #[must_use]
 pub fn time_shares(label: &str, m: &Measurement) -> Vec<TimeShare> {
     let several = m.ops().count() > 1;
     let name = |op: Op| if several { format!("{label}: {}", op.name()) } else { label.to_owned() };
     m.ops()
+        .filter(|(_, stats)| stats.breakdown().sum() > 0)
         .map(|(op, stats)| {
             let ios = stats.latency.count();
             TimeShare {

@@ -25,6 +25,26 @@ impl Begins {
         }
     }
 
+    /// How it was, for the beginning of a sentence.
+    #[must_use]
+    pub const fn it_was(self) -> &'static str {
+        match self {
+            Begins::New => "The drive was new",
+            Begins::Trimmed => "All of the drive was trimmed",
+            Begins::AsFound => "The drive was as it was found",
+        }
+    }
+
+    /// The same where nothing was written before the test, as a sentence.
+    #[must_use]
+    pub const fn unwritten(self) -> &'static str {
+        match self {
+            Begins::New => "The drive was new, and nothing had been written to it.",
+            Begins::Trimmed => "All of the drive was trimmed, and nothing was written to it then.",
+            Begins::AsFound => "The drive was as it was found.",
+        }
+    }
+
     /// What is to be said of a test on a drive that no test can bring back to the factory.
     #[must_use]
     pub const fn note(self) -> Option<&'static str> {

@@ -51,7 +51,8 @@ pub fn help_to_write(device: &str) -> String {
 /// What a report says of a test that ended in this error: nothing, unless the test makes no sense on the device, or may not
 /// write to it.
 pub fn left_out(test: &str, device: &str, error: &BenchError) -> Option<LeftOut> {
-    (matches!(error, BenchError::Unsuitable(_)) || may_only_be_read(error)).then(|| LeftOut {
+    let sectors = matches!(error, BenchError::Host(HostError::Refused(Refusal::NotWholeSectors { .. })));
+    (matches!(error, BenchError::Unsuitable(_)) || sectors || may_only_be_read(error)).then(|| LeftOut {
         device: device.to_owned(),
         test: test.to_owned(),
         why: error.to_string(),
@@ -189,6 +190,8 @@ pub fn bench_failure(test: &str, device: &str, error: BenchError) -> Failure {
     let what = format!("test {test} on {device}: {error}");
     match error {
         BenchError::Param(error) => param_failure(error),
+        BenchError::Host(HostError::Refused(Refusal::NotWholeSectors { .. })) => Failure::bad_input(what)
+            .help("ask for requests of whole sectors (block_size); a test of fixed sizes needs another drive"),
         error if may_only_be_read(&error) => Failure::bad_input(what).help(help_to_write(device)),
         // The drive or the settings do not allow the test.
         BenchError::Unsuitable(_) => Failure::bad_input(what)

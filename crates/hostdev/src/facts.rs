@@ -58,7 +58,7 @@ pub struct Facts {
     pub firmware: String,
     /// Which drive of its model; told to nobody but its owner.
     pub serial: String,
-    /// Whether it turns.
+    /// Whether it turns, by the system's account; virtual drives often say so.
     pub rotates: bool,
     pub supports_trim: bool,
     /// Commands that the drive takes at once, where it says so (SATA, SCSI).
@@ -74,10 +74,9 @@ impl Facts {
     /// A line for people.
     #[must_use]
     pub fn description(&self) -> String {
-        let what = match (self.kind, self.rotates) {
-            (Kind::File, _) => "a file",
-            (Kind::BlockDevice, true) => "a disk",
-            (Kind::BlockDevice, false) => "a block device",
+        let what = match self.kind {
+            Kind::File => "a file",
+            Kind::BlockDevice => "a block device",
         };
         let on = match (self.kind, self.model.is_empty()) {
             (_, true) => String::new(),

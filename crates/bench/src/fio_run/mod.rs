@@ -194,6 +194,7 @@ pub fn run_file_logging(
         device: lab.name().to_owned(),
         capacity_bytes: host.info().capacity_bytes,
         seed: options.seed,
+        begins: lab.begins(),
         prefilled_bytes: prefilled.iter().map(|(start, end)| end - start).sum(),
         counters: host.counters().since(&before),
     };

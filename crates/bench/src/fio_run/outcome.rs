@@ -109,10 +109,11 @@ fn method(file: &JobFile, entry: &EntryMeter, facts: &RunFacts, options: FioOpti
         facts.prefilled_bytes as f64 / 1e9,
         format_duration(PREFILL_REST)
     );
+    let it_was = facts.begins.it_was();
     let drive = match options.prefill {
-        _ if facts.prefilled_bytes == 0 => "The drive was new, and nothing had been written to it.".to_owned(),
-        Prefill::Read => format!("The drive was new; what the jobs read was laid out first: {written}."),
-        Prefill::Drive | Prefill::Nothing => format!("The drive was new; {written}."),
+        _ if facts.prefilled_bytes == 0 => facts.begins.unwritten().to_owned(),
+        Prefill::Read => format!("{it_was}; what the jobs read was laid out first: {written}."),
+        Prefill::Drive | Prefill::Nothing => format!("{it_was}; {written}."),
     };
     let clones = if entry.clones == 1 { String::new() } else { format!(", {} clones together", entry.clones) };
     format!("{drive} Then {} was run as fio runs it; this is one of its entries{clones}.", file_name(file))

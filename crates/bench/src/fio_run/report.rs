@@ -13,6 +13,7 @@ use super::meter::{BINS_1000, BINS_MS, EntryMeter, Spread};
 use super::steady::{SteadyReport, Watch};
 use crate::error::BenchError;
 use crate::explain;
+use crate::lab::Begins;
 use crate::measure::OpStats;
 use crate::outcome::SlowIo;
 
@@ -44,6 +45,8 @@ pub struct RunFacts {
     pub device: String,
     pub capacity_bytes: u64,
     pub seed: u64,
+    /// How the device was before that.
+    pub begins: Begins,
     /// Written in sequence before the first job.
     pub prefilled_bytes: u64,
     /// What the device counted during the jobs.
@@ -58,6 +61,8 @@ pub struct RunDetails {
     pub device: String,
     pub capacity_bytes: u64,
     pub seed: u64,
+    #[serde(skip)]
+    pub begins: Begins,
     /// Written in sequence before the first job.
     pub prefilled_bytes: u64,
     /// Bytes programmed into flash over bytes written by the jobs, while they ran; null if they wrote nothing.
@@ -254,6 +259,7 @@ impl FioReport {
                 device: facts.device.clone(),
                 capacity_bytes: facts.capacity_bytes,
                 seed: facts.seed,
+                begins: facts.begins,
                 prefilled_bytes: facts.prefilled_bytes,
                 waf: facts.counters.waf(),
                 notices: file.notices(),

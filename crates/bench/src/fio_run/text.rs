@@ -214,11 +214,12 @@ fn details(out: &mut String, report: &FioReport) -> fmt::Result {
     if let Some(waf) = report.ssdlab.waf {
         writeln!(out, "Write amplification: {waf:.3}")?;
     }
+    let it_was = report.ssdlab.begins.it_was();
     match report.ssdlab.prefilled_bytes {
-        0 => writeln!(out, "The drive was new when the first job began."),
+        0 => writeln!(out, "{it_was} when the first job began."),
         n => writeln!(
             out,
-            "The drive was new; before the first job, {} were written in sequence.",
+            "{it_was}; before the first job, {} were written in sequence.",
             short(n, DIGITS, false, Unit::Bytes)
         ),
     }

@@ -46,7 +46,7 @@ use thiserror::Error;
 
 use crate::error::{BenchError, HostError};
 use crate::host::{Arrival, Host, Job};
-use crate::lab::Lab;
+use crate::lab::{Begins, Lab};
 use crate::measure::Measurement;
 use crate::monitor::Monitor;
 use crate::outcome::Outcome;
@@ -123,6 +123,8 @@ impl From<HostError> for ReplayError {
 pub struct Replayed {
     pub spec: ReplaySpec,
     pub device: String,
+    /// How it was before.
+    pub begins: Begins,
     pub format: Format,
     /// What the file holds.
     pub summary: TraceSummary,
@@ -224,7 +226,8 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
     measurement.check_causes().map_err(BenchError::Books)?;
     check_counts(&summary, &placement, &measurement)?;
     let device = lab.name().to_owned();
-    Ok(Replayed { spec: spec.clone(), device, format, summary, placement, measurement, lag, counters, grew, rate })
+    let (spec, begins) = (spec.clone(), lab.begins());
+    Ok(Replayed { spec, device, begins, format, summary, placement, measurement, lag, counters, grew, rate })
 }
 
 /// Requests between two looks at the monitor.

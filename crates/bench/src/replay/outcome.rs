@@ -116,13 +116,14 @@ pub(super) fn file_name(r: &Replayed) -> String {
 }
 
 pub(super) fn method(r: &Replayed) -> String {
+    let it_was = r.begins.it_was();
     let drive = if r.spec.prefill {
         format!(
-            "The drive was new; it was written once in sequence, all of it, and rested for {}.",
+            "{it_was}; it was written once in sequence, all of it, and rested for {}.",
             format_duration(PREFILL_REST)
         )
     } else {
-        "The drive was new, and nothing had been written to it.".to_owned()
+        r.begins.unwritten().to_owned()
     };
     let when = match r.spec.speed {
         Speed::Times(1.0) => "at the recorded times".to_owned(),

@@ -124,7 +124,7 @@ fn metered(host: &Host<'_>, counters: &Counters, length: Nanos) -> Result<Energy
     Energy::of(counters, length).ok_or_else(|| {
         let name = &host.info().name;
         BenchError::Unsuitable(format!(
-            "{name} does not meter its energy: its drive file has no [power] (docs/power.md)"
+            "{name} does not meter its energy: simulated drives do whose file has [power] (docs/power.md)"
         ))
     })
 }

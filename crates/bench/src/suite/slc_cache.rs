@@ -76,7 +76,8 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let mut notes = Vec::new();
     let (erased, sweep, stages, (counters, power), recovered, capacity) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
-        if host.counters().flash.is_none() {
+        // A real drive does not tell.
+        if host.counters().flash.is_none() && host.device().clock().is_none() {
             return Err(BenchError::Unsuitable(format!("{} has no flash, and so no SLC cache", host.info().name)));
         }
         let erased = erase(ctx, host, &mut notes)?;

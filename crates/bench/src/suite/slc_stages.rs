@@ -72,6 +72,9 @@ impl Stage {
         let slower_follows = stages[index + 1..].iter().any(|s| s.mb_per_s < self.mb_per_s);
         if stages.len() == 1 {
             "one rate throughout"
+        } else if self.folded.is_none() {
+            // Whether it is a cache is for the reader to say: it may be a disk's outer tracks.
+            if index == 0 { "the first rate" } else { "a later rate" }
         } else if self.folded.is_some_and(|folded| folded >= FOLDING_SHARE) {
             "folding while the host writes"
         } else if index == 0 && slower_follows {

@@ -217,20 +217,22 @@ impl Asked {
         format!("{} random write, QD{}", size(self.block), self.depth)
     }
 
-    fn method(&self, span: u64) -> String {
+    /// `told`: whether the device counts what its flash programs.
+    fn method(&self, span: u64, told: bool) -> String {
         let how = if self.is_aged {
             "filled in random order with stale copies between, as many bytes as it has flash"
         } else {
             "filled twice in sequence with 128 KiB writes"
         };
         format!(
-            "{} GB of the drive were {how}, then written at random, {} at QD{}, in rounds of {} of the flash, until IOPS \
-             and write amplification of {} rounds lay within {} % of their mean without a trend of more than {} %. The figures \
+            "{} GB of the drive were {how}, then written at random, {} at QD{}, in rounds of {} of {}, until {} of {} rounds lay within {} % of their mean without a trend of more than {} %. The figures \
              are those of these rounds.",
             gigabytes(span),
             size(self.block),
             self.depth,
             self.round_share,
+            if told { "the flash" } else { "its capacity" },
+            if told { "IOPS and write amplification" } else { "IOPS" },
             self.window,
             self.tolerance_percent,
             self.trend_percent,
@@ -336,7 +338,10 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         measurement.merge(&round.measurement);
         counters = counters.plus(&round.counters);
     }
-    let mut out = ctx.outcome(asked.variant(), asked.method(measured.span));
+    let mut out = ctx.outcome(
+        asked.variant(),
+        asked.method(measured.span, measured.rounds.iter().any(|r| r.counters.flash.is_some())),
+    );
     out.notes = notes;
     out.not_steady.extend(measured.not_steady(&asked));
     out.notes.extend(out.not_steady.iter().map(NotSteady::sentence));

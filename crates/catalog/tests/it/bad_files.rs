@@ -185,7 +185,7 @@ fn real_devices_and_other_files_are_refused_untouched() {
     let folder = Folder::new("real");
     let path = folder.write("disk.img", "precious");
     let error = resolve(&path).unwrap_err().to_string();
-    assert!(error.contains("real devices and files are not supported yet"), "{error}");
+    assert!(error.contains("this takes simulated drives alone"), "{error}");
     assert!(error.contains("nothing was written"), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
     assert!(resolve("/dev/null").unwrap_err().what.contains("is a real device"));

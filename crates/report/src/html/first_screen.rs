@@ -76,7 +76,18 @@ pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup]) -> 
     true
 }
 
+/// No test can bring a real drive back to the factory.
+const FRESH_IF_REAL: &str = "On a real drive, what is called fresh, new or empty was trimmed whole before the test if the drive \
+                             knows TRIM, and is as it was found otherwise.";
+
 fn head(out: &mut String, review: &Review, decks: &Decks) {
+    title(out, review, decks);
+    if review.reality() != Reality::Simulated {
+        out.push_str(&format!("<p class=\"under\">{FRESH_IF_REAL}</p>\n"));
+    }
+}
+
+fn title(out: &mut String, review: &Review, decks: &Decks) {
     let names: Vec<String> = review.devices.iter().map(|d| escape(&name::pretty(&d.facts.name))).collect();
     match (review.devices.as_slice(), decks.each.as_slice()) {
         ([one], [deck]) => {
@@ -399,10 +410,6 @@ const HANGS_ON: [&str; 12] = [
     "write unit",
 ];
 
-/// No test can bring a real drive back to the factory.
-const FRESH_IF_REAL: &str = "What is called fresh, new or empty was trimmed whole before the test where the drive is \
-                             written and knows TRIM, and otherwise as it was found.";
-
 fn trust(out: &mut String, review: &Review) {
     let tally = review.tally(ClaimKind::Measured);
     let chosen = review.tally(ClaimKind::Calibration).met;
@@ -465,13 +472,14 @@ fn trust(out: &mut String, review: &Review) {
     }
     out.push_str(&match review.reality() {
         Reality::Simulated => "Every drive here is simulated. ".to_owned(),
-        Reality::Real => format!(
-            "These are figures of a real drive, as a program of this machine sees them: the system's part is in them, and they \
-             differ from run to run. {FRESH_IF_REAL} Drives that it is set beside are simulated. "
-        ),
+        Reality::Real => {
+            "These are figures of a real drive, as a program of this machine sees them: the system's part is in \
+                          them, and they differ from run to run. Drives that it is set beside are simulated. "
+                .to_owned()
+        }
         Reality::Both => format!(
             "{} is real, and measured as a program of this machine sees it: the system's part is in its figures. \
-             {FRESH_IF_REAL} The others are simulated. ",
+             The others are simulated. ",
             escape(&review.real_names())
         ),
     });

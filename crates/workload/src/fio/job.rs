@@ -452,7 +452,7 @@ impl JobFile {
         let mut notices = Vec::new();
         if !self.ignored.is_empty() {
             let list = self.ignored.iter().copied().collect::<Vec<_>>().join(", ");
-            notices.push(format!("{}: ignored, as they do not concern a simulated drive: {list}", self.file));
+            notices.push(format!("{}: ignored, as they do not concern the drive: {list}", self.file));
         }
         for (name, value) in &self.variables {
             notices.push(format!("{}: ${{{name}}} is `{value}`", self.file));

@@ -94,7 +94,7 @@ fn each_global_section_affects_the_jobs_after_it_and_adds_to_those_before() {
 #[test]
 fn ignored_options_make_one_notice_in_alphabetical_order() {
     let file = parse("[global]\nioengine=libaio\ndirect=1\n[a]\nfilename=/dev/sdb\ndirect=1\n");
-    assert_eq!(file.notices(), ["test.fio: ignored, as they do not concern a simulated drive: direct, filename"]);
+    assert_eq!(file.notices(), ["test.fio: ignored, as they do not concern the drive: direct, filename"]);
 }
 
 #[test]
