@@ -38,7 +38,7 @@ for _ in 1 2 3; do
 done
 # A file that a loop device stands on, and a mounted block device, are not written; a free one is trimmed, and tested.
 block=$(losetup --direct-io=on -f --show "$file")
-trap 'umount "$scratch/mnt" 2>/dev/null; losetup -d "$block"; rm -rf "$scratch" "$file"' EXIT
+trap 'umount "$scratch/mnt" 2>/dev/null || true; losetup -d "$block" || true; rm -rf "$scratch" "$file"' EXIT
 quick="--set seconds=1 settle_seconds=0 --json"
 refused() {
   if "$ssdlab" test random-write "$1" --destroy "$1" $quick >/dev/null 2>"$scratch/refused"; then
