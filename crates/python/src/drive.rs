@@ -12,7 +12,7 @@ use ssdlab_bench::suite::{find_test, run_test};
 use ssdlab_bench::{Lab, Monitor};
 use ssdlab_catalog::{DeviceTemplate, Diagnostic};
 use ssdlab_cli::commands::{replay, run, show};
-use ssdlab_cli::lab::SimulatedDrive;
+use ssdlab_cli::lab::{SimulatedDrive, Tested as _};
 use ssdlab_cli::plan::{bench_failure, param_failure};
 use ssdlab_workload::fio::JobFile;
 use ssdlab_workload::trace::{Devices, Fit, PlacementSpec};
