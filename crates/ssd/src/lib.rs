@@ -59,16 +59,14 @@ use security::SecurityState;
 use op_queues::OpQueues;
 
 pub use backend::{Loss, LossReader};
+pub use frontend::{LinkGeneration, LinkSpec, NotQueued, PcieSpec};
 pub use heat::HeatSpec;
 #[doc(hidden)]
 pub use plug::SavedDrive;
 pub use plug::{PowerLossSpec, Protection};
 pub use power::PowerSpec;
 pub use security::{Cipher, EncryptionSpec, Locking};
-pub use spec::{
-    ControllerSpec, Cores, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, NotQueued, RefreshSpec, WriteBufferSpec,
-    drive_keys,
-};
+pub use spec::{ControllerSpec, Cores, DriveSpec, FlashSpec, RefreshSpec, WriteBufferSpec, drive_keys};
 
 /// A drive as reviews and tests use it: every completion explained, every read checked.
 pub type Ssd = SimulatedSsd<true, true>;

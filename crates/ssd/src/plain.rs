@@ -5,7 +5,8 @@ use ssdlab_ftl::{
     WearLevellingSpec,
 };
 
-use crate::spec::{ControllerSpec, Cores, DriveSpec, FlashSpec, LinkGeneration, LinkSpec, NotQueued, WriteBufferSpec};
+use crate::frontend::{LinkGeneration, LinkSpec, NotQueued};
+use crate::spec::{ControllerSpec, Cores, DriveSpec, FlashSpec, WriteBufferSpec};
 
 impl DriveSpec {
     /// `dies` dies of the type `die`, each on a channel of its own as far as 32 channels go, behind an ideal link and a
@@ -27,6 +28,7 @@ impl DriveSpec {
             flash: FlashSpec { die: die.to_owned(), dies, exact_spare_per_10000: None, planes_apart: false },
             link: LinkSpec {
                 generation: LinkGeneration::Ideal,
+                pcie: None,
                 host_turnaround_us: 0.0,
                 host_frame_us: 0.0,
                 host_command_us: 0.0,

@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssdlab_core::Op;
 use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{
     CompressionSpec, GcSpec, HostShare, KeepsOlderPages, LogBlockSpec, MappingSpec, RowSpan, SlcCachePolicy,
@@ -13,6 +12,7 @@ use ssdlab_ftl::{
 use ssdlab_keys::{KeyTable, SpecError};
 use ssdlab_nand::DieSpec;
 
+use crate::frontend::LinkSpec;
 use crate::heat::HeatSpec;
 use crate::plug::PowerLossSpec;
 use crate::power::PowerSpec;
@@ -86,70 +86,6 @@ pub struct FlashSpec {
     /// whose copies stay within a plane.
     #[serde(default)]
     pub planes_apart: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(extend("x-heading" = "Host link"))]
-pub struct LinkSpec {
-    /// The host interface.
-    pub generation: LinkGeneration,
-    /// From a completion on the wire to the host's next command on it: interrupt, driver, host controller.
-    #[schemars(range(min = 0.0, max = 1e6))]
-    pub host_turnaround_us: f64,
-    /// Time in which the host controller takes up or hands out a data frame of at most 8 KiB, while the wire waits.
-    #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1e6))]
-    pub host_frame_us: f64,
-    /// The same, of each command: its table is fetched and its end noted, while the wire waits.
-    #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1e6))]
-    pub host_command_us: f64,
-    /// Which commands wait until all others have ended, and hold back those that come after them.
-    #[serde(default)]
-    pub not_queued: NotQueued,
-}
-
-/// Commands that are not among the queued ones of Serial ATA: the host's driver sends them alone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum NotQueued {
-    /// None: NVMe, and drives for validation.
-    #[default]
-    Nothing,
-    /// FLUSH CACHE: drives, and drivers, with queued TRIM.
-    Flush,
-    /// DATA SET MANAGEMENT too, as in Serial ATA until 3.1 and with most drivers since.
-    FlushAndTrim,
-}
-
-impl NotQueued {
-    /// Whether a command is sent alone.
-    #[inline]
-    #[must_use]
-    pub fn holds(self, op: Op) -> bool {
-        match op {
-            Op::Read | Op::Write | Op::WriteZeroes => false,
-            Op::Flush => self != NotQueued::Nothing,
-            Op::Trim => self == NotQueued::FlushAndTrim,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum LinkGeneration {
-    /// 1.5 Gbit/s.
-    #[serde(rename = "sata-1.5g")]
-    Sata1,
-    /// 3 Gbit/s.
-    #[serde(rename = "sata-3g")]
-    Sata2,
-    /// 6 Gbit/s.
-    #[serde(rename = "sata-6g")]
-    Sata3,
-    /// Takes no time: for validation.
-    #[serde(rename = "ideal")]
-    Ideal,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -307,8 +243,9 @@ impl DriveSpec {
         if let Some(cache) = &self.slc_cache {
             cache.validate(die, &self.gc, &self.mapping)?;
         }
+        self.link.validate()?;
         if let Some(power) = &self.power {
-            power.validate()?;
+            power.validate(self.link.generation)?;
         }
         if let Some(power_loss) = &self.power_loss {
             power_loss.validate(die, &self.flash.die, &self.gc)?;

@@ -6,7 +6,7 @@ use ssdlab_ftl::{
     VictimPolicy, WearLevellingSpec,
 };
 use ssdlab_nand::{Bus, DieSpec, Geometry, PageOrder, Timing, Wear};
-use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, NotQueued, WriteBufferSpec};
+use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, NotQueued, PcieSpec, WriteBufferSpec};
 
 /// A small drive whose capacity is still to be found, and a seed.
 #[derive(Clone, Debug)]
@@ -144,14 +144,41 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn any_link()(
+        generation in prop::sample::select(vec![
+            LinkGeneration::Sata1,
+            LinkGeneration::Sata3,
+            LinkGeneration::Pcie1,
+            LinkGeneration::Pcie3,
+            LinkGeneration::Ideal,
+        ]),
+        turnaround in 0u32..=10,
+        not_queued in prop::sample::select(vec![NotQueued::Nothing, NotQueued::Flush, NotQueued::FlushAndTrim]),
+        lanes in prop::sample::select(vec![1u32, 4, 16]),
+        max_payload_bytes in prop::sample::select(vec![128u32, 256, 4096]),
+        host_read_tenths_us in 0u32..=30,
+    ) -> LinkSpec {
+        let link = LinkSpec {
+            generation,
+            host_turnaround_us: f64::from(turnaround),
+            ..DriveSpec::plain("small", 1, 0).link
+        };
+        if !generation.is_pcie() {
+            return LinkSpec { not_queued, ..link };
+        }
+        let host_read_us = f64::from(host_read_tenths_us) / 10.0;
+        LinkSpec { pcie: Some(PcieSpec { lanes, max_payload_bytes, host_read_us }), ..link }
+    }
+}
+
+prop_compose! {
     /// Any small drive that a drive file can describe.
     pub fn any_drive()(
         seed in any::<u64>(),
         die in any_die(),
         gc in any_gc(),
         (controller, dies) in any_controller(),
-        generation in prop::sample::select(vec![LinkGeneration::Sata1, LinkGeneration::Sata3, LinkGeneration::Ideal]),
-        turnaround in 0u32..=10,
+        link in any_link(),
         buffer_kib in prop::sample::select(vec![64u32, 100, 256, 2048]),
         write_cache in any::<bool>(),
         flush_ms in 0u32..=200,
@@ -162,13 +189,12 @@ prop_compose! {
         dynamic in any::<bool>(),
         spread in prop::option::of(1u32..=8),
         spare_percent in prop::sample::select(vec![0u64, 0, 5, 20]),
-        not_queued in prop::sample::select(vec![NotQueued::Nothing, NotQueued::Flush, NotQueued::FlushAndTrim]),
         joins_waiting_writes in any::<bool>(),
         row in prop::sample::select(vec![RowSpan::AllPlanes, RowSpan::OnePlane, RowSpan::OnePlaneRuns]),
     ) -> DrawnDrive {
         let plain = DriveSpec::plain("small", dies, 0);
         let drive = DriveSpec {
-            link: LinkSpec { generation, host_turnaround_us: f64::from(turnaround), not_queued, ..plain.link },
+            link,
             controller,
             write_buffer: WriteBufferSpec {
                 capacity_kib: buffer_kib,

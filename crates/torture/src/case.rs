@@ -12,7 +12,7 @@ use ssdlab_nand::{
 };
 use ssdlab_ssd::{
     Cipher, ControllerSpec, Cores, DriveSpec, EncryptionSpec, HeatSpec, LinkGeneration, LinkSpec, Locking, NotQueued,
-    PowerSpec, SimulatedSsd, Ssd, WriteBufferSpec,
+    PcieSpec, PowerSpec, SimulatedSsd, Ssd, WriteBufferSpec,
 };
 
 use crate::draw::{between, one};
@@ -95,6 +95,7 @@ impl Case {
             add_demand_map(&mut drive, seed);
             add_processor_time(&mut drive, seed);
             add_heat(&mut drive, seed);
+            add_pcie(&mut drive, seed);
             add_compression(&mut drive, &die, seed);
             add_correction(&mut die, &mut drive, seed);
             change(&mut die, &mut drive);
@@ -300,6 +301,28 @@ fn add_waiting_rules(drive: &mut DriveSpec, seed: u64) {
     drive.controller.trim_range_us = one(&mut rng, &[0.0, 5.0]);
     drive.controller.trim_map_page_us = one(&mut rng, &[0.0, 1.0]);
     drive.gc.erases_what_trim_empties = rng.chance(1, 2);
+}
+
+/// One drive in three has a link of PCI Express instead, which sends both ways at once. Drawn from a stream of its own, as the
+/// cache is.
+fn add_pcie(drive: &mut DriveSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("pcie");
+    let generations = [LinkGeneration::Pcie1, LinkGeneration::Pcie2, LinkGeneration::Pcie3, LinkGeneration::Pcie4];
+    let pcie = PcieSpec {
+        lanes: one(&mut rng, &[1, 2, 4, 16]),
+        max_payload_bytes: one(&mut rng, &[128, 256, 4096]),
+        host_read_us: one(&mut rng, &[0.0, 0.5, 5.0]),
+    };
+    let generation = one(&mut rng, &generations);
+    if rng.chance(1, 3) {
+        let host_turnaround_us = drive.link.host_turnaround_us;
+        let plain = DriveSpec::plain("drawn", 1, 0).link;
+        drive.link = LinkSpec { generation, pcie: Some(pcie), host_turnaround_us, ..plain };
+        drive.controller.queue_depth = one(&mut rng, &[1, 32, 100]);
+        if let Some(power) = &mut drive.power {
+            (power.hipm, power.dipm, power.devsleep) = (false, false, false);
+        }
+    }
 }
 
 /// What of a page crosses the channel by itself. Drawn from a stream of its own, as the cache is.

@@ -7,8 +7,8 @@ use ssdlab_device::{Completion, Request, Status};
 use ssdlab_ftl::Promise;
 use ssdlab_nand::LogicalPage;
 
+use super::link::NotQueued;
 use crate::slot::Slot;
-use crate::spec::NotQueued;
 
 /// In the place of the merge reads that a write waits for: its first and last page go into the buffer in part.
 pub const IN_PARTS: u32 = u32::MAX;

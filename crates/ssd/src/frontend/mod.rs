@@ -25,7 +25,7 @@ use crate::timing::Interval;
 
 pub use commands::{Command, Commands};
 pub use in_flight::InFlight;
-pub use link::{Direction, Link};
+pub use link::{Direction, Link, LinkGeneration, LinkSpec, NotQueued, PcieSpec};
 pub use read_ahead::ReadAhead;
 
 /// See the module's own page.
@@ -85,7 +85,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     pub(crate) fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request) {
         let slot = self.frontend.commands.take_slot(request.op).expect("the caller checked for a slot");
         // A link that slept carries nothing before it is up.
-        let on_link = now.max(self.frontend.link_sleep.up_at()) + self.frontend.link.command_time();
+        let on_link = now.max(self.frontend.link_sleep.up_at())
+            + self.frontend.link.command_time(request.op, request.length_bytes);
         let arrived = match self.heat {
             None => on_link,
             Some(_) => self.hold_for_heat(now, on_link, request.op, request.length_bytes),

@@ -7,6 +7,8 @@ use ssdlab_device::LinkPolicy;
 use ssdlab_keys::SpecError;
 use ssdlab_nand::DieSpec;
 
+use crate::frontend::LinkGeneration;
+
 /// Power of a drive by its parts, and the sleep of its link. Absent: nothing is metered, and the link never sleeps (ideal
 /// drives). What its dies draw is in the die file. Figures are those of the parts; `converter_percent` makes them those of
 /// the drive's own supply.
@@ -105,11 +107,21 @@ pub struct PowerSpec {
 }
 
 impl PowerSpec {
-    /// Checks that sleeping deeper never costs more. Ranges are checked with the whole drive.
+    /// Checks that sleeping deeper never costs more, and that the link sleeps as links of its kind do. Ranges are checked with the
+    /// whole drive.
     ///
     /// # Errors
-    /// The first state that costs more than a lighter one.
-    pub fn validate(&self) -> Result<(), SpecError> {
+    /// The first state that costs more than a lighter one, or that the link does not have.
+    pub fn validate(&self, link: LinkGeneration) -> Result<(), SpecError> {
+        for (key, has) in [("hipm", self.hipm), ("dipm", self.dipm), ("devsleep", self.devsleep)] {
+            if has && link.is_pcie() {
+                return Err(SpecError::new(
+                    &format!("power.{key}"),
+                    "is of Serial ATA; how a link of PCI Express sleeps (ASPM, autonomous power states) is not simulated",
+                    "use false",
+                ));
+            }
+        }
         // Energy would seem to come back.
         for (deeper, less, lighter, more) in [
             ("controller_slumber_mw", self.controller_slumber_mw, "controller_idle_mw", self.controller_idle_mw),

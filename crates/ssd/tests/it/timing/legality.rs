@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use ssdlab_core::Nanos;
 use ssdlab_nand::{CellMode, DieId, WHOLE};
 use ssdlab_ssd::timing::{Interval, LinkReferee, Load, Operation, TimingReferee, TimingRule, Work};
-use ssdlab_ssd::{DriveSpec, LinkGeneration, LinkSpec};
+use ssdlab_ssd::{DriveSpec, LinkGeneration, LinkSpec, PcieSpec};
 
 use super::bench::{BASE, ROW_TRANSFER, Shape, TWO_CHANNELS, TWO_DIES, UNIT_TRANSFER, specs};
 
@@ -417,6 +417,34 @@ fn the_link_carries_one_transfer_at_a_time_and_each_takes_its_bytes() {
         link.issue(second, 4096, false).expect("right behind the first");
     }
     assert_eq!(link(LinkGeneration::Ideal, 0.0).least(4096, true), 0);
+}
+
+#[test]
+fn each_way_of_pci_express_carries_one_transfer_at_a_time() {
+    let pcie = |generation, lanes, max_payload_bytes| {
+        let pcie = Some(PcieSpec { lanes, max_payload_bytes, host_read_us: 0.5 });
+        LinkReferee::new(&LinkSpec { generation, pcie, ..DriveSpec::plain("any", 1, 0).link })
+    };
+    // 4 KiB are 16 packets of 256 bytes, with 24 bytes around each, or 20; 130 bits for 16 bytes, or 160.
+    for (generation, lanes, bits_per_us, coded) in [
+        (LinkGeneration::Pcie1, 1, 2500, 160),
+        (LinkGeneration::Pcie2, 2, 10_000, 160),
+        (LinkGeneration::Pcie3, 4, 32_000, 130),
+        (LinkGeneration::Pcie4, 4, 64_000, 130),
+    ] {
+        let link = pcie(generation, lanes, 256);
+        assert_eq!(link.least(4096, false), (4096 + 16 * 24) * coded * 1000 / (16 * bits_per_us));
+        assert_eq!(link.least(4096, true), (4096 + 16 * 20) * coded * 1000 / (16 * bits_per_us));
+    }
+    let mut link = pcie(LinkGeneration::Pcie3, 4, 128);
+    let least = link.least(4096, false);
+    assert_eq!(least, 1235, "32 packets of 128 bytes, 4864 in all, at 3.938 bytes a nanosecond");
+    link.issue(Interval::new(500, 500 + least), 4096, false).expect("an idle wire");
+    let early = link.issue(Interval::new(500 + least - 1, 9000), 4096, false).expect_err("a nanosecond early");
+    assert_eq!((early.rule, early.earliest), (TimingRule::LinkBusy, 500 + least));
+    link.issue(Interval::new(500, 9000), 4096, true).expect("the other way is free");
+    let early = link.issue(Interval::new(8999, 20_000), 4096, true).expect_err("a nanosecond early");
+    assert_eq!((early.rule, early.earliest), (TimingRule::LinkBusy, 9000));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use ssdlab_core::{Nanos, Op};
 use ssdlab_ftl::Translation;
-use ssdlab_ssd::NotQueued;
+use ssdlab_ssd::{LinkGeneration, NotQueued, PcieSpec};
 
 use super::bench::{
     BASE, Bench, CONTROL, FOUR_UNITS_ON_LINK, ON_SATA, ONE_DIE, ROW, ROW_TRANSFER, Shape, TWO_CHANNELS, TWO_DIES,
@@ -42,6 +42,80 @@ fn the_link_carries_one_frame_at_a_time_in_both_directions() {
         },
         &[8_724, 16_506, 24_288],
     );
+}
+
+/// PCI Express 3.0 with four lanes: 254.586 ps a byte. A doorbell of 28 bytes, half a microsecond until the command comes, and 84
+/// bytes of it; 68 bytes of completion and interrupt.
+const PCIE_COMMAND: Nanos = 8 + 500 + 22;
+const PCIE_STATUS: Nanos = 18;
+/// 4 KiB in 16 packets, with 24 bytes around each towards the host and 20 towards the drive.
+const PCIE_UNIT_TO_HOST: Nanos = 1_141;
+const PCIE_UNIT_TO_DRIVE: Nanos = 1_125;
+
+fn on_pcie(t: &Times) -> Bench {
+    Bench::with(Shape { link: LinkGeneration::Pcie3, ..ONE_DIE }, t, |drive, _| {
+        drive.link.pcie = Some(PcieSpec { lanes: 4, max_payload_bytes: 256, host_read_us: 0.5 });
+    })
+}
+
+#[test]
+fn pci_express_carries_data_both_ways_at_once() {
+    exactly(
+        |t| {
+            let mut b = on_pcie(t);
+            b.read(0, 1);
+            b.read(8, 1);
+            b.finish()
+        },
+        |t| {
+            let first = t.turnaround + PCIE_COMMAND + t.read_command + t.read_unit;
+            let second = (first + PCIE_UNIT_TO_HOST).max(first + t.read_command + t.read_unit);
+            vec![first + PCIE_UNIT_TO_HOST + PCIE_STATUS, second + PCIE_UNIT_TO_HOST + PCIE_STATUS]
+        },
+        &[1_689, 2_830],
+    );
+    exactly(
+        |t| {
+            let mut b = on_pcie(t);
+            b.send(Op::Write, 0, 1, false);
+            b.read(8, 1);
+            b.send(Op::Write, 1, 1, false);
+            b.finish()
+        },
+        |t| {
+            let decoded = t.turnaround + PCIE_COMMAND + t.write_command;
+            // Before data come to the drive, it asks for them: 256 bytes for each 4 KiB, acknowledgements among them.
+            let asks = 66;
+            // Acknowledgements of the data of the read, 64 bytes.
+            let answers = |k: Nanos| if k > 1 { 17 } else { 0 };
+            let read = decoded + asks + PCIE_UNIT_TO_HOST + PCIE_STATUS;
+            let write = |k: Nanos| decoded + 500 + k * PCIE_UNIT_TO_DRIVE + answers(k) + PCIE_STATUS;
+            vec![write(1), read, write(2)]
+        },
+        &[2_173, 1_755, 3_315],
+    );
+}
+
+#[test]
+fn the_list_of_pages_of_a_long_write_is_fetched_first() {
+    let write = |units| {
+        exactly(
+            move |t| {
+                let mut b = on_pcie(t);
+                b.send(Op::Write, 0, units, false);
+                b.finish()
+            },
+            move |t| {
+                let list = if units > 2 { 500 } else { 0 };
+                let bytes = units * (4096 + 16 * 20);
+                let data = (bytes * 254_586).div_ceil(1_000_000);
+                vec![t.turnaround + PCIE_COMMAND + list + t.write_command + 500 + data + PCIE_STATUS]
+            },
+            &[if units > 2 { 6_046 } else { 3_297 }],
+        );
+    };
+    write(2);
+    write(4);
 }
 
 #[test]

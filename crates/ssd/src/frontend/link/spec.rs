@@ -1,0 +1,145 @@
+//! The section `[link]` of a drive file.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ssdlab_core::Op;
+use ssdlab_keys::SpecError;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "Host link"))]
+pub struct LinkSpec {
+    /// The host interface.
+    pub generation: LinkGeneration,
+    /// Required for PCI Express.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pcie: Option<PcieSpec>,
+    /// From a completion on the wire to the host's next command on it: interrupt, driver, host controller.
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub host_turnaround_us: f64,
+    /// Time in which the host controller takes up or hands out a data frame of at most 8 KiB, while the wire waits. Not of PCI
+    /// Express, whose packets go to and from the host's memory directly.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub host_frame_us: f64,
+    /// The same, of each command: its table is fetched and its end noted, while the wire waits.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub host_command_us: f64,
+    /// Which commands wait until all others have ended, and hold back those that come after them.
+    #[serde(default)]
+    pub not_queued: NotQueued,
+}
+
+/// Commands that are not among the queued ones of Serial ATA: the host's driver sends them alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotQueued {
+    /// None: NVMe, and drives for validation.
+    #[default]
+    Nothing,
+    /// FLUSH CACHE: drives, and drivers, with queued TRIM.
+    Flush,
+    /// DATA SET MANAGEMENT too, as in Serial ATA until 3.1 and with most drivers since.
+    FlushAndTrim,
+}
+
+impl NotQueued {
+    /// Whether a command is sent alone.
+    #[inline]
+    #[must_use]
+    pub fn holds(self, op: Op) -> bool {
+        match op {
+            Op::Read | Op::Write | Op::WriteZeroes => false,
+            Op::Flush => self != NotQueued::Nothing,
+            Op::Trim => self == NotQueued::FlushAndTrim,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum LinkGeneration {
+    /// 1.5 Gbit/s.
+    #[serde(rename = "sata-1.5g")]
+    Sata1,
+    /// 3 Gbit/s.
+    #[serde(rename = "sata-3g")]
+    Sata2,
+    /// 6 Gbit/s.
+    #[serde(rename = "sata-6g")]
+    Sata3,
+    /// 2.5 GT/s a lane, NVMe.
+    #[serde(rename = "pcie-1")]
+    Pcie1,
+    /// 5 GT/s a lane, NVMe.
+    #[serde(rename = "pcie-2")]
+    Pcie2,
+    /// 8 GT/s a lane, NVMe.
+    #[serde(rename = "pcie-3")]
+    Pcie3,
+    /// 16 GT/s a lane, NVMe.
+    #[serde(rename = "pcie-4")]
+    Pcie4,
+    /// Takes no time: for validation.
+    #[serde(rename = "ideal")]
+    Ideal,
+}
+
+impl LinkGeneration {
+    /// Whether the link is one of lanes and packets, with NVMe for its commands.
+    #[must_use]
+    pub fn is_pcie(self) -> bool {
+        matches!(self, Self::Pcie1 | Self::Pcie2 | Self::Pcie3 | Self::Pcie4)
+    }
+}
+
+/// What PCI Express has that Serial ATA has not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("x-heading" = "PCI Express"))]
+pub struct PcieSpec {
+    /// Lanes that carry data side by side.
+    #[schemars(extend("enum" = [1, 2, 4, 8, 16], "x-unit" = "lanes"))]
+    pub lanes: u32,
+    /// Data of one packet at most: the smaller of what the drive and the host's port allow.
+    #[schemars(extend("enum" = [128, 256, 512, 1024, 2048, 4096], "x-unit" = "bytes"))]
+    pub max_payload_bytes: u32,
+    /// From the drive's request for something in the host's memory until the first of it is on the wire. Each command is fetched
+    /// so; of a write also the data and, beyond 8 KiB, the list of its pages.
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub host_read_us: f64,
+}
+
+impl LinkSpec {
+    /// # Errors
+    /// The first value that does not go with the generation.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        let wrong = |key: &str, problem: &str, expected: &str| Err(SpecError::new(key, problem, expected));
+        match (self.generation.is_pcie(), &self.pcie) {
+            (true, None) => wrong(
+                "link.pcie",
+                "is missing: a link of PCI Express has lanes",
+                "add [link.pcie] with lanes, max_payload_bytes and host_read_us",
+            ),
+            (false, Some(_)) => wrong(
+                "link.pcie",
+                "is given, but link.generation is not one of PCI Express",
+                "remove [link.pcie], or use generation = \"pcie-3\"",
+            ),
+            (true, Some(_)) if self.host_frame_us > 0.0 => wrong(
+                "link.host_frame_us",
+                "is the time of a host controller of Serial ATA, which PCI Express does not have",
+                "remove it; [link.pcie] has host_read_us",
+            ),
+            (true, Some(_)) if self.host_command_us > 0.0 => wrong(
+                "link.host_command_us",
+                "is the time of a host controller of Serial ATA, which PCI Express does not have",
+                "remove it; [link.pcie] has host_read_us",
+            ),
+            (true, Some(_)) if self.not_queued != NotQueued::Nothing => {
+                wrong("link.not_queued", "NVMe queues all commands", "remove it, or use \"nothing\"")
+            }
+            _ => Ok(()),
+        }
+    }
+}
