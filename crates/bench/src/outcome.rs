@@ -186,6 +186,9 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// Set if the run was shorter than the published method: said on every chart.
     pub shortened: Option<String>,
+    /// The parameters that are below those of the published method.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shortened_params: Vec<String>,
     /// What sizes of the device were divided by, where the test ran on it in small.
     #[serde(default)]
     pub small_by: Option<u32>,

@@ -163,7 +163,8 @@ pub struct Params {
     set_by_user: Vec<&'static str>,
     quick: bool,
     whole_times: bool,
-    shortened: Vec<String>,
+    /// Key, and what it is instead of what.
+    shortened: Vec<(&'static str, String)>,
 }
 
 impl Params {
@@ -263,7 +264,8 @@ impl Params {
         };
         if value < published as f64 {
             let unit = if def.unit.is_empty() { String::new() } else { format!(" {}", def.unit) };
-            self.shortened.push(format!("{} is {words}{unit} instead of {published}{unit}", def.key.replace('_', " ")));
+            let how = format!("{} is {words}{unit} instead of {published}{unit}", def.key.replace('_', " "));
+            self.shortened.push((def.key, how));
         }
     }
 
@@ -419,7 +421,14 @@ impl Params {
     /// What is shorter than published, in a sentence; `None` for a full-length run.
     #[must_use]
     pub fn shortened(&self) -> Option<String> {
-        (!self.shortened.is_empty()).then(|| format!("{}.", self.shortened.join(", ")))
+        let how: Vec<&str> = self.shortened.iter().map(|(_, how)| how.as_str()).collect();
+        (!how.is_empty()).then(|| format!("{}.", how.join(", ")))
+    }
+
+    /// The keys of these lengths.
+    #[must_use]
+    pub fn shortened_keys(&self) -> Vec<String> {
+        self.shortened.iter().map(|&(key, _)| key.to_owned()).collect()
     }
 }
 

@@ -59,6 +59,7 @@ fn outcome(
         verdict: None,
         notes: file.notices(),
         shortened: None,
+        shortened_params: Vec::new(),
         small_by: None,
         not_steady: vec![],
     };

@@ -29,6 +29,7 @@ pub(super) fn outcome(r: &Replayed) -> Outcome {
         verdict: None,
         notes: notes(r),
         shortened: None,
+        shortened_params: Vec::new(),
         small_by: None,
         not_steady: vec![],
     };

@@ -300,6 +300,7 @@ impl<'a> Context<'a> {
             method,
             params: self.params.to_json(),
             shortened: self.shortened(),
+            shortened_params: self.params.shortened_keys(),
             small_by: self.small,
             ..Outcome::default()
         }

@@ -294,7 +294,7 @@ fn judge_value(row: &mut ClaimRow, check: &ValueCheck, outcomes: &[Outcome]) {
         let allowed = check.value * check.tolerance_percent / 100.0;
         verdict(row, off.abs() <= allowed, || format!("off by {:+.1} %", off * 100.0 / check.value));
         row.margin_percent = share_of(allowed - off.abs(), ours);
-        note_shortened(row, outcome);
+        note_shortened(row, outcome, &check.params);
         Ok(())
     });
 }
@@ -316,7 +316,7 @@ fn judge_range(row: &mut ClaimRow, check: &RangeCheck, outcomes: &[Outcome]) {
         verdict(row, low && high, || format!("too {}", if low { "high" } else { "low" }));
         let room = [check.at_least.map(|low| ours - low), check.at_most.map(|high| high - ours)];
         row.margin_percent = room.into_iter().flatten().min_by(f64::total_cmp).and_then(|room| share_of(room, ours));
-        note_shortened(row, outcome);
+        note_shortened(row, outcome, &check.params);
         Ok(())
     });
 }
@@ -334,7 +334,7 @@ fn judge_verdict(row: &mut ClaimRow, check: &check::VerdictCheck, outcomes: &[Ou
         };
         row.ours_text = if pass { "yes" } else { "no" }.to_owned();
         verdict(row, pass == check.pass, || ours.sentence.clone());
-        note_shortened(row, outcome);
+        note_shortened(row, outcome, &check.params);
         Ok(())
     });
 }
@@ -357,7 +357,7 @@ fn judge_main_cause(row: &mut ClaimRow, check: &check::MainCauseCheck, outcomes:
             .count();
         row.ours_text = format!("{hits} of {total}");
         verdict(row, hits * 2 > total, || "other causes weigh more in most of the slowest I/Os".to_owned());
-        note_shortened(row, outcome);
+        note_shortened(row, outcome, &check.params);
         Ok(())
     });
 }
@@ -376,7 +376,7 @@ fn judge_method(row: &mut ClaimRow, check: &check::MethodCheck, outcomes: &[Outc
         }
         row.ours_text = ours.join(", ");
         verdict(row, wrong.is_empty(), || wrong.join("; "));
-        note_shortened(row, outcome);
+        note_shortened(row, outcome, &check.select);
         Ok(())
     });
 }
@@ -435,8 +435,8 @@ fn judge_order(claim: &Claim, order: &Order, outcomes: &[Outcome]) -> ClaimRow {
         }
         for side in [&order.higher, &order.lower] {
             let outcome = find(outcomes, &side.device, &side.test, &side.params)?;
-            if outcome.shortened.is_some() {
-                note_shortened(row, outcome);
+            if is_shortened(outcome, &side.params) {
+                note_shortened(row, outcome, &side.params);
                 break;
             }
         }
@@ -456,7 +456,7 @@ fn judge_ranking(claim: &Claim, ranking: &Ranking, outcomes: &[Outcome]) -> Clai
         for (device, published) in &ranking.published {
             let outcome = find(outcomes, device, &ranking.test, &ranking.params)?;
             scores.push((device, *published, metric(outcome, &ranking.metric)?.value));
-            shortened = shortened.or(outcome.shortened.is_some().then_some(outcome));
+            shortened = shortened.or(is_shortened(outcome, &ranking.params).then_some(outcome));
         }
         let (mut pairs, mut wrong) = (0, Vec::new());
         for (i, a) in scores.iter().enumerate() {
@@ -473,7 +473,7 @@ fn judge_ranking(claim: &Claim, ranking: &Ranking, outcomes: &[Outcome]) -> Clai
         let allowed = f64::from(pairs) * ranking.wrong_pairs_at_most_percent / 100.0;
         verdict(row, wrong.len() as f64 <= allowed, || wrong.join(", "));
         if let Some(outcome) = shortened {
-            note_shortened(row, outcome);
+            note_shortened(row, outcome, &ranking.params);
         }
         Ok(())
     });
@@ -504,10 +504,21 @@ fn share_within(outcome: &Outcome, band: &Band) -> Result<f64, String> {
     Ok(within as f64 * 100.0 / total as f64)
 }
 
+/// Whether a run is shorter than what was published: a length that the figure itself gives is the published one.
+fn is_shortened(outcome: &Outcome, given: &Values) -> bool {
+    let by_figure = outcome.small_by.is_none()
+        && !outcome.shortened_params.is_empty()
+        && outcome.shortened_params.iter().all(|key| given.contains_key(key));
+    outcome.shortened.is_some() && !by_figure
+}
+
 /// A shortened run is laid beside the published figure, and neither meets nor misses it: what was published is about a
 /// run of full length.
-fn note_shortened(row: &mut ClaimRow, outcome: &Outcome) {
-    let Some(how) = &outcome.shortened else { return };
+fn note_shortened(row: &mut ClaimRow, outcome: &Outcome, given: &Values) {
+    if !is_shortened(outcome, given) {
+        return;
+    }
+    let how = outcome.shortened.as_deref().unwrap_or_default();
     row.state = ClaimState::NotRun;
     row.margin_percent = None;
     row.reason = format!("shortened run: {how}");

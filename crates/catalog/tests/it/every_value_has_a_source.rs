@@ -45,6 +45,7 @@ fn quantities_with_a_dimension_carry_their_unit_in_the_key() {
         "compression.max_ratio",
         // Counts, names and switches.
         "flash.dies",
+        "link.pcie.lanes",
         "controller.channels",
         "controller.ways",
         "controller.queue_depth",
@@ -165,7 +166,7 @@ fn is_accelerated(drive: &Drive) -> bool {
 #[test]
 fn within_a_family_only_dies_capacity_dram_and_what_is_published_of_the_cache_differ() {
     // The first of each family is laid beside every other; `cache` names what the sources give for each capacity apart.
-    let families: [(&[&str], &[&str]); 6] = [
+    let families: [(&[&str], &[&str]); 8] = [
         (&["m600-128gb", "m600-256gb", "m600-512gb", "m600-1tb"], &[]),
         (&["840-evo-120gb", "840-evo-250gb", "840-evo-500gb", "840-evo-1tb"], &["slc_cache.capacity_gb"]),
         (&["860-qvo-1tb", "860-qvo-2tb"], &["slc_cache.capacity_gb"]),
@@ -173,6 +174,9 @@ fn within_a_family_only_dies_capacity_dram_and_what_is_published_of_the_cache_di
         (&["bx200-480gb", "bx200-240gb", "bx200-960gb"], &["slc_cache.capacity_gb", "controller.ways"]),
         (&["m550-256gb", "m550-128gb"], &[]),
         (&["mx100-256gb", "mx100-512gb"], &[]),
+        // Three dies do not reach six channels.
+        (&["600p-512gb", "600p-128gb", "600p-256gb", "600p-1tb"], &["slc_cache.capacity_gb", "controller.channels"]),
+        (&["950-pro-512gb", "950-pro-256gb"], &[]),
     ];
     for (members, cache) in families {
         let family: Vec<Drive> = members.iter().map(|name| resolve(name).unwrap()).collect();

@@ -49,7 +49,7 @@ impl Frontend {
         Frontend {
             link: Link::new(&drive.link),
             link_sleep: LinkSleep::new(drive.power.as_ref().is_some_and(|power| power.controller_awake_mw.is_some())),
-            commands: Commands::new(drive.controller.queue_depth, drive.link.not_queued),
+            commands: Commands::new(drive.controller.queue_depth, drive.link.sent_alone()),
             read_ahead: ReadAhead::new(drive.controller.read_ahead_kib.div_ceil(drive.mapping.unit_kib)),
             merges: Vec::new(),
             in_flight: InFlight::default(),

@@ -117,7 +117,7 @@ impl PowerSpec {
             if has && link.is_pcie() {
                 return Err(SpecError::new(
                     &format!("power.{key}"),
-                    "is of Serial ATA; how a link of PCI Express sleeps (ASPM, autonomous power states) is not simulated",
+                    "how a link of PCI Express sleeps (ASPM, autonomous power states) is not simulated",
                     "use false",
                 ));
             }

@@ -5,7 +5,7 @@ use ssdlab_core::{Cause, MICROSECOND, MILLISECOND, Nanos, Op, Rng, SECOND};
 use ssdlab_device::{Completion, Device, LinkPolicy, Plug, PowerManagement, Request, Security};
 use ssdlab_ftl::{HostTarget, SlcCachePolicy, SlcCacheSpec};
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Power, ReducedMode, Timing, Wear};
-use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, PowerSpec, Ssd, WriteBufferSpec};
+use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, PcieSpec, PowerSpec, Ssd, WriteBufferSpec};
 use ssdlab_testkit::any_drive;
 
 const DIES: u32 = 4;
@@ -432,6 +432,12 @@ fn impossible_figures_are_refused_by_name() {
         let error = DriveSpec { power: Some(wrong), ..drive() }.validate(&die(2)).unwrap_err();
         assert_eq!(error.key, key);
     }
+    let mut pcie = drive();
+    pcie.link.generation = LinkGeneration::Pcie3;
+    pcie.link.pcie = Some(PcieSpec { lanes: 4, max_payload_bytes: 256, host_read_us: 0.5 });
+    (pcie.link.host_frame_us, pcie.link.host_command_us) = (0.0, 0.0);
+    pcie.power = Some(PowerSpec { hipm: false, dipm: false, ..power() });
+    assert_eq!(pcie.validate(&die(2)).unwrap_err().key, "power.devsleep");
 }
 
 proptest! {
@@ -446,7 +452,10 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let Some((mut spec, mut small)) = choice.build() else { return Ok(()) };
-        spec.power = Some(PowerSpec { controller_awake_mw: Some(300.0), ..power() });
+        let sleeps = !spec.link.generation.is_pcie();
+        let sleep = PowerSpec { hipm: sleeps, dipm: sleeps, devsleep: sleeps, ..power() };
+        spec.power = Some(PowerSpec { controller_awake_mw: Some(300.0), ..sleep });
+        let policy = if sleeps { policy } else { LinkPolicy::Active };
         small.power = die(2).power;
         let run = |look: bool| {
             let mut b = Bench { ssd: Ssd::new("small", &spec, &small, choice.seed).unwrap(), now: 0 };

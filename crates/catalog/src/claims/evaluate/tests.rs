@@ -216,6 +216,23 @@ fn a_shortened_run_neither_meets_nor_misses() {
 }
 
 #[test]
+fn a_length_that_the_figure_gives_is_the_published_one() {
+    let text = VALUE.replace("queue_depth = 32", "queue_depth = 32, seconds = 10");
+    assert_ne!(text, VALUE);
+    let run = |keys: &[&str], small_by| {
+        let mut o = outcome("d", &[("queue_depth", 32), ("seconds", 10)], &[("iops", 100.0, "IOPS")]);
+        o.shortened = Some("seconds is 10 s instead of 180 s.".into());
+        o.shortened_params = keys.iter().map(|&key| key.to_owned()).collect();
+        o.small_by = small_by;
+        evaluate(&claim(&text), &["d"], &[o]).remove(0).state
+    };
+    assert_eq!(run(&["seconds"], None), ClaimState::Met);
+    // Something else was shortened as well, or the drive was.
+    assert_eq!(run(&["seconds", "requests"], None), ClaimState::NotRun);
+    assert_eq!(run(&["seconds"], Some(8)), ClaimState::NotRun);
+}
+
+#[test]
 fn the_margin_is_how_far_ours_may_move() {
     let margin = |text: &str, ours: f64| {
         evaluate(&claim(text), &["d"], &[outcome("d", &[("queue_depth", 32)], &[("iops", ours, "IOPS")])]).remove(0)

@@ -40,6 +40,7 @@ fn outcome(test: &str, device: &str, title: &str, method: &str) -> Outcome {
         verdict: None,
         notes: vec![],
         shortened: None,
+        shortened_params: Vec::new(),
         small_by: None,
         not_steady: vec![],
     }
