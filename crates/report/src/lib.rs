@@ -39,7 +39,7 @@
 //!         params: BTreeMap::new(),
 //!         metrics: BTreeMap::from([("iops".to_owned(), Metric::new(81_000.0, "IOPS"))]),
 //!         charts: vec![curve], tables: vec![], time_shares: vec![], slowest: vec![], verdict: None, notes: vec![], shortened: None,
-//!         small_by: None, not_steady: vec![],
+//!         shortened_params: vec![], small_by: None, not_steady: vec![],
 //!     }],
 //!     left_out: vec![], claims: vec![],
 //! };

@@ -3,7 +3,7 @@
 /// Words that are written in capitals although they have no digit.
 const CAPITALS: [&str; 7] = ["imft", "ocz", "wd", "evo", "qvo", "gt", "arc"];
 /// Words that their makers write otherwise, and one that is no name.
-const SPELLED: [(&str, &str); 2] = [("spinpoint", "SpinPoint"), ("and", "and")];
+const SPELLED: [(&str, &str); 3] = [("spinpoint", "SpinPoint"), ("600p", "600p"), ("and", "and")];
 /// Words that belong together.
 const JOINED: [(&str, &str); 3] = [(" M ", "-M "), ("A Data ", "A-Data "), ("ARC ", "ARC-")];
 
@@ -62,6 +62,7 @@ mod tests {
         assert_eq!(pretty("a-data-pair-arc-1200"), "A-Data Pair ARC-1200");
         assert_eq!(pretty("a-data-and-spinpoint"), "A-Data and SpinPoint");
         assert_eq!(pretty("840-evo-120gb"), "840 EVO 120 GB");
+        assert_eq!(pretty("600p-512gb"), "600p 512 GB");
         assert_eq!(pretty("raid0(m600-1tb*2)"), "raid0(m600-1tb*2)");
         assert_eq!(pretty("m600-1tb with gc.policy=fifo"), "M600 1 TB with gc.policy=fifo");
         assert_eq!(
