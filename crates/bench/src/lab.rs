@@ -85,6 +85,14 @@ pub trait Lab: Sync {
         Ok(self.fresh(seed)?.counters().disk.is_some())
     }
 
+    /// Commands that it takes at once, as [`ssdlab_device::DeviceInfo`] has it.
+    ///
+    /// # Errors
+    /// Why it cannot be made.
+    fn queue_depth(&self, seed: u64) -> Result<u32, String> {
+        Ok(self.fresh(seed)?.info().queue_depth)
+    }
+
     /// The same device in small: capacity, blocks, caches and what else has a size divided by `by`, everything else as it
     /// is, so that as many drive writes leave it in the same state in a `by`-th of the time. `None` of a device whose
     /// proportions cannot be kept.
@@ -120,6 +128,10 @@ impl<L: Lab + ?Sized> Lab for &L {
 
     fn has_disk(&self, seed: u64) -> Result<bool, String> {
         (**self).has_disk(seed)
+    }
+
+    fn queue_depth(&self, seed: u64) -> Result<u32, String> {
+        (**self).queue_depth(seed)
     }
 
     fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {

@@ -356,6 +356,15 @@ impl Params {
         self.number(key)
     }
 
+    /// As [`Params::decide`], for a list.
+    pub fn decide_list(&mut self, key: &'static str, published: impl FnOnce() -> Vec<u64>) -> Vec<u64> {
+        let def = self.def(key);
+        if *self.value(key) == Value::Auto {
+            self.values.insert(def.key, Value::List(published()));
+        }
+        self.list(key).to_vec()
+    }
+
     /// # Panics
     /// If the test did not declare `key` as an integer or bytes, or left it to be decided: a bug in the test.
     #[must_use]

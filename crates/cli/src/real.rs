@@ -119,6 +119,10 @@ impl Lab for RealDevice {
         Ok(self.drive.facts().rotates)
     }
 
+    fn queue_depth(&self, _seed: u64) -> Result<u32, String> {
+        Ok(self.drive.info().queue_depth)
+    }
+
     fn reference(&self, model: &str, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
         reference(model, seed)
     }

@@ -137,6 +137,10 @@ impl Lab for TestedDevice {
         self.lab().has_disk(seed)
     }
 
+    fn queue_depth(&self, seed: u64) -> Result<u32, String> {
+        self.lab().queue_depth(seed)
+    }
+
     fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
         self.lab().small(by, seed)
     }

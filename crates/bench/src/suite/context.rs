@@ -73,6 +73,14 @@ impl<'a> Context<'a> {
         self.lab.begins()
     }
 
+    /// Commands that the device takes at once.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn queue_depth(&self) -> Result<u32, BenchError> {
+        self.lab.queue_depth(self.seed).map_err(BenchError::Device)
+    }
+
     #[must_use]
     pub fn monitor(&self) -> &'a Monitor<'a> {
         self.monitor

@@ -17,7 +17,7 @@ pub(super) const DEF: TestDef = TestDef {
     name: "qd-scaling",
     title: "Queue depth scaling",
     summary: "4 KiB random and 128 KiB sequential reads and writes at QD 1 to 32 in powers of two, 3 minutes each, \
-              one after the other without a rest: random reads over a full drive, random writes over 16 GB of an \
+              (to 256 where the device takes so many), one after the other without a rest: random reads over a full drive, random writes over 16 GB of an \
               otherwise empty one, sequential over everything.",
     params: &[
         choice(
@@ -26,7 +26,11 @@ pub(super) const DEF: TestDef = TestDef {
             &["all", "random-read", "random-write", "sequential-read", "sequential-write"],
             "which of the four; each begins with a new drive",
         ),
-        depths("queue_depths", "1,2,4,8,16,32", "requests in flight, a run for each"),
+        depths(
+            "queue_depths",
+            "auto",
+            "requests in flight, a run for each; left to the test, powers of two to 32, and on to 256 where the device takes more",
+        ),
         seconds("seconds", "180", "length of each run"),
         span(
             "write_span_bytes",
@@ -55,6 +59,12 @@ pub(super) const DEF: TestDef = TestDef {
     variants: AS_IT_IS,
     weight: 60.0,
 };
+
+/// What the reviews ran, and what a device takes beyond it.
+fn depths_to(queue_depth: u32) -> Vec<u64> {
+    let most = u64::from(queue_depth).clamp(32, 256);
+    (0..).map(|power| 1 << power).take_while(|&depth| depth <= most).collect()
+}
 
 struct Part {
     name: &'static str,
@@ -106,7 +116,8 @@ fn run_part(
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let wanted = ctx.params.choice("pattern").to_owned();
-    let queue_depths = ctx.params.list("queue_depths").to_vec();
+    let most = ctx.queue_depth()?;
+    let queue_depths = ctx.params.decide_list("queue_depths", || depths_to(most));
     let parts: Vec<&Part> = PARTS.iter().filter(|p| wanted == "all" || wanted == p.name).collect();
     let method = format!(
         "Each pattern at QD {}, {} s each, one after the other without a rest, on a new drive. Reads after a sequential fill of the \
@@ -172,4 +183,17 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         }
     }
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::depths_to;
+
+    #[test]
+    fn depths_end_where_the_reviews_ended_or_the_device_does() {
+        assert_eq!(depths_to(1), [1, 2, 4, 8, 16, 32]);
+        assert_eq!(depths_to(32), depths_to(1));
+        assert_eq!(depths_to(100).last(), Some(&64));
+        assert_eq!((depths_to(1023).last(), depths_to(1023).len()), (Some(&256), 9));
+    }
 }
