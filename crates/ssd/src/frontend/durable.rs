@@ -26,7 +26,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             units.each().for_each(|lpn| self.frontend.read_ahead.forget(lpn));
         }
         self.probe.check(|checks| checks.forget(units));
-        self.respond(slot, c.processed.max(self.now));
+        let ranges = self.frontend.link.ranges_time();
+        self.probe.explain(|explanations| explanations.add(slot, Cause::Link, ranges));
+        self.respond(slot, c.processed.max(self.now) + ranges);
     }
 
     pub(crate) fn flush(&mut self, slot: Slot) {

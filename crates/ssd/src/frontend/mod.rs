@@ -85,8 +85,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     pub(crate) fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request) {
         let slot = self.frontend.commands.take_slot(request.op).expect("the caller checked for a slot");
         // A link that slept carries nothing before it is up.
-        let on_link = now.max(self.frontend.link_sleep.up_at())
-            + self.frontend.link.command_time(request.op, request.length_bytes);
+        let sent = now.max(self.frontend.link_sleep.up_at());
+        let on_link = sent + self.frontend.link.send_command(sent);
         let arrived = match self.heat {
             None => on_link,
             Some(_) => self.hold_for_heat(now, on_link, request.op, request.length_bytes),
@@ -171,11 +171,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.probe.explain(|explanations| explanations.add_processor(slot, by, moving));
     }
 
-    /// Puts `bytes` on the link, the last of their command or not, from now on at the earliest; returns when they begin and
+    /// Puts `bytes` on the link, the last of their command or not, from some time on at the earliest; returns when they begin and
     /// end.
     #[inline]
-    fn transfer_on_link(&mut self, bytes: u64, direction: Direction, last: bool) -> (Nanos, Nanos) {
-        let (from, to) = self.frontend.link.transfer(self.now, bytes, direction, last);
+    fn transfer_on_link(&mut self, from: Nanos, bytes: u64, direction: Direction, last: bool) -> (Nanos, Nanos) {
+        let (from, to) = self.frontend.link.transfer(from, bytes, direction, last);
         self.probe.check(|checks| checks.on_link(Interval::new(from, to), bytes, direction == Direction::ToDrive));
         (from, to)
     }
@@ -188,7 +188,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     #[inline]
     fn respond_with(&mut self, slot: Slot, done: Nanos, status: Status) {
-        let frame = self.frontend.link.status_time();
+        let frame = self.frontend.link.send_status(self.now);
         let Command { request: c, submitted, .. } = *self.frontend.commands.slot(slot);
         let completed = done + self.frontend.latency[c.op as usize] + frame;
         self.probe.explain(|explanations| {

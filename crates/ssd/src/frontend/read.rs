@@ -175,7 +175,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let bytes = c.bytes_left.min(most);
         c.bytes_left -= bytes;
         let last = c.bytes_left == 0;
-        let (_, end) = self.transfer_on_link(bytes, Direction::ToHost, last);
+        let (_, end) = self.transfer_on_link(self.now, bytes, Direction::ToHost, last);
         self.frontend.commands.slot(slot).link_end = end;
     }
 

@@ -64,7 +64,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             let bytes = if next + units == last { c.bytes_left } else { c.bytes_left.min(unit.bytes_of(units)) };
             c.bytes_left -= bytes;
             c.next_unit += units;
-            let (start, end) = self.transfer_on_link(bytes, Direction::ToDrive, next + units == last);
+            let listed = if next == first { self.frontend.link.list_time(request.length_bytes) } else { 0 };
+            let from = self.now + listed;
+            let (start, end) = self.transfer_on_link(from, bytes, Direction::ToDrive, next + units == last);
             let each = if units == 1 { end - start } else { (end - start) / u64::from(units) };
             let stretch = Stretch { first: next, units, stream, from: start, each };
             let alone = next + units < last || self.frontend.commands.writes.len() == 1;

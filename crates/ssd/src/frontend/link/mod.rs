@@ -4,8 +4,10 @@ mod pcie;
 mod sata;
 mod spec;
 
-use ssdlab_core::{Nanos, Op};
+use ssdlab_core::Nanos;
 
+use pcie::Pcie;
+use sata::Sata;
 pub use spec::{LinkGeneration, LinkSpec, NotQueued, PcieSpec};
 
 /// Which way data go.
@@ -15,113 +17,77 @@ pub enum Direction {
     ToDrive,
 }
 
-/// What goes with the data of a transfer in one direction.
-#[derive(Clone, Copy, Debug, Default)]
-struct Framing {
-    /// From when the drive asks for data until the first of them are on the wire.
-    fetch: Nanos,
-    /// Around the payload of each packet.
-    packet_bytes: u64,
-    /// Before each packet but the first.
-    next_packet_bytes: u64,
-    /// Before all of them.
-    transfer_bytes: u64,
-    /// Meanwhile in the other direction, for each packet.
-    answer_bytes: u64,
-}
-
-/// What one kind of link makes of commands and data.
-#[derive(Clone, Copy, Debug, Default)]
-struct Wire {
-    /// Femtoseconds for one byte, with its share of what the coding and the upkeep of the link take; 0 for an ideal link.
-    femtos_per_byte: u64,
-    /// A packet has at most so much payload: two to the power of this.
-    packet_shift: u32,
-    /// To the host, and to the drive.
-    framing: [Framing; 2],
-    /// Whether data go both ways at once.
-    full_duplex: bool,
-    command_time: Nanos,
-    /// What a write of more than [`LISTED_FROM_BYTES`] takes on top of it.
-    list_time: Nanos,
-    status_time: Nanos,
-    /// What the host controller takes for each packet, and for each command.
-    host_packet: Nanos,
-    host_command: Nanos,
-}
-
-impl Wire {
-    /// Rounded up: never faster than the wire.
-    #[inline]
-    fn time(&self, bytes: u64) -> Nanos {
-        (bytes * self.femtos_per_byte).div_ceil(1_000_000)
-    }
-}
-
-/// An NVMe command has room for the addresses of two pages of memory; those of longer ones are in a list.
-const LISTED_FROM_BYTES: u64 = 8193;
-
 /// A link. Whoever asks first goes first.
 #[derive(Clone, Debug)]
-pub struct Link {
-    wire: Wire,
-    /// To the host, and to the drive; the first is that of both where they share a wire.
-    free_at: [Nanos; 2],
+pub enum Link {
+    /// An ideal link, too.
+    Sata(Sata),
+    Pcie(Box<Pcie>),
 }
 
 impl Link {
     #[must_use]
     pub fn new(spec: &LinkSpec) -> Self {
-        let wire = match spec.generation {
-            LinkGeneration::Sata1 | LinkGeneration::Sata2 | LinkGeneration::Sata3 | LinkGeneration::Ideal => {
-                sata::wire(spec)
-            }
-            LinkGeneration::Pcie1 | LinkGeneration::Pcie2 | LinkGeneration::Pcie3 | LinkGeneration::Pcie4 => {
-                pcie::wire(spec)
-            }
-        };
-        Link { wire, free_at: [0; 2] }
+        match &spec.pcie {
+            Some(lanes) if spec.generation.is_pcie() => Link::Pcie(Box::new(Pcie::new(spec, lanes))),
+            _ => Link::Sata(Sata::new(spec)),
+        }
     }
 
     /// Nothing is on the wire any more.
     pub fn power_cut(&mut self) {
-        self.free_at = [0; 2];
+        match self {
+            Link::Sata(link) => link.power_cut(),
+            Link::Pcie(link) => link.power_cut(),
+        }
     }
 
-    /// From the host's decision to send a command until the drive has it, and knows where the data of a write are.
+    /// The host has decided at `now` to send a command; returns how long it takes until the drive has it. What is sent is small
+    /// enough to slip in between data.
     #[inline]
-    #[must_use]
-    pub fn command_time(&self, op: Op, length_bytes: u64) -> Nanos {
-        let list = if length_bytes >= LISTED_FROM_BYTES && op == Op::Write { self.wire.list_time } else { 0 };
-        self.wire.command_time + list
+    pub fn send_command(&mut self, now: Nanos) -> Nanos {
+        match self {
+            Link::Sata(link) => link.command_time(),
+            Link::Pcie(link) => link.send_command(now),
+        }
     }
 
-    /// Sends what ends a command; it is small enough to slip in between data.
+    /// Sends what ends a command, likewise; returns how long it takes. `now` is when it is booked.
+    #[inline]
+    pub fn send_status(&mut self, now: Nanos) -> Nanos {
+        match self {
+            Link::Sata(link) => link.status_time(),
+            Link::Pcie(link) => link.send_status(now),
+        }
+    }
+
+    /// Until the drive knows where the data of a write of so many bytes are.
     #[inline]
     #[must_use]
-    pub fn status_time(&self) -> Nanos {
-        self.wire.status_time
+    pub fn list_time(&self, length_bytes: u64) -> Nanos {
+        match self {
+            Link::Sata(_) => 0,
+            Link::Pcie(link) => link.list_time(length_bytes),
+        }
+    }
+
+    /// Until the drive has the ranges of a TRIM.
+    #[inline]
+    #[must_use]
+    pub fn ranges_time(&self) -> Nanos {
+        match self {
+            Link::Sata(_) => 0,
+            Link::Pcie(link) => link.ranges_time(),
+        }
     }
 
     /// Reserves the wire for `bytes` that the drive has or asks for at `from`; returns when they begin and end. With the last of a
-    /// command the host controller is busy a little longer.
+    /// command a host controller of Serial ATA is busy a little longer.
     #[inline]
     pub fn transfer(&mut self, from: Nanos, bytes: u64, direction: Direction, last: bool) -> (Nanos, Nanos) {
-        let wire = &self.wire;
-        let framing = &wire.framing[direction as usize];
-        let packets = (bytes + ((1 << wire.packet_shift) - 1)) >> wire.packet_shift;
-        let around = packets * framing.packet_bytes
-            + packets.saturating_sub(1) * framing.next_packet_bytes
-            + framing.transfer_bytes;
-        let data = packets * wire.host_packet + wire.time(bytes + around);
-        let way = if wire.full_duplex { direction as usize } else { 0 };
-        let start = (from + framing.fetch).max(self.free_at[way]);
-        let end = start + data;
-        self.free_at[way] = if last { end + wire.host_command } else { end };
-        if wire.full_duplex {
-            let other = &mut self.free_at[1 - way];
-            *other = from.max(*other) + wire.time(packets * framing.answer_bytes);
+        match self {
+            Link::Sata(link) => link.transfer(from, bytes, direction, last),
+            Link::Pcie(link) => link.transfer(from, bytes, direction),
         }
-        (start, end)
     }
 }

@@ -69,10 +69,11 @@ fn pci_express_carries_data_both_ways_at_once() {
         },
         |t| {
             let first = t.turnaround + PCIE_COMMAND + t.read_command + t.read_unit;
-            let second = (first + PCIE_UNIT_TO_HOST).max(first + t.read_command + t.read_unit);
+            // What ends the first goes in between the data of both.
+            let second = (first + PCIE_UNIT_TO_HOST + PCIE_STATUS).max(first + t.read_command + t.read_unit);
             vec![first + PCIE_UNIT_TO_HOST + PCIE_STATUS, second + PCIE_UNIT_TO_HOST + PCIE_STATUS]
         },
-        &[1_689, 2_830],
+        &[1_689, 2_848],
     );
     exactly(
         |t| {
@@ -84,15 +85,44 @@ fn pci_express_carries_data_both_ways_at_once() {
         },
         |t| {
             let decoded = t.turnaround + PCIE_COMMAND + t.write_command;
-            // Before data come to the drive, it asks for them: 256 bytes for each 4 KiB, acknowledgements among them.
-            let asks = 66;
-            // Acknowledgements of the data of the read, 64 bytes.
+            // What the drive asks for data with, and how they are acknowledged, finds room while nothing else is sent that way.
+            // Acknowledgements of the data of the read, 64 bytes, do not.
             let answers = |k: Nanos| if k > 1 { 17 } else { 0 };
-            let read = decoded + asks + PCIE_UNIT_TO_HOST + PCIE_STATUS;
+            // What ends the first write is booked with its data.
+            let read = decoded + PCIE_STATUS + PCIE_UNIT_TO_HOST + PCIE_STATUS;
             let write = |k: Nanos| decoded + 500 + k * PCIE_UNIT_TO_DRIVE + answers(k) + PCIE_STATUS;
             vec![write(1), read, write(2)]
         },
-        &[2_173, 1_755, 3_315],
+        &[2_173, 1_707, 3_315],
+    );
+}
+
+#[test]
+fn the_ranges_of_a_trim_are_fetched_and_those_behind_it_do_not_wait_for_them() {
+    exactly(
+        |t| {
+            let mut b = on_pcie(t);
+            b.send(Op::Trim, 0, 1, false);
+            b.finish()
+        },
+        |t| vec![t.turnaround + PCIE_COMMAND + t.write_command + 500 + PCIE_STATUS],
+        &[1_048],
+    );
+    // A long write, and a read behind it: the list is fetched beside the processor.
+    exactly(
+        |t| {
+            let mut b = on_pcie(t);
+            b.send(Op::Write, 0, 4, false);
+            b.read(8, 1);
+            b.finish()
+        },
+        |t| {
+            let data = (4 * (4096 + 16 * 20) * 254_586u64).div_ceil(1_000_000);
+            let write = t.turnaround + PCIE_COMMAND + t.write_command + 500 + 500 + data + PCIE_STATUS;
+            let to_host = t.turnaround + PCIE_COMMAND + t.write_command + PCIE_STATUS;
+            vec![write, to_host + PCIE_UNIT_TO_HOST + PCIE_STATUS]
+        },
+        &[6_046, 1_707],
     );
 }
 
