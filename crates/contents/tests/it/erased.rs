@@ -148,7 +148,8 @@ proptest! {
                     host.device.cut(host.now);
                     host.now = host.device.restore(host.now);
                 }
-                host.check();
+                // What the drive moves may be under way at a cut, and take the page with it that shares its cells.
+                host.check_but_for_losses(!flushed && !killed);
                 host.device.check_books().expect("the books balance");
             }
         }
