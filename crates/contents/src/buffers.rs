@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use ssdlab_device::PayloadId;
+use ssdlab_device::{PayloadId, Request};
 
 /// See the module's own page. A buffer belongs to whoever holds its number.
 #[derive(Clone, Default)]
@@ -28,6 +28,15 @@ impl Buffers {
         let bytes = self.slots[at as usize].take().expect("a buffer that is not there");
         self.free.push(at);
         bytes
+    }
+
+    /// What a write brings; `None`: zeroes.
+    ///
+    /// # Panics
+    /// As [`Buffers::get`].
+    #[must_use]
+    pub fn data_of(&self, request: &Request) -> Option<&[u8]> {
+        request.payload.map(|id| self.get(id))
     }
 
     /// # Panics

@@ -21,9 +21,12 @@
 //! ([`ssdlab_device::Plug::greatest_write_number`]): of several versions with one number the youngest is taken.
 
 mod buffers;
+mod bytes;
+mod copy_to_save;
 mod device;
 mod image;
 mod lay_out;
+mod open_image;
 mod order;
 mod pages;
 mod resume;
@@ -31,7 +34,9 @@ mod state_file;
 mod store;
 mod superseded;
 
-pub use device::{AfterCut, ContentDevice, ContentOptions, CopyToSave, TrimmedReads};
+pub use bytes::{AfterCut, TrimmedReads};
+pub use copy_to_save::CopyToSave;
+pub use device::{ContentDevice, ContentOptions};
 pub use image::{
     Change, DriveState, FoundImage, Header, Image, ImageContents, ImageError, MOST_NAME_BYTES, MediaKey, Reserved,
     ReservedPage, VERSION as IMAGE_VERSION, read_image,

@@ -1,0 +1,160 @@
+//! What the pages are after a power cut: what the device says that it has kept.
+
+use std::collections::BTreeSet;
+
+use ssdlab_device::{Held, Plug};
+
+use super::Bytes;
+use crate::pages::PAGE_BYTES;
+use crate::store::{Version, page_of};
+
+/// What the last cut has left, in pages of 4 KiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AfterCut {
+    /// Pages of writes that were never answered, and that the device has kept all the same.
+    pub unanswered_kept: u64,
+    /// Pages of answered writes that came back as they were before.
+    pub reverted: u64,
+    /// Pages that the device cannot read any more.
+    pub unreadable: u64,
+    /// Pages that came back as a version whose bytes were no longer kept. They are unreadable from now on.
+    pub forgotten: u64,
+}
+
+/// What a page may be after the cut.
+struct Candidate {
+    page: u32,
+    version: Version,
+    answered: bool,
+}
+
+/// All of them, by page; of each page from the oldest to the newest that was answered, then those that were not.
+struct Candidates(Vec<Candidate>);
+
+impl Candidates {
+    fn of_page(&self, page: u32) -> &[Candidate] {
+        let from = self.0.partition_point(|c| c.page < page);
+        let to = self.0.partition_point(|c| c.page <= page);
+        &self.0[from..to]
+    }
+
+    /// Each page once.
+    fn pages(&self) -> impl Iterator<Item = u32> {
+        self.0.chunk_by(|a, b| a.page == b.page).map(|of_page| of_page[0].page)
+    }
+}
+
+impl Bytes {
+    /// Asks the device, which has power again, what it has kept, and makes that the bytes. Returns the pages that are not what
+    /// they were.
+    pub fn settle(&mut self, plug: &dyn Plug) -> Vec<u32> {
+        let answered = self.superseded.take().map(|(page, version)| Candidate { page, version, answered: true });
+        let torn = std::mem::take(&mut self.torn).into_iter();
+        let torn = torn.map(|(page, version)| Candidate { page, version, answered: false });
+        let mut candidates = Candidates(answered.chain(torn).collect());
+        candidates.0.sort_by_key(|c| c.page);
+        let differing = self.differing(plug, &candidates);
+        let mut report = AfterCut::default();
+        for &(page, held) in &differing {
+            match held {
+                Held::Nothing => self.go_back(page, 0, candidates.of_page(page), &mut report),
+                Held::Write(number) => self.go_back(page, number, candidates.of_page(page), &mut report),
+                Held::Mixed(newest) => {
+                    let sectors = plug.sectors((page / self.unit_pages()).into());
+                    self.mix(page, newest, sectors, candidates.of_page(page), &mut report);
+                }
+                Held::Unreadable => {
+                    report.unreadable += 1;
+                    self.lose(page, 0);
+                }
+            }
+        }
+        self.after_cut = Some(report);
+        // Of a page that holds nothing now, or nothing that can be read, an older version may still be found by a later
+        // start of the device.
+        let empty: BTreeSet<u32> = candidates.pages().filter(|&page| self.store.number(page) == 0).collect();
+        for Candidate { page, version, .. } in candidates.0 {
+            if version.number != 0 && empty.contains(&page) {
+                self.superseded.haunt(page, version);
+            }
+        }
+        differing.into_iter().map(|(page, _)| page).collect()
+    }
+
+    /// Pages of which the device holds something else than their last answered version.
+    fn differing(&self, plug: &dyn Plug, candidates: &Candidates) -> Vec<(u32, Held)> {
+        let written = self.store.written().map(|(page, number, _)| (page, number)).filter(|w| w.1 != 0);
+        let empty = candidates.pages().filter(|&page| self.store.number(page) == 0).map(|page| (page, 0));
+        let mut differing = Vec::new();
+        for (page, number) in written.chain(empty) {
+            let held = plug.held((page / self.unit_pages()).into());
+            let same = match held {
+                Held::Nothing => number == 0,
+                Held::Write(held) => number == held,
+                Held::Mixed(_) | Held::Unreadable => false,
+            };
+            if !same {
+                differing.push((page, held));
+            }
+        }
+        differing
+    }
+
+    /// The page is what the write with this number made it; 0: it was never written.
+    fn go_back(&mut self, page: u32, number: u8, candidates: &[Candidate], report: &mut AfterCut) {
+        // Of equal numbers the youngest.
+        let found = candidates.iter().rfind(|c| c.version.number == number);
+        match found {
+            Some(Candidate { answered: false, .. }) => report.unanswered_kept += 1,
+            None if number != 0 => {
+                report.forgotten += 1;
+                return self.lose(page, number);
+            }
+            _ => report.reverted += 1,
+        }
+        self.store.replace(page, found.map_or(Version::NOTHING, |c| c.version.clone()));
+        self.store.mark_found(page);
+    }
+
+    /// The sectors of the page are of several writes.
+    fn mix(&mut self, page: u32, newest: u8, sectors: [Held; 8], candidates: &[Candidate], report: &mut AfterCut) {
+        if self.mixed.get(&page) == Some(&sectors) {
+            // The device says again what it said after the cut before.
+            return;
+        }
+        let current = self.store.version(page);
+        let mut bytes = [0; PAGE_BYTES];
+        let length = PAGE_BYTES / sectors.len();
+        let mut unanswered = false;
+        for (k, held) in sectors.into_iter().enumerate() {
+            let Held::Write(number) = held else { continue };
+            let youngest = |answered: bool| {
+                candidates.iter().rfind(|c| c.answered == answered && c.version.number == number).map(|c| &c.version)
+            };
+            let version = match youngest(false) {
+                Some(version) => {
+                    unanswered = true;
+                    Some(version)
+                }
+                None if current.number == number => Some(&current),
+                None => youngest(true),
+            };
+            let Some(version) = version else {
+                report.forgotten += 1;
+                return self.lose(page, newest);
+            };
+            if let Some(of) = &version.page {
+                bytes[k * length..(k + 1) * length].copy_from_slice(&of[k * length..(k + 1) * length]);
+            }
+        }
+        *(if unanswered { &mut report.unanswered_kept } else { &mut report.reverted }) += 1;
+        self.store.replace(page, Version { number: newest, page: page_of(&bytes) });
+        self.store.mark_found(page);
+        self.mixed.insert(page, sectors);
+    }
+
+    fn lose(&mut self, page: u32, number: u8) {
+        self.store.replace(page, Version { number, page: None });
+        self.store.mark_lost(page);
+    }
+}

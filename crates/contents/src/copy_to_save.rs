@@ -1,0 +1,37 @@
+//! A device as it was, to be saved while it goes on.
+
+use ssdlab_core::Nanos;
+use ssdlab_device::{Completion, Device};
+
+/// A copy of a device, which is to be saved. See [`crate::ContentDevice::copy_to_save`].
+pub struct CopyToSave {
+    /// It has a plug.
+    device: Box<dyn Device>,
+    under_way: usize,
+    has_power: bool,
+    now: Nanos,
+}
+
+impl CopyToSave {
+    pub(crate) fn new(device: Box<dyn Device>, under_way: usize, has_power: bool, now: Nanos) -> Self {
+        CopyToSave { device, under_way, has_power, now }
+    }
+
+    /// What it keeps without power. What is under way ends, and then it is shut down in good order: of commands that were not
+    /// answered it may hold more than the bytes do.
+    #[must_use]
+    pub fn save(mut self) -> Vec<u8> {
+        let mut done: Vec<Completion> = Vec::new();
+        while self.has_power && done.len() < self.under_way {
+            let before = done.len();
+            self.now = self.device.advance_to_completion(Nanos::MAX / 2, &mut done).max(self.now);
+            assert!(done.len() > before, "a command never ends");
+        }
+        let plug = self.device.plug().expect("a device that is saved has a plug");
+        if self.has_power {
+            let off = plug.stand_by(self.now);
+            plug.cut(off);
+        }
+        plug.save()
+    }
+}
