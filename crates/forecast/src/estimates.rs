@@ -94,6 +94,9 @@ fn numbers(row: &SpecRow, key: &Key, reason: &str, percent: f64) -> Option<Vec<V
     let value = value_of(&row.value)?;
     let mean = mean(&value)?;
     let band = stated(reason);
+    if !key.range.one_of.is_empty() {
+        return Some(neighbours(&value, band, &key.range.one_of));
+    }
     if mean == 0.0 {
         // No share of nothing is a change; a band says what there may be.
         let Some((low, high)) = band else { return Some(Vec::new()) };
@@ -105,6 +108,23 @@ fn numbers(row: &SpecRow, key: &Key, reason: &str, percent: f64) -> Option<Vec<V
     let ends = [low, high].into_iter().filter(|end| band.is_none() || *end != mean);
     let ends = ends.map(|end| scaled(&value, end / mean, key));
     Some(ends.flatten().filter(|end| *end != value).collect())
+}
+
+/// Of a key that allows some numbers only: the next ones each way, or the ends of the band.
+fn neighbours(value: &Value, band: Option<(f64, f64)>, allowed: &[f64]) -> Vec<Value> {
+    let Some(now) = number(value) else { return Vec::new() };
+    let in_band = |other: &f64| band.is_none_or(|(low, high)| (low..=high).contains(other));
+    let lower = allowed.iter().copied().filter(|other| *other < now && in_band(other));
+    let higher = allowed.iter().copied().filter(|other| *other > now && in_band(other));
+    let ends = match band {
+        None => [lower.max_by(f64::total_cmp), higher.min_by(f64::total_cmp)],
+        Some(_) => [lower.min_by(f64::total_cmp), higher.max_by(f64::total_cmp)],
+    };
+    let of_its_kind = |end: f64| match value {
+        Value::Integer(_) => Value::Integer(end as i64),
+        _ => Value::Float(end),
+    };
+    ends.into_iter().flatten().map(of_its_kind).collect()
 }
 
 fn in_place_of_zero(zero: &Value, number: f64, key: &Key) -> Option<Value> {
@@ -213,6 +233,20 @@ mod tests {
         let key = drive_keys().key("controller.programs_at_once").unwrap();
         assert_eq!(numbers(&row("8"), key, "band 4 to 8", 20.0), Some(vec![Value::Integer(4)]));
         assert_eq!(numbers(&row("2"), key, "a guess", 20.0), Some(vec![Value::Integer(1), Value::Integer(3)]));
+    }
+
+    #[test]
+    fn of_numbers_in_a_list_the_next_ones_are_tried_or_the_ends_of_the_band() {
+        let drive = resolve("600p-256gb").unwrap();
+        let row = drive.rows.iter().find(|row| row.key == "link.pcie.max_payload_bytes").unwrap();
+        let key = drive_keys().key(&row.key).unwrap();
+        let of = |value: &str, reason: &str| {
+            let values = numbers(&SpecRow { value: value.to_owned(), ..row.clone() }, key, reason, 20.0).unwrap();
+            values.iter().map(|v| v.as_integer().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(of("256", "usual"), [128, 512]);
+        assert_eq!(of("128", "usual"), [256]);
+        assert_eq!(of("512", "band 100 to 2048"), [128, 2048]);
     }
 
     #[test]

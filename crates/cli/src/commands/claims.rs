@@ -186,7 +186,7 @@ fn counts(rows: &[ClaimRow]) -> String {
         "Measured here: {} met, {} missed ({} of them for a known reason), {} open\n",
         measured.met, measured.missed, measured.missed_for_a_known_reason, measured.open
     );
-    let others: Vec<String> = [ClaimKind::Calibration, ClaimKind::ByMethod, ClaimKind::AsBuilt]
+    let mut others: Vec<String> = [ClaimKind::Calibration, ClaimKind::ByMethod, ClaimKind::AsBuilt]
         .into_iter()
         .filter_map(|kind| {
             let Tally { met, missed, open, .. } = Tally::of(rows, kind);
@@ -195,7 +195,8 @@ fn counts(rows: &[ClaimRow]) -> String {
         })
         .collect();
     let not_simulated: usize = ClaimKind::ALL.iter().map(|&kind| Tally::of(rows, kind).not_simulated).sum();
-    text.push_str(&format!("Not counted there: {}; {not_simulated} not simulated\n", others.join(", ")));
+    others.push(format!("{not_simulated} not simulated"));
+    text.push_str(&format!("Not counted there: {}\n", others.join(", ")));
     text
 }
 
