@@ -100,7 +100,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             self.frontend.commands.slot(slot).status = Status::MediaError;
         }
         let whole_drive = LogicalPage::new(self.translation.logical_pages());
-        let ahead = self.frontend.read_ahead.observe(first, last, whole_drive);
+        let bytes = request.offset_bytes..request.offset_bytes + request.length_bytes;
+        let ahead = self.frontend.read_ahead.observe(bytes, self.unit.bytes(), last, whole_drive);
         if !ahead.is_empty() {
             self.fetch_ahead(ahead);
         }
@@ -136,7 +137,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             self.translation.look_up(range.clone(), NOBODY, &mut queues);
         }
         for page in range.each() {
-            if !self.frontend.read_ahead.may_replace(page) {
+            if !self.frontend.read_ahead.wants(page) {
                 continue;
             }
             let source = match self.translation.read_page(page, &mut reads, &mut queues) {

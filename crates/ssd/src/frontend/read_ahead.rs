@@ -1,7 +1,8 @@
 //! Reading ahead of a sequential stream.
 //!
-//! When a read begins where the one before it ended, the units that follow are read into DRAM. One stream is
-//! followed at a time, as small controllers do.
+//! When a read begins at the sector where the one before it ended, the units that follow are read into DRAM: as many as the
+//! stream has had so far, up to a window, so that a stream that soon ends costs little. One stream is followed at a time, as
+//! small controllers do.
 
 use std::ops::Range;
 
@@ -34,6 +35,9 @@ struct Entry {
 const EMPTY: Entry =
     Entry { lpn: LogicalPage::NONE, waiter: Slot::NONE, source: Source::Ram, generation: 0, outdated: false };
 
+/// No read begins here.
+const NOWHERE: u64 = u64::MAX;
+
 /// What a command finds when it asks for a unit; of what is found, which write it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
@@ -49,8 +53,8 @@ pub struct ReadAhead {
     entries: Vec<Entry>,
     mask: u32,
     window: u32,
-    /// End of the last read command, in units.
-    stream_end: LogicalPage,
+    /// Where the stream began, and where its last read ended; nowhere before the first.
+    stream: Range<u64>,
     /// Read ahead up to here.
     fetched: LogicalPage,
     /// Anything has been read ahead.
@@ -66,7 +70,7 @@ impl ReadAhead {
             entries: vec![EMPTY; len as usize],
             mask: len - 1,
             window: window_units,
-            stream_end: LogicalPage::FIRST,
+            stream: NOWHERE..NOWHERE,
             fetched: LogicalPage::FIRST,
             holds_data: false,
         }
@@ -79,19 +83,29 @@ impl ReadAhead {
         self.holds_data
     }
 
-    /// Notes a read of units `from..to`, and returns the units that should be read ahead now.
+    /// Notes a read of these bytes, the last of which lies before unit `to`, and returns the units that should be read ahead
+    /// now. `unit_bytes`: of a unit.
     #[inline]
-    pub fn observe(&mut self, from: LogicalPage, to: LogicalPage, end_of_drive: LogicalPage) -> Range<LogicalPage> {
-        let sequential = from == self.stream_end && from != LogicalPage::FIRST && self.window > 0;
-        self.stream_end = to;
+    pub fn observe(
+        &mut self,
+        bytes: Range<u64>,
+        unit_bytes: u64,
+        to: LogicalPage,
+        end_of_drive: LogicalPage,
+    ) -> Range<LogicalPage> {
+        let sequential = bytes.start == self.stream.end && self.window > 0;
+        self.stream.end = bytes.end;
         if !sequential {
+            self.stream.start = bytes.start;
             self.fetched = to;
             return LogicalPage::all(0);
         }
+        let had = (self.stream.end - self.stream.start).div_ceil(unit_bytes);
+        let window = had.min(self.window.into()) as u32;
         let start = self.fetched.max(to);
-        let end = (to + self.window).min(end_of_drive);
+        let end = (to + window).min(end_of_drive);
         // In steps of half a window, so that reads ahead fill whole rows.
-        if start + self.window / 2 > end && end != end_of_drive {
+        if start + window / 2 > end && end != end_of_drive {
             return LogicalPage::all(0);
         }
         self.fetched = end.max(start);
@@ -103,23 +117,17 @@ impl ReadAhead {
     pub fn expect(&mut self, lpn: LogicalPage, source: Source, generation: u8) {
         let entry = &mut self.entries[(lpn.number() & self.mask) as usize];
         debug_assert_eq!(entry.waiter, Slot::NONE, "a unit that is waited for must not be replaced");
-        // A stream that begins anew asks again for what is on its way: the first read of it will do.
-        if let (Source::Flash { unit: coming, .. }, Source::Flash { unit, .. }) = (entry.source, source)
-            && entry.lpn == lpn
-            && coming == unit
-            && entry.generation == generation
-        {
-            return;
-        }
         *entry = Entry { lpn, source, generation, ..EMPTY };
         self.holds_data = true;
     }
 
-    /// Whether a unit's place may be taken by another.
+    /// Whether a unit is to be read ahead: it is not here or on its way, as of a stream that was left and goes on, and no command
+    /// waits for the one in its place.
     #[inline]
     #[must_use]
-    pub fn may_replace(&self, lpn: LogicalPage) -> bool {
-        self.entries[(lpn.number() & self.mask) as usize].waiter == Slot::NONE
+    pub fn wants(&self, lpn: LogicalPage) -> bool {
+        let entry = &self.entries[(lpn.number() & self.mask) as usize];
+        entry.waiter == Slot::NONE && entry.lpn != lpn
     }
 
     /// Asks for a unit on behalf of a command slot.
@@ -218,11 +226,43 @@ mod tests {
     }
 
     #[test]
+    fn a_read_goes_on_where_the_last_sector_was_and_not_where_its_unit_ends() {
+        let mut ahead = ReadAhead::new(16);
+        let mut observe = |bytes: Range<u64>| {
+            let to = LogicalPage::new(bytes.end.div_ceil(4096) as u32);
+            let range = ahead.observe(bytes, 4096, to, LogicalPage::new(2000));
+            if range.is_empty() { 0..0 } else { range.start.number()..range.end.number() }
+        };
+        assert_eq!(observe(0..512), 0..0);
+        assert_eq!(observe(512..1024), 1..2, "as much as it has had");
+        assert_eq!(observe(1024..4096), 0..0, "which is on its way");
+        assert_eq!(observe(4096..36_352), 9..18);
+        assert_eq!(observe(36_352..96_256), 24..40, "a window at the most");
+        assert_eq!(observe(96_256..110_592), 0..0, "more than half of which is left");
+        assert_eq!(observe(110_592..131_072), 40..48);
+        assert_eq!(observe(131_584..132_096), 0..0, "a sector was left out");
+    }
+
+    #[test]
+    fn what_is_here_or_on_its_way_is_not_read_again() {
+        let mut ahead = fetching();
+        assert!(!ahead.wants(FIRST));
+        ahead.arrived(FIRST, UnitAddress::new(500), FIRST);
+        assert!(!ahead.wants(FIRST));
+        ahead.forget(FIRST);
+        assert!(ahead.wants(FIRST), "it was written");
+        assert!(ahead.wants(FIRST + 64), "nobody waits for the one in its place");
+        ahead.lookup(FIRST + 1, Slot::new(3));
+        assert!(!ahead.wants(FIRST + 65));
+    }
+
+    #[test]
     fn a_stream_that_has_ended_leaves_data_that_a_write_must_find() {
         let mut ahead = fetching();
         assert!(ahead.holds_data());
+        let end_of_drive = LogicalPage::new(2000);
         assert_eq!(
-            ahead.observe(LogicalPage::new(1000), LogicalPage::new(1001), LogicalPage::new(2000)),
+            ahead.observe(4_096_000..4_100_096, 4096, LogicalPage::new(1001), end_of_drive),
             LogicalPage::all(0)
         );
         assert!(ahead.holds_data());
