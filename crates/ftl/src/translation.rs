@@ -295,10 +295,16 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
         let _ = per_1000;
     }
 
-    /// A write of these pages begins to come.
+    /// A write of these pages begins to come. `ends_within`: it ends within the last of them, so that the next may go on there.
     #[inline]
-    fn write_begins(&mut self, pages: Range<LogicalPage>) {
-        let _ = pages;
+    fn write_begins(&mut self, pages: Range<LogicalPage>, ends_within: bool) {
+        let _ = (pages, ends_within);
+    }
+
+    /// A write waits, and the write buffer has no room for it.
+    #[inline]
+    fn needs_room(&mut self, sink: &mut impl OpSink) {
+        let _ = sink;
     }
 
     /// Accepts the units of a stretch into the write buffer. The drive has seen to it that there is room.

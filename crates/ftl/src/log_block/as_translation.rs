@@ -68,8 +68,18 @@ impl Translation for LogBlock {
         self.host.durable()
     }
 
-    fn write_begins(&mut self, pages: Range<LogicalPage>) {
+    fn write_begins(&mut self, pages: Range<LogicalPage>, ends_within: bool) {
         self.command_end = pages.end;
+        self.held = ends_within.then(|| LogicalPage::new(pages.end.number() - 1));
+    }
+
+    fn needs_room(&mut self, sink: &mut impl OpSink) {
+        // What has been given to dies makes room by itself, and so does what may leave before it.
+        let oldest = self.host.get(0).map(|waiting| waiting.page);
+        if self.held.is_some() && self.held == oldest && self.host.in_memory() == self.host.waiting() {
+            self.held = None;
+            self.place_waiting(sink);
+        }
     }
 
     fn write_units(&mut self, stretch: &Stretch, mut write_number: impl FnMut(LogicalPage) -> u8) {
@@ -88,8 +98,8 @@ impl Translation for LogBlock {
         self.place_waiting(sink);
     }
 
-    /// A row is one page: none is ever held back to be filled.
     fn force(&mut self, sink: &mut impl OpSink) {
+        self.held = None;
         self.place_waiting(sink);
     }
 

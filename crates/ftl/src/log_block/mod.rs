@@ -85,6 +85,9 @@ pub struct LogBlock {
     host: HostRows,
     /// The page behind the last of the command that the host is sending.
     command_end: LogicalPage,
+    /// The page within which the last command ended. It waits for the next command, which may go on there; programmed at once,
+    /// it would have to be written again, and its log would no longer be in order.
+    held: Option<LogicalPage>,
     logs: Logs,
     chores: Chores,
     merges: Merges,
@@ -167,6 +170,7 @@ impl LogBlock {
         Ok(LogBlock {
             host: HostRows::new(config.dies, dies_per_bank, geometry.superblocks(), config.logical_pages),
             command_end: LogicalPage::FIRST,
+            held: None,
             data: vec![None; geometry.superblocks() as usize],
             contents: Contents::new(medium, config.logical_pages),
             geometry,
@@ -230,6 +234,10 @@ impl LogBlock {
                 continue;
             }
             let Some(waiting) = self.host.get(k) else { return };
+            if self.held == Some(waiting.page) {
+                k += 1;
+                continue;
+            }
             let spot = self.geometry.spot(waiting.page);
             let column = self.geometry.column(spot.superblock);
             let die = self.geometry.die(column, spot.lane);

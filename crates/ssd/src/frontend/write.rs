@@ -51,6 +51,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 self.translation.set_compressibility(hints.compressibility_per_1000.min(1000).into());
             }
             if room == 0 {
+                self.ask(|translation, queues| translation.needs_room(queues));
                 break;
             }
             let unit = self.unit;
@@ -59,7 +60,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             let (first, last) = unit.touched(&request);
             let units = room.min(last - next);
             if next == first {
-                self.translation.write_begins(first..last);
+                let ends_within = !unit.is_aligned(request.offset_bytes + request.length_bytes);
+                self.translation.write_begins(first..last, ends_within);
             }
             let bytes = if next + units == last { c.bytes_left } else { c.bytes_left.min(unit.bytes_of(units)) };
             c.bytes_left -= bytes;

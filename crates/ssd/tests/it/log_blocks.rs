@@ -329,6 +329,50 @@ fn a_page_that_is_written_again_while_it_waits_takes_flash_once() {
 }
 
 #[test]
+fn a_stream_whose_commands_end_within_pages_is_written_once_and_in_order() {
+    for scheme in [LogScheme::Replacement, LogScheme::Bast] {
+        // A buffer of two pages, and one of a single page, which has to go before the next command has room.
+        for (buffer_kib, programs_a_page) in [(8, 1), (4, 2)] {
+            let pages = SUPERBLOCKS * SUPERBLOCK;
+            let mut small = Small::with_buffer(LANES, pages, LogBlockSpec::plain(scheme, 1), buffer_kib);
+            (0..SUPERBLOCKS).for_each(|k| small.write(k * SUPERBLOCK, SUPERBLOCK));
+            small.rest();
+            let before = small.flash();
+            let half = UNIT_BYTES / 2;
+            (0..2 * pages).for_each(|k| small.send(Request::write(0, k * half, half)));
+            small.rest();
+            let programmed = small.flash().host_program_bytes - before.host_program_bytes;
+            if programs_a_page == 1 {
+                assert_eq!(small.since(&before).0, 0, "{scheme:?}: nothing is copied");
+            }
+            assert_eq!(programmed, programs_a_page * pages * UNIT_BYTES, "{scheme:?}, {buffer_kib} KiB");
+            small.read_all();
+        }
+    }
+}
+
+#[test]
+fn the_page_within_which_a_command_ended_leaves_when_the_drive_rests_or_is_told_to() {
+    let mut small = Small::filled(LogScheme::Replacement);
+    small.rest();
+    let part = Request::write(0, 3 * UNIT_BYTES, 512);
+    small.send(part);
+    assert_eq!(small.drive.translation().waiting_units(), 1, "the next may go on there");
+    small.rest();
+    assert_eq!(small.drive.translation().unfinished_units(), 0, "after a FLUSH");
+    small.send(part);
+    while small.drive.translation().unfinished_units() > 0 {
+        small.now = small.drive.next_event().expect("the drive is idle, and writes it out");
+        small.drive.advance(small.now, &mut Vec::new());
+    }
+    // Another page of the superblock before it, whose last command ended here: it does not wait for ever.
+    small.send(part);
+    (0..40).for_each(|k| small.send(Request::write(0, k % 5 * 7 * UNIT_BYTES + 512, 512)));
+    small.rest();
+    small.read_all();
+}
+
+#[test]
 fn a_merge_serves_every_page_of_its_superblock_that_waits() {
     let merges = |merges_at_once| {
         let mut small = Small::on(2 * LANES, 2 * SUPERBLOCKS * SUPERBLOCK, LogBlockSpec { merges_at_once, ..bast(2) });
