@@ -15,7 +15,8 @@ pub struct BlockHistory {
     /// When it was programmed first, or opened for it, after its last erase, in seconds of the caller's clock; the age of
     /// its oldest data counts from here. Kept only for drives that model errors.
     pub programmed_at_s: u32,
-    /// Page reads since the last erase, as far as they were reported with [`crate::Medium::count_reads`].
+    /// Page reads since the last erase, of all planes together, as far as they were reported with
+    /// [`crate::Medium::count_reads`].
     pub reads: u32,
 }
 

@@ -40,6 +40,13 @@ pub struct Layout {
     row_shift: u32,
 }
 
+/// Planes that so many units in so many rows of a block lie on, at the least; of `page_units` a page, and `most` planes.
+#[inline]
+#[must_use]
+pub fn planes_sensed(units: u32, rows: u32, page_units: u32, most: u32) -> u32 {
+    units.div_ceil(page_units * rows.max(1)).min(most)
+}
+
 impl Layout {
     /// Lays out `dies` dies of a type, with `blocks` multi-plane blocks each, in units of 4 KiB.
     ///

@@ -226,7 +226,7 @@ impl Medium {
         history.wear_ppb = history.wear_ppb.saturating_add(wear_ppb);
     }
 
-    /// Reports page reads of a block, by which they disturb each other's cells. Only who models errors needs to.
+    /// Reports page reads of a block, one for each plane that was sensed, by which they disturb each other's cells. Only who models errors needs to.
     #[inline]
     pub fn count_reads(&mut self, block: BlockId, reads: u32) {
         let history = &mut self.history[block.index()];

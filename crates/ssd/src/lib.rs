@@ -261,7 +261,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let medium = translation.medium();
         let correction = match (&drive.ecc, &die.errors) {
             (Some(ecc), Some(errors)) => {
-                let size = (drive.flash.dies, medium.layout().block_count());
+                let size = (drive.flash.dies, medium.layout().block_count(), medium.layout().planes);
                 let mut correction = Correction::new(ecc, die, errors, drive.mapping.unit_bytes(), size, &rng)?;
                 if let Some(most) = drive.refresh.as_ref().and_then(|refresh| refresh.after_block_reads) {
                     correction.watch_reads(most);

@@ -26,6 +26,29 @@ pub(super) fn flash<'a>(host: &'a mut Host<'_>) -> Result<&'a mut dyn Flash, Ben
     })
 }
 
+/// What the device counts in the parts of a test that are measured, and how long these take together: without the rests and
+/// fills between them.
+#[derive(Default)]
+pub(super) struct Counted {
+    pub counters: Counters,
+    pub nanos: Nanos,
+}
+
+impl Counted {
+    /// Runs another part.
+    pub(super) fn run<R, E>(
+        &mut self,
+        host: &mut Host<'_>,
+        part: impl FnOnce(&mut Host<'_>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let (before, from) = (host.counters(), host.now());
+        let result = part(host)?;
+        self.counters = self.counters.plus(&host.counters().since(&before));
+        self.nanos += host.now() - from;
+        Ok(result)
+    }
+}
+
 /// A run with the usual measurements.
 pub(super) struct Timed {
     pub measurement: Measurement,

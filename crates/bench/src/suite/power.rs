@@ -173,7 +173,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             let mut job = ctx.job(build(ctx, &pattern, key)?, depth).for_nanos(ctx.nanos("seconds"));
             let mut peak = PeakPower::from(host.now(), &host.counters());
             let done = timed_with(host, &mut job, &mut peak)?;
-            let energy = metered(host, &done.counters, done.measurement.elapsed())?;
+            let energy = metered(host, &done.counters, done.counted)?;
             let name = format!("{} {}", size(block), key.replace('_', " "));
             loads.push(Load { key, name, timed: done, energy, peak });
         }

@@ -7,7 +7,7 @@
 use ssdlab_core::Op;
 use ssdlab_workload::Pattern;
 
-use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, erase};
+use super::common::{Counted, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, erase};
 use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, block, depth, metric, number, seconds};
 use super::figures::{chart, put, put_causes, put_counters, series};
@@ -58,21 +58,21 @@ pub(super) const DEF: TestDef = TestDef {
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let mut notes = Vec::new();
-    let (erased, clean, dirty, trimmed, torture, counters) = ctx.on_fresh_drive(|host| {
+    let (erased, clean, dirty, trimmed, torture, counted) = ctx.on_fresh_drive(|host| {
         // Said now, and not after half an hour of torture.
         if !host.info().supports_trim {
             return Err(BenchError::Unsuitable(format!("{} does not support TRIM", host.info().name)));
         }
         let capacity = host.info().capacity_bytes;
         let monitor = ctx.monitor();
-        let curve = |host: &mut Host<'_>, from: f64| {
+        let mut counted = Counted::default();
+        let curve = |host: &mut Host<'_>, from: f64, counted: &mut Counted| {
             monitor.step(from, from + 0.1);
             ctx.settle(host)?;
-            Sweep::run(host, &ctx.params, Op::Write)
+            counted.run(host, |host| Sweep::run(host, &ctx.params, Op::Write))
         };
         let erased = erase(ctx, host, &mut notes)?;
-        let before = host.counters();
-        let clean = curve(host, 0.0)?;
+        let clean = curve(host, 0.0, &mut counted)?;
         monitor.step(0.1, 0.2);
         host.fill(0, capacity, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
         monitor.step(0.2, 0.8);
@@ -80,11 +80,11 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let depth = ctx.params.depth("torture_queue_depth");
         let mut meter = Measurement::default();
         let job = ctx.job(build(ctx, &pattern, "torture")?, depth).for_nanos(ctx.nanos("torture_seconds"));
-        host.run(&mut [job], &mut meter)?;
-        let dirty = curve(host, 0.8)?;
+        counted.run(host, |host| host.run(&mut [job], &mut meter))?;
+        let dirty = curve(host, 0.8, &mut counted)?;
         host.trim(0, capacity)?;
-        let trimmed = curve(host, 0.9)?;
-        Ok((erased, clean, dirty, trimmed, meter, host.counters().since(&before)))
+        let trimmed = curve(host, 0.9, &mut counted)?;
+        Ok((erased, clean, dirty, trimmed, meter, counted))
     })?;
     let method = format!(
         "{}, every address was written in sequence (clean). Then the drive was filled again and written \
@@ -107,11 +107,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     }
     put_causes(&mut out, "torture", &torture);
     put(&mut out, "torture_iops", torture.iops(), "IOPS");
-    let elapsed = [&clean.measurement, &dirty.measurement, &trimmed.measurement, &torture]
-        .iter()
-        .map(|m| m.elapsed())
-        .sum::<u64>();
-    put_counters(&mut out, &counters, elapsed);
+    put_counters(&mut out, &counted.counters, counted.nanos);
     let (dirty_percent, trimmed_percent) = (100.0 * dirty.shortfall(&clean), 100.0 * trimmed.shortfall(&clean));
     put(&mut out, "dirty_shortfall", dirty_percent, "%");
     put(&mut out, "trimmed_shortfall", trimmed_percent, "%");

@@ -90,8 +90,7 @@ impl PageMap {
             self.log.note_trimmed_range(lpns, held, &mut self.medium, sink);
         }
         if self.has_emptied() {
-            self.log.save_trims(&mut self.medium, sink);
-            self.erase_emptied(sink);
+            self.save_and_erase_emptied(sink);
         }
     }
 
@@ -104,8 +103,7 @@ impl PageMap {
         }
         self.recovery.void_all(self.medium.rows_queued());
         if self.has_emptied() {
-            self.log.save_trims(&mut self.medium, sink);
-            self.erase_emptied(sink);
+            self.save_and_erase_emptied(sink);
         }
     }
 

@@ -348,7 +348,7 @@ impl PageMap {
             OpKind::MetadataProgram => {
                 self.log.row_ended(op.block(), op.page());
                 if self.has_emptied() {
-                    self.erase_emptied(sink);
+                    self.save_and_erase_emptied(sink);
                 }
             }
             OpKind::SafetyRead => self.safety_read_ended(op.block(), op.page(), sink),

@@ -2,7 +2,7 @@
 
 use ssdlab_core::Nanos;
 use ssdlab_ftl::{Act, FlashOp, OpKind, Translation};
-use ssdlab_nand::{CellMode, DieId, Medium, WHOLE};
+use ssdlab_nand::{CellMode, DieId, Medium, WHOLE, planes_sensed};
 
 use super::suspend::Progress;
 use super::{Backend, NEVER};
@@ -336,7 +336,7 @@ impl Backend {
 
     /// Planes that so many units in `rows` of a block lie on, at the least.
     pub(super) fn planes_sensed(&self, units: u32, rows: u8) -> u32 {
-        units.div_ceil(self.page_units * rows.count_ones().max(1)).min(self.all_planes.count_ones())
+        planes_sensed(units, rows.count_ones(), self.page_units, self.all_planes.count_ones())
     }
 
     /// An operation in the words of the referee.

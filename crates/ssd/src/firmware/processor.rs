@@ -13,6 +13,7 @@ use ssdlab_device::Request;
 use ssdlab_ftl::{FlashOp, OpKind};
 use ssdlab_nand::DieId;
 
+use crate::frontend::TrimRanges;
 use crate::mapping_unit::MappingUnit;
 use crate::slot::Slot;
 use crate::spec::{Cores, DriveSpec};
@@ -28,10 +29,6 @@ pub enum Processed {
     Round,
 }
 
-/// Data of one range of DATA SET MANAGEMENT: 65,535 sectors (ATA8-ACS-2).
-const TRIM_RANGE_BYTES: u64 = 65_535 * 512;
-/// Ranges in the one block of 512 bytes that drives of the time take with a command.
-const RANGES_PER_TRIM: u64 = 64;
 /// Units whose map entries, of four bytes each, lie in 4 KiB of DRAM.
 const MAPPED_BY_PAGE: u64 = 1024;
 
@@ -107,6 +104,7 @@ struct Times {
     write_unit: Nanos,
     move_unit: Nanos,
     program_end: Nanos,
+    trim_ranges: TrimRanges,
     trim_command: Nanos,
     trim_range: Nanos,
     trim_map_page: Nanos,
@@ -124,18 +122,10 @@ impl Times {
         let end = request.offset_bytes + request.length_bytes;
         let mapped_by_page = MAPPED_BY_PAGE * unit.bytes();
         let map_pages = end.div_ceil(mapped_by_page) - request.offset_bytes / mapped_by_page;
-        trim_commands(request.length_bytes) * self.trim_command
-            + trim_ranges(request.length_bytes) * self.trim_range
+        self.trim_ranges.commands(request.length_bytes) * self.trim_command
+            + self.trim_ranges.of(request.length_bytes) * self.trim_range
             + map_pages * self.trim_map_page
     }
-}
-
-fn trim_ranges(length_bytes: u64) -> u64 {
-    length_bytes.div_ceil(TRIM_RANGE_BYTES).max(1)
-}
-
-fn trim_commands(length_bytes: u64) -> u64 {
-    trim_ranges(length_bytes).div_ceil(RANGES_PER_TRIM)
 }
 
 /// Which core does what.
@@ -193,6 +183,7 @@ impl Processor {
             write_unit: nanos_from_us(c.write_unit_us),
             move_unit: nanos_from_us(c.move_unit_us),
             program_end: nanos_from_us(c.program_end_us),
+            trim_ranges: drive.link.trim_ranges(),
             trim_command: nanos_from_us(c.trim_command_us.unwrap_or(c.write_command_us)),
             trim_range: nanos_from_us(c.trim_range_us),
             trim_map_page: nanos_from_us(c.trim_map_page_us),
@@ -351,7 +342,7 @@ impl Processor {
         let command = match op {
             Op::Read => times.read_command,
             Op::Write | Op::Flush | Op::WriteZeroes => times.write_command,
-            Op::Trim => trim_commands(length_bytes) * times.trim_command,
+            Op::Trim => times.trim_ranges.commands(length_bytes) * times.trim_command,
         };
         let decoded = if self.duties.map == HOST {
             self.book(HOST, arrived, decode + rest) + decode

@@ -25,7 +25,7 @@ use crate::timing::Interval;
 
 pub use commands::{Command, Commands};
 pub use in_flight::InFlight;
-pub use link::{Direction, Link, LinkGeneration, LinkSpec, NotQueued, PcieSpec};
+pub use link::{Direction, Link, LinkGeneration, LinkSpec, NotQueued, PcieSpec, TrimRanges};
 pub use read_ahead::ReadAhead;
 
 /// See the module's own page.

@@ -41,6 +41,8 @@ pub struct Heat {
     /// When the next command may come in.
     open_at: Nanos,
     held: Nanos,
+    /// Up to when that is counted.
+    held_until: Nanos,
 }
 
 /// A temperature some time on, and its integral over that time.
@@ -63,6 +65,7 @@ impl Heat {
             step: None,
             open_at: 0,
             held: 0,
+            held_until: 0,
         }
     }
 
@@ -110,14 +113,16 @@ impl Heat {
         let Some(step) = self.step else { return open };
         let rate = match op {
             Op::Read => self.spec.throttled_read_mb_per_s[step],
-            Op::Write => self.spec.throttled_write_mb_per_s[step],
-            Op::Flush | Op::Trim | Op::WriteZeroes => return open,
+            Op::Write | Op::Flush | Op::Trim | Op::WriteZeroes => self.spec.throttled_write_mb_per_s[step],
         };
         let enters = if rate > 0.0 { open } else { open.max(self.read_at + self.cooling(step, waiting_watts)) };
-        // A megabyte a second is a byte a microsecond.
-        let paid = if rate > 0.0 { (bytes as f64 * 1e3 / rate) as Nanos } else { 0 };
+        // A megabyte a second is a byte a microsecond. What brings no data has nothing to pay.
+        let has_data = matches!(op, Op::Read | Op::Write);
+        let paid = if rate > 0.0 && has_data { (bytes as f64 * 1e3 / rate) as Nanos } else { 0 };
         self.open_at = enters + paid;
-        self.held += self.open_at - open;
+        // Time in which one command waits, or several, counts once.
+        self.held += enters.saturating_sub(arrived.max(self.held_until));
+        self.held_until = self.held_until.max(enters);
         enters
     }
 

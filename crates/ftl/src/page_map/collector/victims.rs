@@ -161,6 +161,16 @@ impl PageMap {
         !self.collector.emptied.is_empty()
     }
 
+    /// TRIM has emptied superblocks: brings what was trimmed to flash, and then erases them.
+    #[cold]
+    pub(in crate::page_map) fn save_and_erase_emptied(&mut self, sink: &mut impl OpSink) {
+        if self.is_frozen() {
+            return;
+        }
+        self.log.save_trims_in_turn(&mut self.medium, sink);
+        self.erase_emptied(sink);
+    }
+
     /// Erases the next superblock that TRIM has emptied in each domain, where none is being erased for that: once the trims
     /// are on flash, so that a power cut finds nothing older in place of what was erased.
     #[cold]

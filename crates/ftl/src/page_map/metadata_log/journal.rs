@@ -168,6 +168,13 @@ impl Journal {
         }
     }
 
+    /// The same, one row after the other: trims that come while one is on its way share the next.
+    pub fn save_trims_in_turn(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
+        if !self.trims.any_on_its_way() {
+            self.save_trims(medium, sink);
+        }
+    }
+
     /// See [`Checkpoints::rows_to_read`].
     #[must_use]
     pub fn rows_to_read(&self) -> (u32, u32) {

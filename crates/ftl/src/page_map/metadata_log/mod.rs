@@ -230,6 +230,13 @@ impl MetadataLog {
         }
     }
 
+    /// See [`Journal::save_trims_in_turn`].
+    pub fn save_trims_in_turn(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
+        if let Some(journal) = &mut self.journal {
+            journal.save_trims_in_turn(medium, sink);
+        }
+    }
+
     /// Trims that a power cut would forget now; all, without a journal.
     pub fn unsaved_trims(&self) -> impl Iterator<Item = &Trim> {
         self.journal.iter().flat_map(|journal| journal.trims().unsaved())

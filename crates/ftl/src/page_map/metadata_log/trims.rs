@@ -85,6 +85,12 @@ impl Trims {
         !self.pending.is_empty()
     }
 
+    /// Whether a journal row with trims is not on flash yet.
+    #[must_use]
+    pub fn any_on_its_way(&self) -> bool {
+        !self.due.is_empty() || !self.under_way.is_empty()
+    }
+
     /// What a power cut would forget now.
     pub fn unsaved(&self) -> impl Iterator<Item = &Trim> {
         let due = self.due.iter().flat_map(|due| &due.1);

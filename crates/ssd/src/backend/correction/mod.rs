@@ -27,7 +27,7 @@ use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{FlashOp, OpKind, Translation};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors, Stress};
 use ssdlab_nand::{
-    BlockHistory, BlockId, CellMode, DieId, DieSpec, Layout, LogicalPage, SpecError, UnitAddress, memory,
+    BlockHistory, BlockId, CellMode, DieId, DieSpec, Layout, LogicalPage, SpecError, UnitAddress, memory, planes_sensed,
 };
 
 use host_read_masks::{HostReadMasks, units_read};
@@ -143,7 +143,10 @@ pub struct Correction {
     masks: HostReadMasks,
     losses: Losses,
     pub retry_turns: RetryTurns,
-    /// A block that has been read so often since its erase is due to be moved; and those that are, until they are asked for.
+    /// Planes of a block. A read senses those that it needs, and disturbs the cells there alone.
+    planes: u32,
+    /// A block whose planes have been read so often together since its erase is due to be moved; and those that are, until they
+    /// are asked for.
     most_reads: u32,
     much_read: Vec<BlockId>,
     /// What a time on the shelf goes back to.
@@ -198,7 +201,7 @@ impl Correction {
         die: &DieSpec,
         errors: &ErrorSpec,
         unit_bytes: u32,
-        (dies, blocks): (u32, u32),
+        (dies, blocks, planes): (u32, u32, u32),
         rng: &Rng,
     ) -> Result<Self, SpecError> {
         let ladder = ladder_of_unit(spec, unit_bytes)?;
@@ -234,6 +237,7 @@ impl Correction {
             masks: HostReadMasks::new(dies),
             losses: Losses::default(),
             retry_turns: RetryTurns::new(spec.retry.at_once),
+            planes,
             most_reads: u32::MAX,
             much_read: Vec::new(),
             shelved: None,
@@ -244,7 +248,7 @@ impl Correction {
 
     /// From now on blocks that have been read so often are told of.
     pub fn watch_reads(&mut self, most: u32) {
-        self.most_reads = most;
+        self.most_reads = most.saturating_mul(self.planes);
     }
 
     /// A block that has been read too often, if there is one; it is told of again after a tenth more reads.
@@ -355,7 +359,7 @@ impl Correction {
             return ExpectedErrors::default();
         };
         let ladder = ladder.unwrap_or(&self.ladder);
-        let mut stress = Self::stress(mode, self.seconds(now), translation.medium().history(block));
+        let mut stress = self.stress(mode, self.seconds(now), translation.medium().history(block));
         stress.cycles *= wear_factor;
         stress.retention_hours += retention_hours;
         let rber = mode.errors.rber(&stress).times(self.blocks[block.index()].factor.into());
@@ -432,7 +436,9 @@ impl Correction {
         now: Nanos,
         translation: &mut impl Translation,
     ) -> Option<Box<ReadRetry>> {
-        translation.medium_mut().count_reads(op.block(), op.rows().count_ones());
+        let (rows, layout) = (op.rows().count_ones(), translation.medium().layout());
+        let planes = planes_sensed(op.units(), rows, layout.units_per_page, layout.planes);
+        translation.medium_mut().count_reads(op.block(), rows * planes);
         let wanted = self.masks.begin(die, op);
         let history = translation.medium().history(op.block());
         let now_s = self.seconds(now);
@@ -453,19 +459,20 @@ impl Correction {
         self.draw_retry(op, mode, now_s, (reach, wanted), translation)
     }
 
-    fn stress(mode: &Mode, now_s: u32, history: BlockHistory) -> Stress {
+    fn stress(&self, mode: &Mode, now_s: u32, history: BlockHistory) -> Stress {
         Stress {
             cycles: history.life_used() * mode.rated_cycles,
             retention_hours: f64::from(now_s.saturating_sub(history.programmed_at_s)) / 3600.0,
-            block_reads: history.reads.into(),
+            block_reads: f64::from(history.reads) / f64::from(self.planes),
         }
     }
 
     #[cold]
     fn renew(&mut self, block: BlockId, mode: CellMode, now_s: u32, history: BlockHistory) {
         let mode = self.modes[mode.index()].as_ref().expect("the die file was checked for its modes");
+        let stress = self.stress(mode, now_s, history);
         let chances = &mut self.blocks[block.index()];
-        let rber = mode.errors.rber(&Self::stress(mode, now_s, history)).times(chances.factor.into());
+        let rber = mode.errors.rber(&stress).times(chances.factor.into());
         for (escape, factor) in chances.escape.iter_mut().zip(&mode.factors) {
             *escape = self.ladder.odds(rber.times(*factor)).escape;
         }
@@ -493,7 +500,7 @@ impl Correction {
     ) -> Option<Box<ReadRetry>> {
         let m = self.modes[mode.index()].as_ref().expect("the die file was checked for its modes");
         let factor = f64::from(self.blocks[op.block().index()].factor);
-        let rber = m.errors.rber(&Self::stress(m, now_s, translation.medium().history(op.block()))).times(factor);
+        let rber = m.errors.rber(&self.stress(m, now_s, translation.medium().history(op.block()))).times(factor);
         let mut kinds: [Option<Odds>; CellMode::COUNT] = [None; CellMode::COUNT];
         let sensed = (0..8u8).filter(|row| op.rows() >> row & 1 != 0);
         let kind_of = |row: u8| usize::from(m.kinds[op.page() as usize + row as usize]);
@@ -651,7 +658,7 @@ mod tests {
             bits_per_cell: 1,
             page_order: PageOrder::Uniform,
         });
-        let c = Correction::new(&spec, &die, &ErrorSpec::planar_estimate(), 4096, (1, 4), &Rng::new(1));
+        let c = Correction::new(&spec, &die, &ErrorSpec::planar_estimate(), 4096, (1, 4, 1), &Rng::new(1));
         let mut c = c.expect("it can be built");
         let history = BlockHistory { erases: 3, programmed_at_s: 0, ..BlockHistory::default() };
         c.losses.set_pages(BTreeSet::from([LogicalPage::new(5)]));

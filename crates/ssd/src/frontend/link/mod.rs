@@ -8,7 +8,7 @@ use ssdlab_core::Nanos;
 
 use pcie::Pcie;
 use sata::Sata;
-pub use spec::{LinkGeneration, LinkSpec, NotQueued, PcieSpec};
+pub use spec::{LinkGeneration, LinkSpec, NotQueued, PcieSpec, TrimRanges};
 
 /// Which way data go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -93,6 +93,33 @@ impl LinkGeneration {
     }
 }
 
+/// How a host says what it trims: in ranges, several of which go with a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrimRanges {
+    range_bytes: u64,
+    with_a_command: u64,
+}
+
+impl TrimRanges {
+    /// DATA SET MANAGEMENT of Serial ATA: 65,535 sectors a range (ATA8-ACS-2), and the one block of 512 bytes that drives of the
+    /// time take with a command.
+    const ATA: TrimRanges = TrimRanges { range_bytes: 65_535 * 512, with_a_command: 64 };
+    /// Dataset Management of NVMe: 2^32 - 1 blocks a range, 256 ranges.
+    const NVME: TrimRanges = TrimRanges { range_bytes: 0xFFFF_FFFF * 512, with_a_command: 256 };
+
+    /// Ranges of so many bytes in one piece.
+    #[must_use]
+    pub fn of(self, length_bytes: u64) -> u64 {
+        length_bytes.div_ceil(self.range_bytes).max(1)
+    }
+
+    /// Commands that they need.
+    #[must_use]
+    pub fn commands(self, length_bytes: u64) -> u64 {
+        self.of(length_bytes).div_ceil(self.with_a_command)
+    }
+}
+
 /// What PCI Express has that Serial ATA has not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -117,6 +144,11 @@ impl LinkSpec {
         if self.generation.is_pcie() { NotQueued::Nothing } else { self.not_queued }
     }
 
+    #[must_use]
+    pub fn trim_ranges(&self) -> TrimRanges {
+        if self.generation.is_pcie() { TrimRanges::NVME } else { TrimRanges::ATA }
+    }
+
     /// # Errors
     /// If a link of PCI Express has no lanes.
     pub fn validate(&self) -> Result<(), SpecError> {
@@ -128,5 +160,20 @@ impl LinkSpec {
             ));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_gigabytes_in_one_piece_are_a_command_of_64_ranges_and_of_one_over_nvme() {
+        let most = 64 * 65_535 * 512;
+        assert_eq!(
+            [most, most + 512].map(|bytes| (TrimRanges::ATA.of(bytes), TrimRanges::ATA.commands(bytes))),
+            [(64, 1), (65, 2)]
+        );
+        assert_eq!((TrimRanges::NVME.of(most + 512), TrimRanges::NVME.commands(most + 512)), (1, 1));
     }
 }
