@@ -67,11 +67,11 @@ pub enum Command {
     Check(CheckArgs),
     /// Lay the figures of two results side by side
     Compare(CompareArgs),
-    /// List what there is: devices, tests or die types
+    /// List what there is: devices, adapters, tests or die types
     List(ListArgs),
     /// Show every value of a drive or die type, with its source
     Show(ShowArgs),
-    /// Print the JSON Schema of drive or die files, or of plans
+    /// Print the JSON Schema of drive, die, disk or adapter files, or of plans
     Schema(SchemaArgs),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },

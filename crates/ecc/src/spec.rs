@@ -24,8 +24,9 @@ pub struct EccSpec {
     #[serde(default)]
     pub retry: RetrySpec,
     /// Data pages that share a parity page (RAID 5 over dies), from which a page is rebuilt that nothing else reads. The parity
-    /// itself is neither stored nor programmed here: its room is taken off by `mapping.reserved_blocks_per_1000`, its programs, one
-    /// in `parity_stripe` + 1, are missing. Absent: no parity.
+    /// itself is neither stored nor programmed here: its room is not taken off, unless the file does so with
+    /// `mapping.reserved_blocks_per_1000` (the Ultra II, with a stripe of five, does not), and its programs, one in
+    /// `parity_stripe` + 1, are missing. Absent: no parity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 4095), extend("x-unit" = "pages"))]
     pub parity_stripe: Option<u32>,

@@ -299,7 +299,7 @@ fn one_run_is_the_first_of_its_campaign() {
 
 /// Minutes: `cargo test -p ssdlab-torture --test it -- --ignored finds_bugs`.
 #[test]
-#[ignore = "minutes; 540 runs of the same always run, and `make torture` 500"]
+#[ignore = "minutes; 540 runs of the same always run, and `make torture` 250"]
 fn ten_thousand_runs_pass() {
     let report = torture(&Campaign { seed: 1, runs: 10_000, threads: 2, ..Campaign::default() }, &build_ssd, &|_| true);
     println!("{}", report.tally);
