@@ -5,6 +5,9 @@
 //! estimated from the differences of neighbours (half of them lie within 0.954 standard deviations), so that a step
 //! does not count as noise. Rates are compared as logarithms: from 400 to 200 MB/s is as much of a step as from 50
 //! to 25.
+//!
+//! A curve that is steady at first and swings after that has no one noise, and its swings hide the step. So where no cut
+//! is found, the beginning is compared with the rest, each with a deviation of its own (Welch).
 
 /// Noise below this share is not taken for a change, however quiet the rest of the curve is.
 const QUIETEST: f64 = 0.03;
@@ -13,6 +16,9 @@ const QUIETEST: f64 = 0.03;
 const PENALTY: f64 = 8.0;
 /// Levels closer than this factor are one.
 const SAME_LEVEL: f64 = 1.15;
+/// Means are so many standard errors apart, if the beginning of a curve is another stretch than the rest. Far above what chance
+/// gives among a thousand cuts, since successive rates are not independent.
+const OTHER_BEGINNING: f64 = 10.0;
 
 /// Cuts `values` (positive) into at most `most` stretches of a constant level, none shorter than `shortest` values.
 /// Returns the ends of the stretches; the last is `values.len()`.
@@ -27,6 +33,9 @@ pub(crate) fn stretches(values: &[f64], shortest: usize, most: usize) -> Vec<usi
     let mut penalty = PENALTY * noise * noise * libm::log(logs.len().max(2) as f64);
     loop {
         let ends = merged(&sums, without_slopes(&sums, partition(&sums, shortest, penalty), 2 * shortest));
+        if ends.len() == 1 && most > 1 {
+            return other_beginning(&sums, 2 * shortest).into_iter().chain(ends).collect();
+        }
         if ends.len() <= most {
             return ends;
         }
@@ -97,6 +106,21 @@ fn partition(sums: &Sums, shortest: usize, penalty: f64) -> Vec<usize> {
     }
     ends.reverse();
     ends
+}
+
+/// Where a curve's beginning ends, if its level is another than the rest's; of stretches of `shortest` values at the least.
+/// The cut is the likeliest of two levels with a deviation each.
+fn other_beginning(sums: &Sums, shortest: usize) -> Option<usize> {
+    let n = sums.len();
+    let variance =
+        |from: usize, to: usize| (sums.deviation(from, to) / (to - from - 1) as f64).max(QUIETEST * QUIETEST);
+    let unlikely =
+        |cut: usize| cut as f64 * libm::log(variance(0, cut)) + (n - cut) as f64 * libm::log(variance(cut, n));
+    let cuts = shortest..(n + 1).saturating_sub(shortest);
+    let cut = cuts.min_by(|&a, &b| unlikely(a).total_cmp(&unlikely(b)))?;
+    let step = (sums.mean(0, cut) - sums.mean(cut, n)).abs();
+    let error = libm::sqrt(variance(0, cut) / cut as f64 + variance(cut, n) / (n - cut) as f64);
+    (step > OTHER_BEGINNING * error && step > libm::log(SAME_LEVEL)).then_some(cut)
 }
 
 fn level(sums: &Sums, ends: &[usize], i: usize) -> f64 {
@@ -184,6 +208,17 @@ mod tests {
             for seed in 0..20 {
                 assert_eq!(stretches(&curve(&[(1000, 300.0)], noise, seed), 4, 6), [1000], "noise {noise}");
             }
+        }
+    }
+
+    #[test]
+    fn a_steady_beginning_is_told_from_swings_that_reach_up_to_it() {
+        for seed in 0..20 {
+            let mut values = curve(&[(34, 538.0)], 0.01, seed);
+            let swings: Vec<(usize, f64)> = (0..960).map(|i| (1, if i % 2 == 0 { 88.0 } else { 538.0 })).collect();
+            values.extend(curve(&swings, 0.05, seed));
+            let ends = stretches(&values, 4, 6);
+            assert!(ends.len() == 2 && ends[0].abs_diff(34) <= 3, "{ends:?}");
         }
     }
 

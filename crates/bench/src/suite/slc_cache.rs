@@ -6,7 +6,7 @@ use super::context::Context;
 use super::definition::{AS_IT_IS, TestDef, block, choice, depth, depths, integer, metric, seconds};
 use super::figures::{by_category, categories, chart, put, put_causes, put_counters, put_power, series};
 use super::slc_recovery::{Recovered, Target, recover};
-use super::slc_stages::{Folding, Stage, find_stages};
+use super::slc_stages::{Folding, SHORTEST_ZONES, Stage, find_stages};
 use super::sweep::{Sweep, axes};
 use crate::error::BenchError;
 use crate::measure::{ByPosition, Measurement, PowerPerSecond};
@@ -126,14 +126,31 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     if stages.len() > 1 {
         put_recovery(&mut out, &idle_seconds, &recovered);
     } else {
-        out.notes
-            .push("The rate is the same everywhere: there is no cache whose recovery could be measured.".to_owned());
+        out.notes.push(no_stages(&sweep, capacity, ctx.params.integer("zones")));
     }
     if ctx.params.integer("torture_seconds") > 0 {
         let s = ctx.params.integer("torture_seconds");
         out.notes.push(format!("Before each TRIM, the full drive was written at random, 4 KiB at QD32, for {s} s."));
     }
     Ok(out)
+}
+
+/// Rates closer than this factor are one.
+const SAME_RATE: f64 = 1.15;
+
+/// Why there is nothing to recover: what the curve shows, and what it would not show.
+fn no_stages(sweep: &Sweep, capacity: u64, zones: u64) -> String {
+    let mut rates: Vec<f64> = sweep.points().into_iter().map(|[_, rate]| rate).collect();
+    rates.sort_by(f64::total_cmp);
+    let at = |percent: usize| rates.get(rates.len().saturating_sub(1) * percent / 100).copied().unwrap_or_default();
+    let (low, high) = (at(5), at(95));
+    let hidden = gigabytes(capacity / zones.max(1) * SHORTEST_ZONES as u64);
+    let seen = if high < low * SAME_RATE {
+        "The rate is the same everywhere".to_owned()
+    } else {
+        format!("No stages can be told apart: nine tenths of the zones were written with {low:.1} to {high:.1} MB/s")
+    };
+    format!("{seen}. No recovery was measured. A cache of less than some {hidden} GB would not show.")
 }
 
 fn put_stages(out: &mut Outcome, sweep: &Sweep, stages: &[Stage], capacity: u64) {

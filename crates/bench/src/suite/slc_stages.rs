@@ -7,7 +7,7 @@ use crate::change_points::stretches;
 use crate::measure::{ByPosition, Meter};
 
 /// A stage shorter than this many zones is not one.
-const SHORTEST_ZONES: usize = 4;
+pub(super) const SHORTEST_ZONES: usize = 4;
 const MOST_STAGES: usize = 6;
 /// A stage in which this share of the host's bytes or more is folded works off its cache meanwhile.
 pub const FOLDING_SHARE: f64 = 0.05;

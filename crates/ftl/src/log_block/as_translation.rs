@@ -70,14 +70,12 @@ impl Translation for LogBlock {
 
     fn write_begins(&mut self, pages: Range<LogicalPage>, ends_within: bool) {
         self.command_end = pages.end;
-        self.held = ends_within.then(|| LogicalPage::new(pages.end.number() - 1));
+        self.held = (ends_within && !self.is_forced).then(|| LogicalPage::new(pages.end.number() - 1));
     }
 
     fn needs_room(&mut self, sink: &mut impl OpSink) {
-        // What has been given to dies makes room by itself, and so does what may leave before it.
-        let oldest = self.host.get(0).map(|waiting| waiting.page);
-        if self.held.is_some() && self.held == oldest && self.host.in_memory() == self.host.waiting() {
-            self.held = None;
+        // Whatever else is there leaves by itself.
+        if self.host.in_memory() == 1 && self.held.take().is_some() {
             self.place_waiting(sink);
         }
     }
@@ -103,7 +101,9 @@ impl Translation for LogBlock {
         self.place_waiting(sink);
     }
 
-    fn unforce(&mut self) {}
+    fn unforce(&mut self) {
+        self.is_forced = false;
+    }
 
     fn trim(&mut self, pages: Range<LogicalPage>, _sink: &mut impl OpSink) {
         // Of a trim that covers no page whole the end comes before the start.

@@ -146,6 +146,12 @@ impl HostRows {
         }
     }
 
+    /// Whether any has been given to a die, and its program has not ended.
+    #[must_use]
+    pub fn any_under_way(&self) -> bool {
+        self.at_work.iter().any(|&programs| programs > 0)
+    }
+
     /// The host has trimmed these pages.
     pub fn forget(&mut self, pages: &Range<LogicalPage>) {
         for (waiting, _) in self.waiting.iter_mut().filter(|(waiting, _)| pages.contains(&waiting.page)) {

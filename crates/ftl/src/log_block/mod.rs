@@ -88,6 +88,8 @@ pub struct LogBlock {
     /// The page within which the last command ended. It waits for the next command, which may go on there; programmed at once,
     /// it would have to be written again, and its log would no longer be in order.
     held: Option<LogicalPage>,
+    /// Somebody waits until all that was accepted is on flash: nothing is held.
+    is_forced: bool,
     logs: Logs,
     chores: Chores,
     merges: Merges,
@@ -171,6 +173,7 @@ impl LogBlock {
             host: HostRows::new(config.dies, dies_per_bank, geometry.superblocks(), config.logical_pages),
             command_end: LogicalPage::FIRST,
             held: None,
+            is_forced: false,
             data: vec![None; geometry.superblocks() as usize],
             contents: Contents::new(medium, config.logical_pages),
             geometry,
@@ -216,11 +219,19 @@ impl LogBlock {
     }
 
     /// Gives the host's pages to dies, as far as they have room.
-    ///
+    fn place_waiting(&mut self, sink: &mut impl OpSink) {
+        self.place_what_fits(sink);
+        // Nothing more happens by itself, and others wait for the log that the held page will go to, or until it is on flash.
+        if self.held.is_some() && self.host.unfinished() > 1 && self.chores.is_idle() && !self.host.any_under_way() {
+            self.held = None;
+            self.place_what_fits(sink);
+        }
+    }
+
     /// Firmware that does several things at once takes every page that finds a log open, and closes no log for which pages wait,
     /// so that a merge serves all of them. The oldest page of a column that finds none has the first claim on one. It waits no
     /// longer than another log takes pages: one that is full is closed.
-    fn place_waiting(&mut self, sink: &mut impl OpSink) {
+    fn place_what_fits(&mut self, sink: &mut impl OpSink) {
         let in_order = self.is_in_order();
         let mut held_back = [false; MAX_COLUMNS];
         let mut k = 0;
