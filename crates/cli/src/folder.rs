@@ -29,6 +29,8 @@ const MAX_DEPTH: u32 = 8;
 /// What a command writes: names at the top of the folder.
 #[derive(Clone, Copy, Debug)]
 pub struct Writes {
+    /// Which command; empty: one that leaves nothing.
+    pub command: &'static str,
     pub files: &'static [&'static str],
     /// Folders in which every file is written by ssdlab.
     pub folders: &'static [&'static str],
@@ -38,10 +40,14 @@ pub struct Writes {
 
 impl Writes {
     /// Nothing but finished tests, while a command runs.
-    pub const NOTHING: Writes = Writes { files: &[], folders: &[], stores: &[] };
-    /// What a review consists of on disk.
-    pub const REVIEW: Writes =
-        Writes { files: &["index.html", "results.json"], folders: &["series", "charts"], stores: &[] };
+    pub const NOTHING: Writes = Writes { command: "", files: &[], folders: &[], stores: &[] };
+    /// A review and what it consists of on disk.
+    pub const REVIEW: Writes = Writes::page("review");
+
+    /// A command that writes a page as a review does.
+    const fn page(command: &'static str) -> Writes {
+        Writes { command, files: &["index.html", "results.json"], folders: &["series", "charts"], stores: &[] }
+    }
 }
 
 /// What ssdlab has written into a folder.
@@ -49,6 +55,8 @@ impl Writes {
 struct Known {
     /// Digests by path within the folder.
     files: BTreeMap<String, String>,
+    /// The command that wrote them, if it is known.
+    command: Option<String>,
     /// An earlier run ended while it wrote: whatever stands at the names that it writes is its own.
     writing: bool,
 }
@@ -102,13 +110,13 @@ impl OutputFolder {
     ///
     /// # Errors
     /// As [`OutputFolder::open`].
-    pub fn for_report(args: &ReportArgs) -> Result<Option<Self>, Failure> {
-        Self::for_page(args.out.as_deref(), args.force)
+    pub fn for_report(command: &'static str, args: &ReportArgs) -> Result<Option<Self>, Failure> {
+        Self::for_page(command, args.out.as_deref(), args.force)
     }
 
     /// The folder for a page, if one is asked for.
-    pub fn for_page(out: Option<&Path>, force: bool) -> Result<Option<Self>, Failure> {
-        out.map(|dir| Self::open(dir, Writes::REVIEW, force)).transpose()
+    pub fn for_page(command: &'static str, out: Option<&Path>, force: bool) -> Result<Option<Self>, Failure> {
+        out.map(|dir| Self::open(dir, Writes::page(command), force)).transpose()
     }
 
     pub fn path(&self) -> &Path {
@@ -166,16 +174,22 @@ impl OutputFolder {
 
     /// What another kind of command has written here would be taken for left over from this one, and removed.
     fn check_kind(&self, force: bool) -> Result<(), Failure> {
-        let Writes { files, folders, stores } = self.writes;
+        let Writes { command, files, folders, stores } = self.writes;
+        let is_there = |path: &str| exists(&self.dir.join(path)).unwrap_or(false);
         let is_own = |path: &str| {
             let top = path.split('/').next().unwrap_or(path);
             files.contains(&path) || folders.contains(&top) || stores.contains(&top)
         };
-        let other = self.known.files.keys().find(|path| !is_own(path) && exists(&self.dir.join(path)).unwrap_or(false));
+        let by_another = self.known.command.as_deref().is_some_and(|known| known != command) && !command.is_empty();
+        let other = self.known.files.keys().find(|path| (by_another || !is_own(path)) && is_there(path));
         match other {
             Some(path) if !force => Err(Failure::bad_input(format!(
-                "{} is what another command of ssdlab has written",
-                self.dir.join(path).display()
+                "{} is what {} has written",
+                self.dir.join(path).display(),
+                self.known
+                    .command
+                    .as_ref()
+                    .map_or_else(|| "another command of ssdlab".to_owned(), |known| format!("`ssdlab {known}`"))
             ))
             .help("choose another folder, or replace what is there with --force")),
             _ => Ok(()),
@@ -248,12 +262,14 @@ impl OutputFolder {
                 }
             }
         }
-        self.known = Known { files: now, writing: false };
+        self.known = Known { files: now, command: Some(self.writes.command.to_owned()), writing: false };
         self.save()
     }
 
     fn save(&self) -> Result<(), Failure> {
-        let document = json!({ "schema": SCHEMA, "writing": self.known.writing, "files": self.known.files });
+        let document = json!({
+            "schema": SCHEMA, "command": self.known.command, "writing": self.known.writing, "files": self.known.files
+        });
         let path = self.dir.join(OWN).join("written.json");
         ssdlab_sweep::write_whole(&path, format!("{document:#}\n").as_bytes()).map_err(|e| Failure::run(e.to_string()))
     }
@@ -352,5 +368,11 @@ fn read_known(path: &Path) -> Known {
     let inside = |name: &str| Path::new(name).components().all(|c| matches!(c, Component::Normal(_)));
     let files = document["files"].as_object().into_iter().flatten();
     let files = files.filter_map(|(name, digest)| Some((name.clone(), digest.as_str()?.to_owned())));
-    Known { files: files.filter(|(name, _)| inside(name)).collect(), writing: document["writing"] == true }
+    // Words are shown to the user.
+    let command = document["command"].as_str().filter(|c| c.len() < 20 && c.bytes().all(|b| b.is_ascii_lowercase()));
+    Known {
+        files: files.filter(|(name, _)| inside(name)).collect(),
+        command: command.map(str::to_owned),
+        writing: document["writing"] == true,
+    }
 }

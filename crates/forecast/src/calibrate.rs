@@ -158,14 +158,27 @@ impl Measurements {
             ))
             .help("give at least as many measurements"));
         }
-        for unknown in &all.unknown {
+        for (k, unknown) in all.unknown.iter().enumerate() {
+            if all.unknown[..k].iter().any(|earlier| earlier.key == unknown.key) {
+                return Err(refuse(format!("[[unknown]] {} is there twice", unknown.key)).help("give each key once"));
+            }
             unknown.check().map_err(|what| refuse(what).help(format!("{MANUAL} says what may be fitted")))?;
         }
-        for measured in &all.measurement {
+        for (k, measured) in all.measurement.iter().enumerate() {
+            let is_same =
+                |m: &Measured| (&m.test, &m.metric, &m.set) == (&measured.test, &measured.metric, &measured.set);
+            if all.measurement[..k].iter().any(is_same) {
+                let what = format!("[[measurement]] {} of {} is there twice", measured.metric, measured.test);
+                return Err(refuse(what).help("give each figure once: one that is there twice would count twice"));
+            }
             find_test(&measured.test).map_err(|e| refuse(e.to_string()))?;
-            if !(measured.tolerance_percent > 0.0 && measured.value != 0.0 && measured.value.is_finite()) {
-                return Err(refuse(format!("{}: {} without a size", measured.metric, measured.value))
-                    .help("a measurement needs a value other than 0, and a tolerance_percent above 0"));
+            if !(measured.tolerance_percent > 0.0 && measured.tolerance_percent.is_finite()) {
+                return Err(refuse(format!("{}: a tolerance of {} %", measured.metric, measured.tolerance_percent))
+                    .help("use a tolerance_percent above 0"));
+            }
+            if !(measured.value > 0.0 && measured.value.is_finite()) {
+                return Err(refuse(format!("{}: a measurement of {}", measured.metric, measured.value))
+                    .help("use a value above 0"));
             }
         }
         Ok(all)
@@ -206,6 +219,13 @@ impl Unknown {
         }
         if !(self.least > 0.0 && self.least < self.most && self.most.is_finite()) {
             return Err(format!("{key}: {} to {} is no range above 0", self.least, self.most));
+        }
+        let (lowest, highest) = (known.range.least.unwrap_or(0.0), known.range.most.unwrap_or(f64::INFINITY));
+        if self.least < lowest || self.most > highest {
+            return Err(format!(
+                "{key}: {} to {} is beyond what the key allows, {lowest} to {highest}",
+                self.least, self.most
+            ));
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use ssdlab_sweep::{FINGERPRINT, digest, write_whole};
 
 use crate::figures::Figure;
 use crate::runs::{Bench, Stopped};
-use crate::sensitivity::{FigureSensitivity, Sensitivity, as_it_is, sensitivity};
+use crate::sensitivity::{FigureSensitivity, Sensitivity, as_it_is, sensitivity, varied};
 
 const SCHEMA: &str = "ssdlab.prediction/1";
 /// Around the table of a page.
@@ -131,6 +131,8 @@ pub fn predict(
     bands: &Bench<'_>,
 ) -> Result<Result<Prediction, Stopped>, Diagnostic> {
     let drive_digest = drive_digest(device)?;
+    // Said now, and not after the runs.
+    varied(device, figures, percent, keys)?;
     let Ok(as_it_is) = as_it_is(device, figures, bench)? else { return Ok(Err(Stopped)) };
     let had: Vec<Figure> = as_it_is.values.iter().map(|(figure, _, _)| figure.clone()).collect();
     let Ok(sensitivity) = sensitivity(device, &had, percent, keys, bands)? else { return Ok(Err(Stopped)) };

@@ -111,6 +111,31 @@ struct Variation {
     drive: Changed,
 }
 
+/// A drive, and those of its estimates that are to be varied: see [`sensitivity`].
+///
+/// # Errors
+/// If there is no such drive, if it is no single SSD, or if it has no such estimate.
+pub(crate) fn varied(
+    device: &str,
+    figures: &[Figure],
+    percent: f64,
+    keys: &[String],
+) -> Result<(DeviceTemplate, Vec<Estimate>), Diagnostic> {
+    let template = DeviceTemplate::open(device, Path::new(""))?;
+    let Parts::Ssd(drive) = &template.recipe.parts else {
+        return Err(Diagnostic::new(format!("{device} is no single SSD")).help("name a drive of the catalog"));
+    };
+    let power = figures.iter().any(|f| f.metric.starts_with("power") || f.metric.starts_with("energy"));
+    let mut estimates = estimates(drive, percent, power);
+    estimates.retain(|e| keys.is_empty() || keys.iter().any(|key| e.key.starts_with(key.as_str())));
+    if estimates.is_empty() {
+        let which = if keys.is_empty() { "that could be varied" } else { "of these keys" };
+        return Err(Diagnostic::new(format!("{device} has no estimate {which}"))
+            .help("`ssdlab show DEVICE` marks the estimates of its files"));
+    }
+    Ok((template, estimates))
+}
+
 /// Runs the tests that `figures` need: on the drive as it is, with each estimate at each end of its band, and with other
 /// seeds. `percent` is the band of numbers that state none; only estimates whose key begins with one of `keys` are varied
 /// (all, if there is none).
@@ -124,17 +149,7 @@ pub fn sensitivity(
     keys: &[String],
     bench: &Bench<'_>,
 ) -> Result<Result<Sensitivity, Stopped>, Diagnostic> {
-    let template = DeviceTemplate::open(device, Path::new(""))?;
-    let Parts::Ssd(drive) = &template.recipe.parts else {
-        return Err(Diagnostic::new(format!("{device} is no single SSD")).help("name a drive of the catalog"));
-    };
-    let power = figures.iter().any(|f| f.metric.starts_with("power") || f.metric.starts_with("energy"));
-    let mut estimates = estimates(drive, percent, power);
-    estimates.retain(|e| keys.is_empty() || keys.iter().any(|key| e.key.starts_with(key.as_str())));
-    if estimates.is_empty() {
-        return Err(Diagnostic::new(format!("{device} has no estimate of these keys"))
-            .help("`ssdlab show DEVICE` marks the estimates of its files"));
-    }
+    let (template, estimates) = varied(device, figures, percent, keys)?;
     let (variations, left_out) = variations(&template, &estimates);
     let base = Changed::new(template.recipe.clone());
     let subject = |drive| Subject { drive, seed: bench.seed };

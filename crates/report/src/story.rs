@@ -551,6 +551,7 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     }
     // Where no rule has a word, the figure that stands out most among the drives here has one.
     let relative = relative(facts);
+    let compared = !relative.is_empty();
     if suits.is_empty() {
         // What all do alike speaks for none of them.
         // Nor does a rate speak for it that falls.
@@ -583,8 +584,10 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
             }
         }));
     }
-    let said = |sentences: Vec<String>, none: &str| {
-        if sentences.is_empty() { none.to_owned() } else { sentences.join(" ") }
+    let said = |sentences: Vec<String>, none: &str| match sentences.is_empty() {
+        false => sentences.join(" "),
+        true if compared => none.to_owned(),
+        true => "None of the figures that drives are compared by was measured.".to_owned(),
     };
     (
         said(suits, "It leads in none of the figures compared here."),

@@ -131,13 +131,20 @@ fn metric_rows(review: &Review, group: &TestGroup) -> Vec<Vec<String>> {
     let keys = key_metrics(&group.outcomes, 3);
     let rows = keys.iter().enumerate().map(|(i, key)| {
         let title = if i == 0 { group.title() } else { String::new() };
-        let shortened = i == 0 && group.outcomes.iter().any(|o| o.shortened.is_some());
+        let any = |of: fn(&Outcome) -> bool| i == 0 && group.outcomes.iter().any(|o| of(o));
+        let marks: Vec<&str> = [
+            any(|o| o.shortened.is_some()).then_some("shortened"),
+            any(|o| !o.not_steady.is_empty()).then_some("not settled"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
         let figures = review.devices.iter().map(|d| {
             let outcome = group.outcomes.iter().find(|o| o.device == d.facts.name);
             let metric = outcome.and_then(|o| o.metrics.get(*key));
             metric.map_or_else(|| "–".to_owned(), |m| number::value(m.value, &m.unit))
         });
-        let title = if shortened { format!("{title} (shortened)") } else { title };
+        let title = if marks.is_empty() { title } else { format!("{title} ({})", marks.join(", ")) };
         [title, number::metric_label(key)].into_iter().chain(figures).collect()
     });
     rows.collect()

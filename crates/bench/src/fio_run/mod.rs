@@ -72,6 +72,8 @@ const PREFILL_SHARE: f64 = 0.2;
 pub struct FioRun {
     pub report: FioReport,
     pub outcomes: Vec<Outcome>,
+    /// What a reader must know of the rates, if the drive was fresh.
+    pub fresh: Option<String>,
 }
 
 /// Why a job file did not run to its end.
@@ -198,8 +200,10 @@ pub fn run_file_logging(
         prefilled_bytes: prefilled.iter().map(|(start, end)| end - start).sum(),
         counters: host.counters().since(&before),
     };
-    let outcomes = outcome::outcomes(file, &entries, &facts, options);
-    Ok(FioRun { report: FioReport::new(file, &entries, &watches, &facts)?, outcomes })
+    let mut outcomes = outcome::outcomes(file, &entries, &facts, options);
+    let fresh = facts.says_of_a_fresh_drive(file);
+    outcomes.iter_mut().for_each(|outcome| outcome.notes.extend(fresh.clone()));
+    Ok(FioRun { report: FioReport::new(file, &entries, &watches, &facts)?, outcomes, fresh })
 }
 
 /// Whether a job reads.

@@ -53,6 +53,25 @@ pub struct RunFacts {
     pub counters: Counters,
 }
 
+impl RunFacts {
+    /// What a reader must know of a run with random writes that has not written a simulated drive once: it says nothing of
+    /// what the drive does when its spare area is used up.
+    pub(super) fn says_of_a_fresh_drive(&self, file: &JobFile) -> Option<String> {
+        let written = self.counters.host.write_bytes;
+        let at_random = file.jobs.iter().any(|job| matches!(job.rw, Rw::RandWrite | Rw::RandRw));
+        (self.counters.flash.is_some() && at_random && written > 0 && written < self.capacity_bytes).then(|| {
+            format!(
+                "the jobs have written {} % of the drive: these are figures of a fresh one, not of a steady state, which takes \
+                 one to two drive writes (steady-state and consistency are tests of it)",
+                match 100.0 * written as f64 / self.capacity_bytes as f64 {
+                    percent if percent < 0.1 => "less than 0.1".to_owned(),
+                    percent => format!("{percent:.1}"),
+                }
+            )
+        })
+    }
+}
+
 /// Beside fio's fields, of the whole run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunDetails {

@@ -18,7 +18,7 @@ use crate::output::{print, print_json, table};
 use crate::plan::{self, param_failure};
 
 const FILE: &str = "claims.json";
-const WRITES: Writes = Writes { files: &[FILE], folders: &[], stores: &[] };
+const WRITES: Writes = Writes { command: "claims", files: &[FILE], folders: &[], stores: &[] };
 
 pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     let (seed, quick) = (args.common.seed, args.common.quick);

@@ -41,13 +41,13 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         std::fs::create_dir_all(&args.log_dir)
             .map_err(|e| Failure::bad_input(format!("cannot write to {}: {e}", args.log_dir.display())))?;
     }
-    let mut folder = OutputFolder::for_page(args.out.as_deref(), args.force)?;
+    let mut folder = OutputFolder::for_page("run", args.out.as_deref(), args.force)?;
     stop_on_ctrl_c()?;
     let bar = Bar::new();
     let report = |done: f64| bar.set(done);
     let monitor = Monitor::new(&report, &CANCEL);
     let options = FioOptions { seed: args.seed, prefill };
-    let FioRun { report, outcomes } =
+    let FioRun { report, outcomes, fresh } =
         run_file_logging(&file, &drive, options, &mut logs, &monitor).map_err(|e| match e {
             FioError::Bench(e) if may_only_be_read(&e) => {
                 Failure::bad_input(e.to_string()).help(help_to_write(drive.name()))
@@ -55,6 +55,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             e => failure(e),
         })?;
     drop(bar);
+    if let Some(fresh) = fresh {
+        complain(&format!("notice: {fresh}"));
+    }
     if let Some(folder) = &mut folder {
         write_into(folder, &review_of(&[drive], outcomes, Vec::new(), args.seed, false))?;
     }

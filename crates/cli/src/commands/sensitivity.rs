@@ -16,7 +16,8 @@ use crate::output::{print, print_json, table};
 use crate::plan::param_failure;
 use crate::progress::{Bar, stop_on_ctrl_c};
 
-const WRITES: Writes = Writes { files: &["index.html", "sensitivity.json"], folders: &[], stores: &[] };
+const WRITES: Writes =
+    Writes { command: "sensitivity", files: &["index.html", "sensitivity.json"], folders: &[], stores: &[] };
 /// Estimates that are printed for a figure; the page and the JSON have them all.
 const SHOWN: usize = 8;
 

@@ -13,6 +13,7 @@ use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 
 /// What a sweep consists of on disk.
 pub const WRITES: Writes = Writes {
+    command: "sweep",
     files: &["results.csv", "intervals.csv", "results.parquet", "index.html"],
     folders: &[],
     stores: &["points"],

@@ -32,7 +32,7 @@ pub fn run(args: &TestArgs) -> Result<(), Failure> {
     let others = (1..args.specimens).map(|number| first.specimen(number)).collect::<Result<Vec<_>, _>>()?;
     let drives: Vec<TestedDevice> = std::iter::once(first).chain(others).collect();
     let jobs: Vec<PlanJob> = (0..drives.len()).map(|lab| PlanJob { lab, ..job.clone() }).collect();
-    let mut folder = OutputFolder::for_report(&args.report)?;
+    let mut folder = OutputFolder::for_report("test", &args.report)?;
     let mut results = plan::run(&drives, &jobs, None, args.common.seed, args.common.quick)?;
     let outcomes = std::mem::take(&mut results.outcomes);
     // The band of some of them would not be that of the number asked for.

@@ -299,6 +299,9 @@ fn n14_a_page_of_somebody_else_is_not_overwritten_unless_forced_and_our_own_is()
     review(&place, &["--force"]).done();
     let ours = page();
     assert!(ours.starts_with("<!doctype html>"));
+    place
+        .ssdlab(&["test", "random-read", "small.toml", "--quick", "--out", "out"])
+        .refused("is what `ssdlab review` has written");
     // Again, and with another test: what the first run wrote goes, what others wrote stays.
     review(&place, &[]).done();
     assert_eq!(page(), ours);
