@@ -158,7 +158,7 @@ pub struct ControllerSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub trim_command_us: Option<f64>,
-    /// Data read ahead of a sequential stream; 0 reads nothing ahead.
+    /// Data read ahead of a sequential stream at most, as far as it has come; 0 reads nothing ahead.
     #[schemars(range(min = 0, max = 16_384))]
     pub read_ahead_kib: u32,
     /// Dies that may program at once: what firmware and supply allow. Absent: all.

@@ -14,8 +14,18 @@ use crate::table::{metric, metric_keys, reason, status, test_notes};
 use crate::task::What;
 use axis::{key_label, key_with_value, spans_decades, spread_evenly_by_ratio};
 
-/// What is drawn if the plan does not say, as far as there is.
-const USUAL_METRICS: [&str; 3] = ["waf", "iops", "latency_p99"];
+/// What is drawn if the plan does not say, as far as there is: of tests, and of fio jobs.
+const USUAL_METRICS: [&str; 9] = [
+    "waf",
+    "iops",
+    "latency_p99",
+    "read_iops",
+    "read_latency_p99_9",
+    "write_iops",
+    "write_latency_p99_9",
+    "mixed_iops",
+    "mixed_latency_p99_9",
+];
 /// More panels than this are too many to compare; some are left out, evenly.
 const MOST_PANELS: usize = 6;
 /// More lines than this in one picture cannot be told apart.
