@@ -575,13 +575,19 @@ impl DriveSpec {
         // Open, being collected, free for the collector: below this no write can ever finish.
         let needed = self.capacity_bytes + superblock * u64::from(self.spare_superblocks_needed());
         if usable < needed {
+            let kept_free = needed - self.capacity_bytes;
+            let unit = u64::from(self.mapping.unit_bytes());
+            let help = match usable.saturating_sub(kept_free) / unit * unit {
+                0 => format!("use more flash, or keep less free: collection and cache ask for {kept_free} bytes"),
+                most => format!("use at most {most} bytes, or more flash"),
+            };
             return Err(SpecError::new(
                 "capacity_bytes",
                 format!(
                     "{} bytes on {raw} bytes of flash ({usable} usable) leave no spare superblock to collect into",
                     self.capacity_bytes
                 ),
-                format!("use at most {} bytes, or more flash", usable.saturating_sub(needed - self.capacity_bytes)),
+                help,
             ));
         }
         Ok(())

@@ -283,9 +283,14 @@ impl<'a> Context<'a> {
             return times;
         }
         let times = times.map_or(String::new(), |t| format!(" Here, {t}"));
-        Some(format!(
-            "on an eighth of the drive, in the same proportions: an eighth of the time makes as many drive writes.{times}"
-        ))
+        let keys = self.params.shortened_keys();
+        // What is counted in requests may be shortened by more.
+        let is_time = |key: &String| self.def.params.iter().any(|p| p.key == key && p.unit == "s");
+        let writes = match keys.iter().all(is_time) {
+            true => ": an eighth of the time makes as many drive writes",
+            false => "",
+        };
+        Some(format!("on an eighth of the drive, in the same proportions{writes}.{times}"))
     }
 
     /// The title of the test, with the block size that it is run with where it names one.
