@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use ssdlab_bench::parse_setting;
 use ssdlab_core::input;
 
+use crate::failure::Failure;
 use crate::output::complain;
+use crate::plan::param_failure;
 
 /// Says what is wrong with the command line, or helps, and returns the exit code. Clap would print what was typed as it is.
 pub fn refused(error: &clap::Error) -> u8 {
@@ -192,11 +195,31 @@ pub struct RunArgs {
     /// What is written, in sequence, before the first job
     #[arg(long, value_enum, default_value_t = RunPrefillArg::Read)]
     pub prefill: RunPrefillArg,
+    #[command(flatten)]
+    pub changed: ChangedArgs,
     /// Seed of every random number; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     #[command(flatten)]
     pub real: RealArgs,
+}
+
+/// What is changed of a drive, where nothing but a drive can be changed.
+#[derive(Debug, clap::Args)]
+pub struct ChangedArgs {
+    /// Set a key of the drive file, such as gc.policy=fifo or capacity_bytes=64000000000; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+}
+
+impl ChangedArgs {
+    /// Keys and their values.
+    ///
+    /// # Errors
+    /// If one is no setting.
+    pub fn keys(&self) -> Result<Vec<(String, String)>, Failure> {
+        self.settings.iter().map(|text| parse_setting(text)).collect::<Result<_, _>>().map_err(param_failure)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -245,6 +268,8 @@ pub struct ReplayArgs {
     /// What is written before the replay
     #[arg(long, value_enum, default_value_t = PrefillArg::Drive)]
     pub prefill: PrefillArg,
+    #[command(flatten)]
+    pub changed: ChangedArgs,
     /// Seed of every random number; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,

@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ssdlab_bench::plan::{PlanJob, Progress};
@@ -32,13 +33,30 @@ pub fn stop_on_ctrl_c() -> Result<(), Failure> {
 /// Steps of the bar; finer than any terminal is wide.
 const STEPS: u64 = 10_000;
 
+/// Without a terminal, so long nothing is said of what runs.
+const SILENCE: Duration = Duration::from_secs(60);
+
 /// One line: how much is done, what is running, how long it will take. Without a terminal, a line for each test that
-/// is finished.
+/// is finished, and one for each minute in which none is.
 pub struct Bar {
     bar: ProgressBar,
     names: Vec<String>,
-    /// Finished so far, where there is no terminal and a line is written for each.
-    lines: Option<Mutex<u64>>,
+    /// Where there is no terminal.
+    lines: Option<Mutex<Lines>>,
+}
+
+/// What has been said in lines.
+struct Lines {
+    /// Tests that are finished.
+    finished: u64,
+    last: Instant,
+}
+
+impl Lines {
+    #[allow(clippy::disallowed_methods, reason = "when a line is due to whoever waits")]
+    fn now() -> Instant {
+        Instant::now()
+    }
 }
 
 impl Bar {
@@ -68,9 +86,10 @@ impl Bar {
     /// A line for one more of `of`, if there is no terminal, and more than one line to come.
     fn line(&self, of: u64, text: impl FnOnce(u64) -> String) {
         if let Some(lines) = self.lines.as_ref().filter(|_| of > 1) {
-            let mut n = lines.lock().unwrap_or_else(PoisonError::into_inner);
-            *n += 1;
-            complain(&text(*n));
+            let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            lines.finished += 1;
+            lines.last = Lines::now();
+            complain(&text(lines.finished));
         }
     }
 
@@ -98,7 +117,7 @@ impl Bar {
         self.bar.set_message(format!("{stopping}{} of {} points done", progress.finished, progress.to_run));
         self.set(progress.done);
         let to_run = progress.to_run as u64;
-        let told = self.lines.as_ref().map_or(0, |n| *n.lock().unwrap_or_else(PoisonError::into_inner));
+        let told = self.lines.as_ref().map_or(0, |n| n.lock().unwrap_or_else(PoisonError::into_inner).finished);
         if progress.finished as u64 > told {
             self.line(to_run, |n| format!("done {n} of {to_run} points"));
         }
@@ -107,6 +126,13 @@ impl Bar {
     /// Share of the whole that is done, 0 to 1.
     pub fn set(&self, done: f64) {
         self.bar.set_position((done.clamp(0.0, 1.0) * STEPS as f64) as u64);
+        // Whoever holds the lock is saying something.
+        let Some(mut lines) = self.lines.as_ref().and_then(|lines| lines.try_lock().ok()) else { return };
+        let now = Lines::now();
+        if now.duration_since(lines.last) >= SILENCE {
+            lines.last = now;
+            complain(&format!("{:.0} % done", done.clamp(0.0, 1.0) * 100.0));
+        }
     }
 }
 
@@ -116,8 +142,8 @@ impl Drop for Bar {
     }
 }
 
-fn lines() -> Option<Mutex<u64>> {
-    (!std::io::stderr().is_terminal()).then(|| Mutex::new(0))
+fn lines() -> Option<Mutex<Lines>> {
+    (!std::io::stderr().is_terminal()).then(|| Mutex::new(Lines { finished: 0, last: Lines::now() }))
 }
 
 fn new_bar() -> ProgressBar {

@@ -127,6 +127,11 @@ pub enum Outcome {
     Failed,
 }
 
+/// Tags of units that are not programmed: nobody looks at them. With room behind the last, for looking at 64 at a time.
+pub(crate) fn unprogrammed(units: usize) -> Vec<u32> {
+    memory::zeroed(units + 64)
+}
+
 impl Medium {
     /// Fresh dies with factory bad blocks drawn from `rng`.
     #[must_use]
@@ -144,9 +149,8 @@ impl Medium {
         let modes = Modes::new(die);
         Medium {
             format,
-            // Room behind the last unit, for looking at 64 at a time.
-            tags: memory::filled(units + 64, EMPTY_TAG),
-            sequence: memory::filled(units / layout.row_units as usize, 0),
+            tags: unprogrammed(units),
+            sequence: memory::zeroed(units / layout.row_units as usize),
             next_sequence: 0,
             blocks: vec![modes.empty_block(modes.native); (layout.block_count() * layout.planes) as usize],
             history: vec![BlockHistory::default(); layout.block_count() as usize],

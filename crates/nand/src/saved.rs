@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::damage::Damage;
 use crate::faults::Faults;
-use crate::medium::{EMPTY_TAG, Medium};
+use crate::medium::{Medium, unprogrammed};
 use crate::plane_block::PlaneBlock;
 use crate::{BlockHistory, BlockId};
 
@@ -105,7 +105,7 @@ impl Medium {
         self.next_sequence = saved.next_sequence;
         (self.blocks, self.history) = (saved.blocks, saved.history);
         (self.faults, self.damage) = (saved.faults, saved.damage);
-        self.tags.fill(EMPTY_TAG);
+        self.tags = unprogrammed(self.layout.units());
         self.load_rows(&saved.rows).ok_or(MisfitError("its rows end early or late"))?;
         // What is half erased has rows that no longer count.
         let older = |block| (0..self.finished_pages(block)).all(|page| self.is_before_next(self.sequence(block, page)));

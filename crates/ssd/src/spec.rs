@@ -243,7 +243,7 @@ impl DriveSpec {
         if let Some(cache) = &self.slc_cache {
             cache.validate(die, &self.gc, &self.mapping)?;
         }
-        self.link.validate()?;
+        self.link.validate(self.controller.queue_depth)?;
         if let Some(power) = &self.power {
             power.validate(self.link.generation)?;
         }

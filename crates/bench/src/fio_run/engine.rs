@@ -36,13 +36,15 @@ pub(super) enum Ending {
     Normal,
     /// A job ended that ends all others with it.
     All,
+    /// Whoever watches has stopped it: what ran has ended before its time.
+    Stopped,
 }
 
 /// Runs the tasks until each has ended and everything has completed. Completions reach the meter of the task's
-/// entry.
+/// entry. If it is stopped, tasks that run end as if their runtime were over, and those that wait for others never begin.
 ///
 /// # Errors
-/// [`HostError`]: an impossible request, a failed command, a device that stalls or does not balance, or cancellation.
+/// [`HostError`]: an impossible request, a failed command, a device that stalls or does not balance.
 pub(super) fn run<S: Source>(
     host: &mut Host<'_>,
     tasks: Vec<Task<S>>,
@@ -346,7 +348,24 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
         }
         host.port.check_alive()?;
         let done: f64 = self.tasks.iter().map(|t| t.fraction(now)).sum();
-        if host.monitor().go_on(done / self.tasks.len() as f64) { Ok(()) } else { Err(HostError::Cancelled.into()) }
+        if !host.monitor().go_on(done / self.tasks.len() as f64) && self.ending != Ending::Stopped {
+            self.stop(now);
+        }
+        Ok(())
+    }
+
+    /// What waits never begins; what runs ends.
+    fn stop(&mut self, now: Nanos) {
+        self.ending = Ending::Stopped;
+        self.running -= self.pending.len();
+        let pending = std::mem::take(&mut self.pending);
+        for (index, task) in self.tasks.iter_mut().enumerate() {
+            if !task.has_ended() && !pending.contains(&index) {
+                self.recorders.entries[task.entry].stopped = true;
+                task.close(now);
+                self.ready.push(index);
+            }
+        }
     }
 }
 

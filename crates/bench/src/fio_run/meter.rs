@@ -93,6 +93,8 @@ pub(super) struct EntryMeter {
     pub(super) reaps: [u64; 7],
     /// The shortest and the longest measured run of a clone.
     pub(super) runtimes: Option<(Nanos, Nanos)>,
+    /// A clone was stopped before its time.
+    pub(super) stopped: bool,
     /// Reads, writes and trims of each window from the beginning.
     windows: Vec<[Window; 3]>,
     /// Length of a window.
@@ -114,6 +116,7 @@ impl EntryMeter {
             depths: [0; 7],
             reaps: [0; 7],
             runtimes: None,
+            stopped: false,
             windows: Vec::new(),
             window: WINDOW,
             max_windows: (MAX_WINDOWS / entries.max(1)).max(2),
@@ -180,6 +183,11 @@ impl EntryMeter {
         let time = to.saturating_sub(from);
         let (min, max) = self.runtimes.unwrap_or((time, time));
         self.runtimes = Some((min.min(time), max.max(time)));
+    }
+
+    /// Whether a clone has begun.
+    pub(super) fn has_run(&self) -> bool {
+        self.runtimes.is_some()
     }
 
     /// The longest measured run of a clone.

@@ -55,13 +55,14 @@ pub use steady::{SteadyData, SteadyReport};
 use ssdlab_workload::fio::{JobFile, JobFileError, Rw};
 use thiserror::Error;
 
-use crate::error::BenchError;
+use crate::error::{BenchError, HostError};
 use crate::host::Host;
 use crate::lab::Lab;
 use crate::monitor::Monitor;
 use crate::outcome::Outcome;
 use engine::Ending;
 use logs::AllLogs;
+use meter::EntryMeter;
 use plan::Plan;
 
 /// Share of the progress that prefilling takes.
@@ -71,7 +72,10 @@ const PREFILL_SHARE: f64 = 0.2;
 #[derive(Debug)]
 pub struct FioRun {
     pub report: FioReport,
+    /// Without entries that never began.
     pub outcomes: Vec<Outcome>,
+    /// What of the job file has not run to its end, if it was stopped.
+    pub stopped: Option<String>,
     /// What a reader must know of the rates, if the drive was fresh.
     pub fresh: Option<String>,
 }
@@ -97,8 +101,8 @@ impl From<engine::EngineError> for FioError {
     }
 }
 
-impl From<crate::error::HostError> for FioError {
-    fn from(e: crate::error::HostError) -> Self {
+impl From<HostError> for FioError {
+    fn from(e: HostError) -> Self {
         FioError::Bench(e.into())
     }
 }
@@ -132,14 +136,17 @@ impl Default for FioOptions {
 ///
 /// # Errors
 /// [`FioError::Job`] before anything runs, if a job does not fit the drive; [`FioError::Bench`] for what can go wrong
-/// in any test.
+/// in any test, cancellation too.
 pub fn run_file(
     file: &JobFile,
     lab: &dyn Lab,
     options: FioOptions,
     monitor: &Monitor<'_>,
 ) -> Result<FioReport, FioError> {
-    run_file_logging(file, lab, options, &mut NoLogs, monitor).map(|run| run.report)
+    match run_file_logging(file, lab, options, &mut NoLogs, monitor)? {
+        FioRun { stopped: Some(_), .. } => Err(HostError::Cancelled.into()),
+        run => Ok(run.report),
+    }
 }
 
 /// Where there is nothing to log.
@@ -151,7 +158,8 @@ impl LogSink for NoLogs {
     }
 }
 
-/// As [`run_file`]; the logs that the jobs ask for go to `sink`.
+/// As [`run_file`]; the logs that the jobs ask for go to `sink`. If it is stopped once jobs run, that is no error: they end as
+/// if their runtimes were over, and what they did is reported.
 ///
 /// # Errors
 /// As [`run_file`], and [`FioError::Log`].
@@ -183,13 +191,16 @@ pub fn run_file_logging(
     let mut watches = plan.watches();
     let stages = plan.stages.len() as f64;
     let mut logs = AllLogs::new(file, sink);
+    let mut ending = Ending::Normal;
     for (i, stage) in plan.stages.into_iter().enumerate() {
         let at = |i: usize| (share + (1.0 - share) * i as f64 / stages).min(1.0);
         monitor.step(at(i), at(i + 1));
-        if engine::run(&mut host, stage, &mut entries, &mut watches, &mut logs)? == Ending::All {
+        ending = engine::run(&mut host, stage, &mut entries, &mut watches, &mut logs)?;
+        if ending != Ending::Normal {
             break;
         }
     }
+    let stopped = (ending == Ending::Stopped).then(|| says_of_a_stop(file, &entries));
     logs.end().map_err(FioError::Log)?;
     host.check_books()?;
     let facts = RunFacts {
@@ -202,8 +213,31 @@ pub fn run_file_logging(
     };
     let mut outcomes = outcome::outcomes(file, &entries, &facts, options);
     let fresh = facts.says_of_a_fresh_drive(file);
-    outcomes.iter_mut().for_each(|outcome| outcome.notes.extend(fresh.clone()));
-    Ok(FioRun { report: FioReport::new(file, &entries, &watches, &facts)?, outcomes, fresh })
+    outcomes.iter_mut().for_each(|outcome| outcome.notes.extend(stopped.iter().chain(&fresh).cloned()));
+    let mut report = FioReport::new(file, &entries, &watches, &facts)?;
+    if let Some(stopped) = &stopped {
+        report.leave_out_what_never_began(&entries, stopped);
+    }
+    Ok(FioRun { report, outcomes, stopped, fresh })
+}
+
+/// How many jobs a message names.
+const MOST_NAMED: usize = 5;
+
+/// Which jobs ended before their time, and which never began.
+fn says_of_a_stop(file: &JobFile, entries: &[EntryMeter]) -> String {
+    let names = |which: &dyn Fn(&EntryMeter) -> bool| {
+        let found: Vec<&EntryMeter> = entries.iter().filter(|e| which(e)).collect();
+        let mut words: Vec<String> = found.iter().take(MOST_NAMED).map(|e| file.jobs[e.job].name.clone()).collect();
+        if found.len() > MOST_NAMED {
+            words.push(format!("{} more", found.len() - MOST_NAMED));
+        }
+        (!words.is_empty()).then(|| words.join(", "))
+    };
+    let cut = names(&|e| e.stopped).map(|jobs| format!("{jobs} ended before its time"));
+    let never = names(&|e| !e.has_run()).map(|jobs| format!("{jobs} did not begin"));
+    let all: Vec<String> = cut.into_iter().chain(never).collect();
+    format!("stopped: {}", all.join("; "))
 }
 
 /// Whether a job reads.

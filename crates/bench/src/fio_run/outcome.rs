@@ -20,7 +20,7 @@ const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
 
 pub(super) fn outcomes(file: &JobFile, entries: &[EntryMeter], facts: &RunFacts, options: FioOptions) -> Vec<Outcome> {
     let names = names(file, entries);
-    let shown = entries.iter().zip(names).take(MOST_SHOWN);
+    let shown = entries.iter().zip(names).filter(|(entry, _)| entry.has_run()).take(MOST_SHOWN);
     shown.map(|(entry, name)| outcome(file, entry, name, (facts, options, entries.len()))).collect()
 }
 
@@ -52,13 +52,13 @@ fn outcome(
         method: method(file, entry, facts, options),
         params: file.jobs[entry.job].given.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect(),
         metrics: BTreeMap::new(),
-        tables: Vec::new(),
+        tables: explain::tail_tables("job", m),
         charts: Vec::new(),
         time_shares: explain::time_shares("job", m),
         slowest: explain::slowest(m),
         verdict: None,
         notes: file.notices(),
-        shortened: None,
+        shortened: entry.stopped.then(|| format!("stopped after {}.", format_duration(entry.runtime()))),
         shortened_params: Vec::new(),
         small_by: None,
         not_steady: vec![],

@@ -286,6 +286,13 @@ impl FioReport {
         })
     }
 
+    /// The run was stopped. A job that never began has no figures; zeros would be taken for some.
+    pub(super) fn leave_out_what_never_began(&mut self, entries: &[EntryMeter], stopped: &str) {
+        let mut entries = entries.iter();
+        self.jobs.retain(|_| entries.next().is_some_and(EntryMeter::has_run));
+        self.ssdlab.notices.push(stopped.to_owned());
+    }
+
     /// fio's `json+`: JSON with every bin of the latencies.
     ///
     /// # Errors

@@ -464,3 +464,43 @@ fn verification_waits_until_everything_is_written() {
     let report = run("[j]\nrw=randwrite\nbs=4k\nsize=4m\nioengine=libaio\niodepth=16\nverify=crc32c\n");
     assert_eq!((report.jobs[0].reads().total_ios, report.jobs[0].writes().total_ios), (1024, 1024));
 }
+
+/// Stops a run when the monitor has been asked so many times.
+fn stopped_after(asked: u32, text: &str) -> Result<FioRun, FioError> {
+    let file = JobFile::parse("test.fio", text).unwrap_or_else(|e| panic!("{e}"));
+    let (cancel, left) = (AtomicBool::new(false), std::cell::Cell::new(asked));
+    let report = |_: f64| {
+        left.set(left.get() - 1);
+        if left.get() == 0 {
+            cancel.store(true, std::sync::atomic::Ordering::Relaxed);
+            left.set(u32::MAX);
+        }
+    };
+    let monitor = Monitor::new(&report, &cancel);
+    let options = FioOptions { prefill: Prefill::Nothing, ..FioOptions::default() };
+    run_file_logging(&file, &ModelSpec::default(), options, &mut NoLogs, &monitor)
+}
+
+#[test]
+fn what_a_stopped_run_has_done_is_reported_and_what_never_began_is_not() {
+    let text = "[global]\nrw=randread\nnorandommap\ntime_based\n[a]\nruntime=2\n[b]\nstonewall\nruntime=100\n[c]\nwait_for=b\nruntime=1\n[d]\nstonewall\nruntime=1\n";
+    let run = stopped_after(5, text).unwrap_or_else(|e| panic!("{e}"));
+    let ran: Vec<(&str, f64)> = run.report.jobs.iter().map(|j| (&*j.jobname, j.reads().iops)).collect();
+    assert_eq!(ran, [("a", 10_000.0), ("b", 10_000.0)]);
+    assert_eq!(run.report.jobs[1].reads().runtime, 3_000);
+    let stopped = "stopped: b ended before its time; c, d did not begin";
+    assert_eq!(run.stopped.as_deref(), Some(stopped));
+    assert_eq!(run.report.ssdlab.notices, [stopped]);
+    let shortened: Vec<_> = run.outcomes.iter().map(|o| (&*o.variant, o.shortened.as_deref())).collect();
+    assert_eq!(shortened, [("a", None), ("b", Some("stopped after 3.00 s."))]);
+    assert!(run.outcomes.iter().all(|o| o.notes.contains(&stopped.to_owned())));
+}
+
+#[test]
+fn a_stopped_run_is_no_result_where_only_a_whole_one_counts() {
+    let file = JobFile::parse("test.fio", "[j]\nrw=randread\nnorandommap\ntime_based\nruntime=9").expect("it is right");
+    let cancel = AtomicBool::new(true);
+    let options = FioOptions { prefill: Prefill::Nothing, ..FioOptions::default() };
+    let error = run_file(&file, &ModelSpec::default(), options, &Monitor::new(&|_| {}, &cancel)).expect_err("stopped");
+    assert!(matches!(&error, FioError::Bench(e) if e.is_cancelled()), "{error}");
+}

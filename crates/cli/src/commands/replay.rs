@@ -21,7 +21,7 @@ use crate::trace_error::{no_request, trace_failure};
 
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let spec = spec(args)?;
-    let drive = TestedDevice::only(&args.device, &[], args.seed, &args.real.destroyed)?;
+    let drive = TestedDevice::only(&args.device, &args.changed.keys()?, args.seed, &args.real.destroyed)?;
     let mut folder = OutputFolder::for_report("replay", &args.report)?;
     stop_on_ctrl_c()?;
     let bar = Bar::new();

@@ -22,7 +22,7 @@ use crate::tested::TestedDevice;
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let file = job_file(&args.job, &args.variables)?;
-    let drive = TestedDevice::only(&args.device, &[], args.seed, &args.real.destroyed)?;
+    let drive = TestedDevice::only(&args.device, &args.changed.keys()?, args.seed, &args.real.destroyed)?;
     for notice in file.notices() {
         complain(&format!("notice: {notice}"));
     }
@@ -47,8 +47,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let report = |done: f64| bar.set(done);
     let monitor = Monitor::new(&report, &CANCEL);
     let options = FioOptions { seed: args.seed, prefill };
-    let FioRun { report, outcomes, fresh } =
-        run_file_logging(&file, &drive, options, &mut logs, &monitor).map_err(|e| match e {
+    let FioRun { report, outcomes, stopped, fresh } = run_file_logging(&file, &drive, options, &mut logs, &monitor)
+        .map_err(|e| match e {
             FioError::Bench(e) if may_only_be_read(&e) => {
                 Failure::bad_input(e.to_string()).help(help_to_write(drive.name()))
             }
@@ -69,10 +69,11 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         OutputFormat::Terse => report.to_terse(),
     };
     match &args.output {
-        None => print(&text),
+        None => print(&text)?,
         Some(path) => ssdlab_sweep::write_whole(path, input::printable(&text, &['\n', '\t']).as_bytes())
-            .map_err(|e| Failure::run(e.to_string())),
+            .map_err(|e| Failure::run(e.to_string()))?,
     }
+    stopped.map_or(Ok(()), |stopped| Err(Failure::run(stopped)))
 }
 
 /// Nothing that is there is overwritten unless that is asked for.
@@ -170,7 +171,7 @@ pub fn failure(error: FioError) -> Failure {
     match error {
         FioError::Job(e) => Failure::BadInput((&e).into()),
         FioError::Log(e) => Failure::run(format!("a log cannot be written: {e}")),
-        FioError::Bench(e) if e.is_cancelled() => Failure::run("stopped before the jobs had ended"),
+        FioError::Bench(e) if e.is_cancelled() => Failure::run("stopped before a job had begun"),
         FioError::Bench(BenchError::Unsuitable(what)) => Failure::bad_input(what).help("choose another drive"),
         FioError::Bench(e) => Failure::run(format!("the jobs failed: {e}")),
     }

@@ -13,7 +13,7 @@ impl Validity {
     #[must_use]
     pub fn new(units: usize, row_units: u32) -> Self {
         let row_mask = if row_units == 64 { u64::MAX } else { (1 << row_units) - 1 };
-        Validity { words: memory::filled(units.div_ceil(64) + 1, 0), row_mask }
+        Validity { words: memory::zeroed(units.div_ceil(64) + 1), row_mask }
     }
 
     #[inline]

@@ -23,7 +23,7 @@ impl Checks {
     #[must_use]
     pub fn new(drive: &DriveSpec, die: &DieSpec, pages: u32, max_write_number: u8) -> Self {
         Checks {
-            written: memory::filled(pages as usize, 0),
+            written: memory::zeroed(pages as usize),
             max_write_number,
             flash: TimingReferee::new(drive, die),
             link: LinkReferee::new(&drive.link),

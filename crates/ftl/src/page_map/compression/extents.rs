@@ -15,7 +15,7 @@ pub struct Extents {
 impl Extents {
     #[must_use]
     pub fn new(units: usize, row_units: u32) -> Self {
-        Extents { words: memory::filled(units.div_ceil(64) + 1, 0), row_units }
+        Extents { words: memory::zeroed(units.div_ceil(64) + 1), row_units }
     }
 
     /// Whether these are of as much flash.

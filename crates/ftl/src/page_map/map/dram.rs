@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use ssdlab_nand::{LogicalPage, LogicalPages, UnitAddress, memory};
 
-/// A logical page that was never written, or was trimmed.
-const UNMAPPED: u32 = u32::MAX;
+/// A logical page that was never written, or was trimmed. Zero, so that what was never written takes no memory.
+const UNMAPPED: u32 = 0;
 /// Set in an entry that points at a slot of the write buffer rather than at flash.
 const BUFFERED: u32 = 1 << 31;
 
@@ -16,6 +16,17 @@ pub enum Place {
     /// Slot of the write buffer.
     Buffer(u32),
     Flash(UnitAddress),
+}
+
+/// What stands in an entry that points at flash.
+#[inline(always)]
+fn entry_of(unit: UnitAddress) -> u32 {
+    unit.number() + 1
+}
+
+#[inline(always)]
+fn unit_of(entry: u32) -> UnitAddress {
+    UnitAddress::new(entry - 1)
 }
 
 /// See the module's own page.
@@ -29,7 +40,7 @@ pub struct Map {
 impl Map {
     #[must_use]
     pub fn new(logical_pages: u32) -> Self {
-        Map { entries: memory::filled(logical_pages as usize, UNMAPPED), mapped: 0 }
+        Map { entries: memory::zeroed(logical_pages as usize), mapped: 0 }
     }
 
     #[must_use]
@@ -46,7 +57,7 @@ impl Map {
         } else if e & BUFFERED != 0 {
             Place::Buffer(e & !BUFFERED)
         } else {
-            Place::Flash(UnitAddress::new(e))
+            Place::Flash(unit_of(e))
         }
     }
 
@@ -58,7 +69,7 @@ impl Map {
 
     #[inline]
     pub fn set_flash(&mut self, lpn: LogicalPage, unit: UnitAddress) {
-        self.entries[lpn.index()] = unit.number();
+        self.entries[lpn.index()] = entry_of(unit);
     }
 
     /// Points up to 64 pages, none of which is in the write buffer, at as many units from `unit` on. Returns where those
@@ -72,13 +83,13 @@ impl Map {
     ) -> &'a [UnitAddress] {
         let mut replaced = 0;
         let pages = lpns.count() as usize;
-        for (entry, unit) in self.entries[lpns.start.index()..lpns.end.index()].iter_mut().zip(unit.number()..) {
+        for (entry, new) in self.entries[lpns.start.index()..lpns.end.index()].iter_mut().zip(entry_of(unit)..) {
             debug_assert!(*entry == UNMAPPED || *entry & BUFFERED == 0);
             if *entry != UNMAPPED {
-                old[replaced & 63] = UnitAddress::new(*entry);
+                old[replaced & 63] = unit_of(*entry);
                 replaced += 1;
             }
-            *entry = unit;
+            *entry = new;
         }
         self.mapped += (pages - replaced) as u64;
         &old[..replaced]
@@ -105,8 +116,8 @@ impl Map {
     #[inline]
     pub fn move_flash(&mut self, lpn: LogicalPage, from: UnitAddress, to: UnitAddress) -> bool {
         match self.entries.get_mut(lpn.index()) {
-            Some(entry) if *entry == from.number() => {
-                *entry = to.number();
+            Some(entry) if *entry == entry_of(from) => {
+                *entry = entry_of(to);
                 true
             }
             _ => false,
@@ -122,7 +133,7 @@ impl Map {
     /// A recovery has found a page that nothing was known of.
     pub fn found(&mut self, lpn: LogicalPage, unit: UnitAddress) {
         debug_assert!(self.entries[lpn.index()] == UNMAPPED);
-        self.entries[lpn.index()] = unit.number();
+        self.entries[lpn.index()] = entry_of(unit);
         self.mapped += 1;
     }
 

@@ -149,9 +149,22 @@ impl LinkSpec {
         if self.generation.is_pcie() { TrimRanges::NVME } else { TrimRanges::ATA }
     }
 
+    /// How many commands of the host it tells apart by their tags; `None`: as many as the drive likes.
+    #[must_use]
+    pub fn tags(&self) -> Option<u32> {
+        matches!(self.generation, LinkGeneration::Sata1 | LinkGeneration::Sata2 | LinkGeneration::Sata3).then_some(32)
+    }
+
     /// # Errors
-    /// If a link of PCI Express has no lanes.
-    pub fn validate(&self) -> Result<(), SpecError> {
+    /// If a link of PCI Express has no lanes, or one of Serial ATA too few tags for a queue.
+    pub fn validate(&self, queue_depth: u32) -> Result<(), SpecError> {
+        if let Some(tags) = self.tags().filter(|&tags| queue_depth > tags) {
+            return Err(SpecError::new(
+                "controller.queue_depth",
+                format!("Serial ATA has {tags} tags, too few for {queue_depth} commands at once"),
+                format!("use at most {tags}, or a link.generation of PCI Express"),
+            ));
+        }
         if self.generation.is_pcie() && self.pcie.is_none() {
             return Err(SpecError::new(
                 "link.pcie",

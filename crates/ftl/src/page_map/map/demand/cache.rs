@@ -46,7 +46,7 @@ impl Cache {
             room: entries.clamp(1, logical_pages),
             newest: NONE,
             oldest: NONE,
-            place: ssdlab_nand::memory::filled(logical_pages as usize, NONE),
+            place: vec![NONE; logical_pages as usize],
             epoch: vec![0; logical_pages.div_ceil(entries_per_page) as usize],
             entries_per_page,
         }
