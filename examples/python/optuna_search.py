@@ -16,7 +16,7 @@ CAPACITY_GB = ssdlab.Drive(BASE).capacity_bytes / 1e9
 
 def figures(params: dict) -> tuple[float, float, float]:
     """Relative cost of flash and DRAM (an estimate), 99th percentile of steady writes, write amplification."""
-    drive = ssdlab.Drive(BASE, **params)
+    drive = ssdlab.Drive(BASE, params)
     steady = drive.test("steady-state", quick=True).metrics
     flash = 1 + params["over_provisioning_percent"] / 100
     dram = params["write_buffer.capacity_kib"] / 1024 / CAPACITY_GB * 2.0

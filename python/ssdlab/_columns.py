@@ -74,7 +74,7 @@ def nanoseconds(values: Any, name: str, unit: str | None, *, begin: bool) -> byt
     """
     import numpy
 
-    given = array(values)
+    given = _dates(array(values))
     if given.dtype.kind in "mM":
         if unit is not None:
             raise ValueError(f"{name} is a {given.dtype}, which has its own unit; leave time_unit out")
@@ -87,6 +87,11 @@ def nanoseconds(values: Any, name: str, unit: str | None, *, begin: bool) -> byt
         raise TypeError(f"{name} is a number without a unit: give time_unit='ns', 'us', 'ms' or 's'")
     if unit not in _UNITS:
         raise ValueError(f"time_unit={unit!r} is none of {', '.join(_UNITS)}")
+    if begin and given.ndim == 1 and len(given) and given.dtype.kind in "iuf":
+        # Those since 1970, or since the machine was started, are later than any drive is old.
+        _refuse(given < 0, given, name, "is negative")
+        if given.dtype.kind != "f" or numpy.isfinite(given).all():
+            given = given - given.min()
     if given.dtype.kind == "f":
         _refuse(~numpy.isfinite(given), given, name, "is no time")
         _refuse(given > LATEST / _UNITS[unit], given, name, "is too late")
@@ -94,6 +99,25 @@ def nanoseconds(values: Any, name: str, unit: str | None, *, begin: bool) -> byt
     times = numpy.frombuffer(whole(given, name), dtype="<u8")
     _refuse(times > LATEST // _UNITS[unit], times, name, "is too late")
     return bytes((times * numpy.uint64(_UNITS[unit])).tobytes())
+
+
+def _dates(given: Any) -> Any:
+    """Dates and durations of Python, those with a time zone among them, as NumPy has them."""
+    import datetime
+
+    import numpy
+
+    if given.dtype != object or given.ndim != 1 or not len(given):
+        return given
+    values = given.tolist()
+    if all(isinstance(value, datetime.datetime) for value in values):
+        if any(value.tzinfo is not None for value in values):
+            utc = datetime.timezone.utc
+            values = [value.astimezone(utc).replace(tzinfo=None) if value.tzinfo else value for value in values]
+        return numpy.array(values, dtype="datetime64[ns]" if hasattr(values[0], "nanosecond") else "datetime64[us]")
+    if all(isinstance(value, datetime.timedelta) for value in values):
+        return numpy.array(values, dtype="timedelta64[ns]" if hasattr(values[0], "nanoseconds") else "timedelta64[us]")
+    return given
 
 
 def _durations(given: Any, name: str) -> bytes:
@@ -136,6 +160,11 @@ def ops(values: Any, rows: int | None = None) -> bytes:
     """
     import numpy
 
+    if hasattr(values, "__index__") and not getattr(values, "ndim", 0) and rows is not None:
+        number = values.__index__()
+        if not 0 <= number < len(OPS):
+            raise ValueError(f"op is {number}, which is no command: they are {_numbered()}")
+        return bytes([number]) * rows
     if isinstance(values, str):
         if rows is None:
             raise ValueError("op is a single word: give one for each row")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import html
 import json
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, Union
 
 from . import _columns, _native
-from ._jobs import Job, JobFile
+from ._errors import JobFileError
+from ._jobs import Job, JobFile, _is_whole
 from ._progress import Progress, shown
 from ._result import JobResult, Result
 from ._table import Table
@@ -37,7 +39,8 @@ class Drive:
             its dead and valid units, and returns the units that the host gets for each unit moved.
         seed: of the specimen that is powered on, and of tests, unless they are given another.
         explain: whether commands of :meth:`submit` know where their time went. Tests always do.
-        **changes: other values for keys of its drive file, by their names: ``**{"gc.policy": "cost-benefit"}``.
+        changes: other values for keys of its drive file, by their names: ``{"gc.policy": "cost-benefit"}``.
+        **more: the same for keys that are words of Python: ``capacity_bytes=64_000_000_000``.
 
     Raises:
         DriveFileError: if there is no such device, or it cannot be.
@@ -49,27 +52,29 @@ class Drive:
     def __init__(
         self,
         device: str | os.PathLike[str],
+        changes: Mapping[str, Value] | None = None,
         *,
         seed: int = 1,
         explain: bool = False,
         victim: VictimPolicy | None = None,
         pacing: Pacing | None = None,
-        **changes: Value,
+        **more: Value,
     ) -> None:
         self._source: tuple[str, str, str | None] = (os.fspath(device), "", None)
-        self._setup(seed, explain, victim, pacing, changes)
+        self._setup(seed, explain, victim, pacing, {**(changes or {}), **more})
 
     @classmethod
     def from_toml(
         cls,
         text: str,
+        changes: Mapping[str, Value] | None = None,
         *,
         name: str = "drive.toml",
         seed: int = 1,
         explain: bool = False,
         victim: VictimPolicy | None = None,
         pacing: Pacing | None = None,
-        **changes: Value,
+        **more: Value,
     ) -> Drive:
         """A drive from the text of a drive, disk or array file. ``name`` is what it is called in messages; files that
         it names lie beside it.
@@ -79,7 +84,7 @@ class Drive:
         """
         drive = cls.__new__(cls)
         drive._source = (name, "text", text)
-        drive._setup(seed, explain, victim, pacing, changes)
+        drive._setup(seed, explain, victim, pacing, {**(changes or {}), **more})
         return drive
 
     def _setup(
@@ -110,7 +115,7 @@ class Drive:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._live is not None:
+        if self._live is not None and not self._live.is_closed:
             raise TypeError("a drive that is powered on cannot be pickled: pickle one that is not, or close() it")
         return (_rebuilt, self._parts())
 
@@ -157,33 +162,37 @@ class Drive:
     def test(
         self,
         name: str,
+        params: Mapping[str, Value] | None = None,
         *,
         seed: int | None = None,
         quick: bool = False,
         records: bool | int = False,
         progress: Progress = None,
-        **params: Value,
+        **more: Value,
     ) -> Result:
         """Runs one test of the suite on specimens fresh from the factory.
 
         Args:
             name: as ``ssdlab.tests()`` and ``ssdlab list tests`` have it.
-            quick: on an eighth of the drive for an eighth of the time.
-            records: keep a record of each command with its causes: of all (some 100 to 200 bytes each), or of so many.
+            params: of the test, by name; units as ``ssdlab list tests`` says, or in text such as ``"8GB"``.
+            quick: on an eighth of the drive for an eighth of the time. Figures that depend on the size of the drive (the longest
+                latencies, stalls, energy, amounts) are left out, and a note says so.
+            records: keep a record of each command with its causes: of all (some 100 to 200 bytes each), or of the first so
+                many. What prepares the drive is among them, and comes first.
             progress: see :mod:`ssdlab`.
-            **params: of the test, by name; units as ``ssdlab list tests`` says, or in text such as ``"8GB"``.
+            **more: parameters as words of Python: ``seconds=10``.
 
         Raises:
             ParameterError: if there is no such test or parameter.
             TestError: if the test makes no sense on this drive.
             RunError: if it failed.
         """
-        settings = [(key, _text(key, value)) for key, value in params.items()]
+        settings = [(key, _text(key, value)) for key, value in {**(params or {}), **more}.items()]
         if name == "power-cut" and self._has_policies():
             raise ValueError("recovery from a power cut goes back to built-in policies: study them on other tests")
         with shown(progress, f"{name} on {self.name}") as report:
             outcome = self._native.test(name, settings, self._seed_or(seed), _flag(quick, "quick"), _limit(records), report)
-        return Result(outcome)
+        return Result(outcome, self)
 
     def run(
         self,
@@ -200,16 +209,21 @@ class Drive:
         Args:
             prefill: what is written in sequence before: what the jobs read, the whole drive, or nothing.
             variables: values of ``${NAME}`` in the text. The environment is not asked.
+            records: as of :meth:`test`.
+
+        What of the jobs is ignored or adjusted is a warning, and stands in ``notices``.
 
         Raises:
-            JobFileError: with the line, if the jobs cannot be run.
+            JobFileError: with the line, if the jobs cannot be run, or the file cannot be read.
             TestError: if they make no sense on this drive.
         """
         file = "job.fio"
         if isinstance(job, os.PathLike):
             file = os.fspath(job)
-            with open(job, encoding="utf-8-sig") as opened:
-                text = opened.read()
+            text = _job_file(file)
+        elif isinstance(job, str) and "\n" not in job and not job.lstrip().startswith("["):
+            what = f"{job!r} is no text of a job file"
+            raise JobFileError(f"error: {what}\n  = help: the path of a file is given as a Path", what=what)
         elif isinstance(job, str):
             text = job
         elif isinstance(job, (Job, JobFile)):
@@ -220,6 +234,8 @@ class Drive:
             result = self._native.run(
                 file, text, dict(variables or {}), prefill, self._seed_or(seed), _limit(records), report
             )
+        for notice in result.notices:
+            warnings.warn(notice, stacklevel=2)
         return JobResult(result)
 
     def replay(
@@ -275,7 +291,7 @@ class Drive:
                 _limit(records),
                 report,
             )
-        return Result(outcome)
+        return Result(outcome, self)
 
     # A host of one's own.
 
@@ -309,6 +325,8 @@ class Drive:
                 both, all are handed over now.
             fua: force unit access: writes are acknowledged only when they are on the medium.
 
+        If Ctrl-C stops it, a part of the batch has been handed over; :meth:`advance` returns those with their tags.
+
         Raises:
             ValueError: if a command is not one that the drive takes. Then none of the batch has been handed over.
             RuntimeError: if the drive is at work in another thread, or closed.
@@ -334,6 +352,45 @@ class Drive:
         """
         return Table(self._on().advance(None if to is None else _whole(to, "to")))
 
+    def cut(self) -> int:
+        """Pulls the plug, now. Commands under way are never answered; returns how many. Its clock stands still until
+        :meth:`power_on`.
+
+        Raises:
+            ValueError: if the device has no plug, or no power.
+        """
+        return self._on().cut()
+
+    def power_on(self) -> int:
+        """Gives the power back after :meth:`cut`, and returns the time at which the drive will be ready. Commands can be handed
+        over at once; they wait for it.
+
+        Raises:
+            ValueError: if the device has no plug, or has power.
+        """
+        return self._on().power_on()
+
+    def stand_by(self) -> int:
+        """STANDBY IMMEDIATE, as before an orderly shutdown: all that was written is brought to the medium. Time passes until that
+        is done; returns it. A :meth:`cut` right after it is a clean one.
+
+        Raises:
+            ValueError: while commands are under way; if the device has no plug, or no power.
+        """
+        return self._on().stand_by()
+
+    def held(self, offset: Any) -> Table:
+        """What pieces of the drive hold, looked at without a command: for who checks what a cut has left. ``offset`` is a
+        multiple of 4096 (of 512 on hard disks with such pieces), or an array of them. Columns: ``offset``; ``held``: ``nothing``,
+        ``write``, ``mixed`` (sectors of several writes), or ``unreadable``; ``write``: the number of the write. The
+        drive counts the writes of each piece from 1, in the order in which it accepts them; the greatest number is followed by 1.
+        After a cut it counts on from what is there.
+
+        Raises:
+            ValueError: if there is no such piece; if the device has no plug, or no power.
+        """
+        return Table(self._on().held(_columns.whole(offset, "offset", _rows(offset))))
+
     def counters(self) -> dict[str, dict[str, int]]:
         """What the drive has counted since it was powered on: ``counters()["flash"]["block_erases"]``. Bytes and
         nanoseconds where the name says so."""
@@ -341,7 +398,8 @@ class Drive:
 
     @property
     def wear(self) -> dict[str, float] | None:
-        """Least, mean and greatest wear of its blocks, in shares of their rated life; ``None`` without flash."""
+        """Least, mean and greatest wear of its blocks, in shares of their rated life; ``None`` without flash, and of a set or
+        behind an adapter, whose drives have a wear each."""
         wear = self._on().wear()
         return None if wear is None else dict(zip(("least", "mean", "most"), wear))
 
@@ -397,8 +455,7 @@ class Drive:
         self._on().close()
 
     def __repr__(self) -> str:
-        changes = "".join(f", {key}={value!r}" for key, value in self._changes.items())
-        return f"<ssdlab.Drive {self.name}{changes}>"
+        return f"<ssdlab.Drive {self.name}>"
 
     def _repr_html_(self) -> str:
         facts = self.specification
@@ -432,20 +489,54 @@ def _rebuilt(
     return drive
 
 
-def raid0(*devices: str | Drive, stripe: str | None = None) -> Drive:
-    """A RAID 0 of devices; ``stripe`` as in ``"128KiB"``."""
+def _job_file(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8-sig") as opened:
+            return opened.read()
+    except (OSError, UnicodeDecodeError) as e:
+        what = f"cannot read the job file {path}"
+        raise JobFileError(f"error: {what}: {e}", what=what, file=path) from e
+
+
+def raid0(
+    *devices: str | os.PathLike[str] | Drive, stripe: str | None = None, seed: int | None = None, explain: bool | None = None
+) -> Drive:
+    """A RAID 0 of devices; ``stripe`` as in ``"128KiB"``. Its ``seed`` and ``explain`` are those of the drives, unless given.
+
+    Raises:
+        ValueError: if the drives differ in them.
+    """
     parts = [_expression(device) for device in devices] + ([f"stripe={stripe}"] if stripe else [])
-    return Drive(f"raid0({', '.join(parts)})")
+    return _composed(f"raid0({', '.join(parts)})", devices, seed, explain)
 
 
-def behind(adapter: str, device: str | Drive) -> Drive:
-    """A device behind a host adapter of the catalog."""
-    return Drive(f"{adapter}({_expression(device)})")
+def behind(
+    adapter: str, device: str | os.PathLike[str] | Drive, *, seed: int | None = None, explain: bool | None = None
+) -> Drive:
+    """A device behind a host adapter of the catalog. Its ``seed`` and ``explain`` are those of the device, unless given."""
+    return _composed(f"{adapter}({_expression(device)})", (device,), seed, explain)
 
 
-def _expression(device: str | Drive) -> str:
-    if isinstance(device, str):
-        return device
+def _composed(
+    expression: str, of: tuple[str | os.PathLike[str] | Drive, ...], seed: int | None, explain: bool | None
+) -> Drive:
+    drives = [device for device in of if isinstance(device, Drive)]
+    if explain is None:
+        explain = any(drive._explain for drive in drives)
+    return Drive(expression, seed=_common_seed(drives) if seed is None else seed, explain=explain)
+
+
+def _common_seed(drives: Sequence[Drive]) -> int:
+    """The seed that drives have, where one is needed for all of them."""
+    seeds = {drive.seed for drive in drives}
+    if len(seeds) > 1:
+        raise ValueError(f"the drives have the seeds {', '.join(map(str, sorted(seeds)))}: give the one to use as `seed`")
+    return seeds.pop() if seeds else 1
+
+
+def _expression(device: str | os.PathLike[str] | Drive) -> str:
+    if isinstance(device, (str, os.PathLike)):
+        return os.fspath(device)
     if not isinstance(device, Drive):
         raise TypeError(f"a {type(device).__name__} is no device: give a name or a drive")
     if device._changes or device._has_policies() or device._source[2] is not None:
@@ -457,6 +548,8 @@ def _text(key: str, value: Value) -> str:
     """A value as one would write it on the command line."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float) and _is_whole(value):
+        return str(int(value))
     if isinstance(value, (str, int, float)):
         return str(value)
     if hasattr(value, "item") and not isinstance(value, Sequence):
@@ -467,9 +560,9 @@ def _text(key: str, value: Value) -> str:
 
 
 def _limit(records: bool | int) -> int:
-    if records is True:
-        return 2**63 - 1
-    return 0 if records is False else _whole(records, "records")
+    if type(records).__name__ in ("bool", "bool_"):
+        return 2**63 - 1 if records else 0
+    return _whole(records, "records")
 
 
 def _flag(value: bool, name: str) -> bool:
@@ -498,7 +591,9 @@ def _is_duration(at: Any) -> bool:
 
 
 def _rows(*columns: Any) -> int:
-    lengths = {len(c) for c in columns if c is not None and not isinstance(c, str) and hasattr(c, "__len__")}
+    # An array without a dimension is one value for all.
+    many = [c for c in columns if hasattr(c, "__len__") and not isinstance(c, str) and getattr(c, "ndim", None) != 0]
+    lengths = {len(c) for c in many}
     if len(lengths) > 1:
         raise ValueError(f"op, offset, length and at differ in length: {', '.join(map(str, sorted(lengths)))}")
     return lengths.pop() if lengths else 1

@@ -10,13 +10,12 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
-from threading import Event
+from threading import Event, Lock
 from typing import Any, Union
 
 from . import _columns, _native
 from ._drive import Drive, _whole
-from ._errors import TraceError
+from ._errors import DriveFileError, TraceError
 from ._progress import Progress, shown
 from ._sweep import FolderStore, MemoryStore, Store, UrlStore
 from ._table import Table
@@ -76,6 +75,7 @@ class Workload:
             for name in ("scale", "format"):
                 if getattr(self, name) is not None:
                     raise ValueError(f"{name} is of a trace, and none is given")
+            _native.check_class(json.dumps(self._class()[0]))
             return
         for of in fields(self):
             if of.name in _OF_MIXES and getattr(self, of.name) != of.default:
@@ -322,7 +322,7 @@ class FleetResult:
 
 
 def fleet(
-    models: str | Drive | Sequence[str | Drive] | Mapping[Any, float],
+    models: str | os.PathLike[str] | Drive | Sequence[str | os.PathLike[str] | Drive] | Mapping[Any, float],
     workloads: Workload | Sequence[Workload],
     *,
     drives: int = 2000,
@@ -361,7 +361,7 @@ def fleet(
         ValueError: if something cannot be, in words.
         TestError: if a model has no flash whose life could be told.
     """
-    if isinstance(models, (str, Drive)):
+    if isinstance(models, (str, os.PathLike, Drive)):
         shares: list[tuple[Drive, float]] = [(_drive(models), 1.0)]
     elif isinstance(models, Mapping):
         shares = [(_drive(model), float(share)) for model, share in models.items()]
@@ -388,16 +388,21 @@ def fleet(
         "other_failures_per_year": float(other_failures_per_year),
     }
     _finite(spec, "")
+    _native.check_fleet(json.dumps(spec))
     store = _store(out)
     divisors = [drive._native.divisor(_power(small)) for drive, _ in shares]
+    digests = [_digest_of(drive) for drive, _ in shares]
+    for digest, (drive, _) in zip(digests, shares):
+        _remember(digest, drive)
     tasks: list[_Task] = [
-        (drive._parts(), json.dumps(klass), divisor, seed * 1000 + specimen, trace)
-        for (drive, _), divisor in zip(shares, divisors)
+        (drive._parts(), digest, json.dumps(klass), divisor, seed * 1000 + specimen, trace)
+        for (drive, _), digest, divisor in zip(shares, digests, divisors)
         for klass, trace in told
         for specimen in range(_whole(specimens, "specimens", 1, 1000))
     ]
     with shown(progress, f"lives of {len(tasks)} kinds of drives") as report:
-        texts = _measured(tasks, [drive for drive, _ in shares], executor, store, report)
+        identities = {digest: drive._native.identity_json() for digest, (drive, _) in zip(digests, shares)}
+        texts = _measured(tasks, identities, executor, store, report)
     per_model = len(classes) * specimens
     lives = [
         [texts[m * per_model + c * specimens : m * per_model + (c + 1) * specimens] for c in range(len(classes))]
@@ -421,8 +426,8 @@ def _finite(value: Any, name: str) -> None:
         raise ValueError(f"{name} is {value}; it must be a finite number")
 
 
-def _drive(model: str | Drive) -> Drive:
-    return Drive(model) if isinstance(model, str) else model
+def _drive(model: str | os.PathLike[str] | Drive) -> Drive:
+    return model if isinstance(model, Drive) else Drive(model)
 
 
 def _store(out: str | os.PathLike[str] | Store | None) -> Store:
@@ -433,21 +438,46 @@ def _store(out: str | os.PathLike[str] | Store | None) -> Store:
     return FolderStore(out) if isinstance(out, (str, os.PathLike)) else out
 
 
-_Task = tuple[tuple[Any, ...], str, int, int, Union[_Trace, None]]
+#: What a drive is made of, the digest of what came of it, a class of work in JSON, the divisor, the seed, and a trace.
+_Task = tuple[tuple[Any, ...], str, str, int, int, Union[_Trace, None]]
+
+#: Drives that were measured last, by digest, and how many.
+_MOST_DRIVES = 8
+_drives: dict[str, Drive] = {}
+_drives_lock = Lock()
 
 
-@lru_cache(maxsize=8)
-def _known(identity: str) -> Drive:
+def _digest_of(drive: Drive) -> str:
+    """Of all that decides on how a drive behaves: its files are in it with what they say."""
+    return hashlib.sha256(json.dumps([repr(drive._parts()), drive._native.identity_json()]).encode()).hexdigest()
+
+
+def _remember(digest: str, drive: Drive) -> None:
+    with _drives_lock:
+        _drives.pop(digest, None)
+        while len(_drives) >= _MOST_DRIVES:
+            del _drives[next(iter(_drives))]
+        _drives[digest] = drive
+
+
+def _known(parts: tuple[Any, ...], digest: str) -> Drive:
+    """The drive that the fleet was given."""
     from ._drive import _rebuilt
 
-    return _rebuilt(*_parts_of[identity])
-
-
-_parts_of: dict[str, tuple[Any, ...]] = {}
+    with _drives_lock:
+        drive = _drives.get(digest)
+    if drive is None:
+        drive = _rebuilt(*parts)
+        if _digest_of(drive) != digest:
+            what = f"{drive.name} is not the drive that the fleet was given"
+            raise DriveFileError(f"error: {what}\n  = help: every worker needs the same files at the same paths", what=what)
+        _remember(digest, drive)
+    return drive
 
 
 def measure(
     parts: tuple[Any, ...],
+    digest: str,
     klass: str,
     small: int,
     seed: int,
@@ -455,9 +485,8 @@ def measure(
     report: Callable[[float], object] | None = None,
 ) -> str:
     """What a worker does: measures the life of a drive."""
-    identity = repr(parts)
-    _parts_of[identity] = parts
-    return _native.measure_life(_known(identity)._native, klass, small, seed, _sound(trace, json.loads(klass)), report)
+    drive = _known(parts, digest)
+    return _native.measure_life(drive._native, klass, small, seed, _sound(trace, json.loads(klass)), report)
 
 
 def _sound(trace: _Trace | None, klass: dict[str, Any]) -> _Trace | None:
@@ -470,17 +499,15 @@ def _sound(trace: _Trace | None, klass: dict[str, Any]) -> _Trace | None:
 
 def _measured(
     tasks: list[_Task],
-    models: list[Drive],
+    identities: dict[str, str],
     executor: Executor | None,
     store: Store,
     report: Callable[[float], object] | None,
 ) -> list[str]:
     """The life of each task, found or measured."""
-    identities = {repr(drive._parts()): drive._native.identity_json() for drive in models}
-
     def key(task: _Task) -> str:
-        parts, klass, small, seed, _ = task
-        known = json.dumps([_native.FINGERPRINT, _native.LIVES, identities[repr(parts)], klass, small, seed])
+        _, digest, klass, small, seed, _ = task
+        known = json.dumps([_native.FINGERPRINT, _native.LIVES, identities[digest], klass, small, seed])
         return "life-" + hashlib.sha256(known.encode()).hexdigest()[:32]
 
     keys = [key(task) for task in tasks]

@@ -14,10 +14,11 @@ Option = Union[str, int, float, bool]
 class Job:
     """One job: its name, and fio's options by their names in a job file (``docs/fio-jobs.md`` lists them).
 
-    >>> print(Job("writes", rw="randwrite", bs="4k", iodepth=32, runtime="60s", time_based=True))
+    >>> print(Job("writes", rw="randwrite", bs="4k", ioengine="libaio", iodepth=32, runtime="60s", time_based=True))
     [writes]
     rw=randwrite
     bs=4k
+    ioengine=libaio
     iodepth=32
     runtime=60s
     time_based=1
@@ -56,9 +57,16 @@ class JobFile:
 def _value(key: str, value: Option) -> str:
     if isinstance(value, bool):
         return str(int(value))
+    # NumPy's numbers among them.
+    value = value.item() if not isinstance(value, (str, int, float)) and hasattr(value, "item") else value
     if not isinstance(value, (str, int, float)):
         raise TypeError(f"{key} is a {type(value).__name__}; options are text or numbers")
-    return _plain(str(value), f"the value of {key}", "")
+    return _plain(str(int(value) if _is_whole(value) else value), f"the value of {key}", "")
+
+
+def _is_whole(value: object) -> bool:
+    """Whether it is a float that stands for a whole number, such as ``1e9``."""
+    return isinstance(value, float) and value.is_integer() and abs(value) <= 2**53
 
 
 def _plain(text: str, what: str, without: str) -> str:

@@ -8,10 +8,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._table import Table
+
+if TYPE_CHECKING:
+    from ._drive import Drive
 
 
 @dataclass(frozen=True)
@@ -89,10 +92,15 @@ def _scale(altair: Any, axis: Mapping[str, Any]) -> Any:
 
 
 class Result:
-    """The outcome of one test on one drive."""
+    """The outcome of one test on one drive. Can be pickled, with its records."""
 
-    def __init__(self, native: _native.Outcome) -> None:
+    def __init__(self, native: _native.Outcome, drive: Drive) -> None:
         self._native = native
+        self._drive = drive
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A drive that is powered on stays here.
+        return (_restored, (self._drive._parts(), *self._native.parts(), self._records, self.histogram))
 
     @cached_property
     def _outcome(self) -> dict[str, Any]:
@@ -112,6 +120,11 @@ class Result:
     def device(self) -> str:
         """Name of the drive."""
         return str(self._outcome["device"])
+
+    @property
+    def seed(self) -> int:
+        """Of every random number."""
+        return self._native.seed
 
     @property
     def method(self) -> str:
@@ -183,7 +196,7 @@ class Result:
         """Commands that came after the limit of ``records=``."""
         return self._records[1] if self._records else 0
 
-    @property
+    @cached_property
     def histogram(self) -> Table:
         """Latencies of a replay by command: the largest of each bucket in nanoseconds, and how many. Tests keep none;
         theirs can be had from ``records``."""
@@ -228,11 +241,52 @@ class Result:
         )
 
 
-class JobResult:
-    """The report of a fio job file."""
+def _restored(
+    parts: tuple[Any, ...], outcome: str, seed: int, quick: bool, records: tuple[Table, int] | None, histogram: Table
+) -> Result:
+    from ._drive import _rebuilt
 
-    def __init__(self, native: _native.JobReport) -> None:
+    drive = _rebuilt(*parts)
+    result = Result(_native.Outcome.restored(drive._native, outcome, seed, quick), drive)
+    result.__dict__.update(_records=records, histogram=histogram)
+    return result
+
+
+@dataclass(frozen=True)
+class _SavedReport:
+    """What a report of jobs says, without the run that it came of."""
+
+    notices: list[str]
+    texts: tuple[str, str, str]
+
+    def json(self) -> str:
+        return self.texts[0]
+
+    def json_plus(self) -> str:
+        return self.texts[1]
+
+    def text(self) -> str:
+        return self.texts[2]
+
+    def records(self) -> None:
+        return None
+
+
+def _restored_jobs(saved: _SavedReport, records: tuple[Table, int] | None) -> JobResult:
+    result = JobResult(saved)
+    result.__dict__["_records"] = records
+    return result
+
+
+class JobResult:
+    """The report of a fio job file. Can be pickled, with its records."""
+
+    def __init__(self, native: _native.JobReport | _SavedReport) -> None:
         self._native = native
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        of = self._native
+        return (_restored_jobs, (_SavedReport(list(of.notices), (of.json(), of.json_plus(), of.text())), self._records))
 
     @cached_property
     def report(self) -> dict[str, Any]:
@@ -256,14 +310,29 @@ class JobResult:
         return Table(_native.bins_table(bins))
 
     @cached_property
-    def records(self) -> Table | None:
-        """Every command that the drive answered; ``None`` unless the jobs were run with ``records=``."""
+    def _records(self) -> tuple[Table, int] | None:
         records = self._native.records()
-        return None if records is None else Table(records[0])
+        return None if records is None else (Table(records[0]), records[1])
+
+    @property
+    def records(self) -> Table | None:
+        """Every command that the drive answered, what was laid out before included; ``None`` unless the jobs were run with
+        ``records=``."""
+        return self._records[0] if self._records else None
+
+    @property
+    def records_left_out(self) -> int:
+        """Commands that came after the limit of ``records=``."""
+        return self._records[1] if self._records else 0
+
+    @property
+    def waf(self) -> float | None:
+        """Bytes programmed into flash over bytes written by the jobs, while they ran; ``None`` if they wrote nothing."""
+        return self.report["ssdlab"]["waf"]  # type: ignore[no-any-return]
 
     @property
     def notices(self) -> list[str]:
-        """What was ignored or adjusted."""
+        """What was ignored or adjusted. Each is a warning of Python's, too, when the jobs are run."""
         return self._native.notices
 
     def json(self) -> str:
@@ -278,4 +347,5 @@ class JobResult:
         return f"<ssdlab.JobResult of {names}>"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        said = "".join(f"<p>{html.escape(notice)}</p>" for notice in self.notices)
+        return f"{said}<pre>{html.escape(str(self))}</pre>"

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Union
 
 from . import _native
-from ._drive import Drive, Value, _flag, _text, _whole
+from ._drive import Drive, Value, _common_seed, _flag, _text, _whole
 from ._progress import Progress, shown
 from ._result import Result
 
@@ -18,13 +18,15 @@ from ._result import Result
 class Review:
     """Tests of one or several drives, and the published figures about them."""
 
-    def __init__(self, native: _native.Review) -> None:
+    def __init__(self, native: _native.Review, drives: list[Drive]) -> None:
         self._native = native
+        self._drives = {drive.name: drive for drive in drives}
 
     @cached_property
     def results(self) -> list[Result]:
         """Every outcome, in the order of the report."""
-        return [Result(outcome) for outcome in self._native.outcomes()]
+        named = ((outcome, json.loads(outcome.outcome_json())["device"]) for outcome in self._native.outcomes())
+        return [Result(outcome, self._drives[name]) for outcome, name in named]
 
     @property
     def failures(self) -> list[str]:
@@ -66,12 +68,12 @@ class Review:
 
 
 def review(
-    drives: str | Drive | Iterable[str | Drive],
+    drives: str | os.PathLike[str] | Drive | Iterable[str | os.PathLike[str] | Drive],
     *,
     only: str | Iterable[str] = (),
     settings: Mapping[str, Value] | None = None,
     quick: bool = False,
-    seed: int = 1,
+    seed: int | None = None,
     threads: int | None = None,
     progress: Progress = None,
 ) -> Review:
@@ -80,13 +82,16 @@ def review(
     Args:
         only: names of tests; without them, all that belong into a review.
         settings: parameters for every test that takes them.
+        quick: on an eighth of the drive for an eighth of the time; figures that depend on the size of the drive are left out.
+        seed: of every random number; without it, that of the drives.
         threads: tests that run at the same time; never changes a result.
 
     Raises:
         ParameterError: if there is no such test or parameter, or a drive is named twice.
+        ValueError: if the drives have seeds that differ, and none is given.
     """
-    listed = [drives] if isinstance(drives, (str, Drive)) else list(drives)
-    named = [Drive(drive) if isinstance(drive, str) else drive for drive in listed]
+    listed = [drives] if isinstance(drives, (str, os.PathLike, Drive)) else list(drives)
+    named = [drive if isinstance(drive, Drive) else Drive(drive) for drive in listed]
     if any(drive._has_policies() for drive in named):
         raise ValueError("a review has drives with built-in policies only: use test() for those of your own")
     if not named:
@@ -98,12 +103,12 @@ def review(
             [drive._native for drive in named],
             tests,
             set_,
-            _whole(seed, "seed"),
+            _common_seed(named) if seed is None else _whole(seed, "seed"),
             _flag(quick, "quick"),
             None if threads is None else _whole(threads, "threads", 1),
             report,
         )
-    return Review(native)
+    return Review(native, named)
 
 
 def claims(

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor, wait
-from functools import lru_cache
+from threading import Lock
 from typing import Any, Protocol, Union
 
 from . import _native
@@ -172,16 +172,17 @@ def sweep(
         _whole(workers, "workers", 1)
     _whole(retries, "retries")
     file, text = _read(plan)
-    native = _plan(file, text)
+    native = _read_plan(file, text)
     keys = native.keys()
     url = isinstance(out, str) and "://" in out
     folder = out if isinstance(out, (str, os.PathLike)) and not url else None
     if executor is None and folder is not None:
+        store: Store = FolderStore(folder)
+        found_before = sum(_is_sound(native, key, store.get(key)) for key in keys)
         with shown(progress, native.title) as report:
             failed = native.run_here(folder, threads, report)
-        store: Store = FolderStore(folder)
         finished = {key: found for key in keys if key not in failed and (found := store.get(key)) is not None}
-        result = SweepResult(native, finished, failed, 0)
+        result = SweepResult(native, finished, failed, found_before)
     else:
         if out is None:
             store = MemoryStore()
@@ -196,7 +197,7 @@ def sweep(
         finished = {}
         for key in keys:
             kept = store.get(key)
-            if kept is not None and native.flaw(key, kept) is None:
+            if kept is not None and _is_sound(native, key, kept):
                 finished[key] = kept
         found_before = len(finished)
         todo = [key for key in keys if key not in finished]
@@ -227,6 +228,10 @@ def sweep(
     return result
 
 
+def _is_sound(plan: _native.SweepPlan, key: str, kept: str | None) -> bool:
+    return kept is not None and plan.flaw(key, kept) is None
+
+
 def _read(plan: str | os.PathLike[str]) -> tuple[str, str]:
     if isinstance(plan, str) and "\n" in plan:
         return "plan.toml", plan
@@ -240,14 +245,33 @@ def _read(plan: str | os.PathLike[str]) -> tuple[str, str]:
         raise PlanError(f"error: cannot read the plan {path}: {e}", what=f"cannot read the plan {path}", file=path) from e
 
 
-@lru_cache(maxsize=4)
-def _plan(file: str, text: str) -> _native.SweepPlan:
-    return _native.SweepPlan(file, text)
+#: Plans that were read last, with the keys of their points: how many, and which.
+_MOST_PLANS = 4
+_plans: dict[tuple[str, str], tuple[_native.SweepPlan, frozenset[str]]] = {}
+_plans_lock = Lock()
+
+
+def _read_plan(file: str, text: str) -> _native.SweepPlan:
+    plan = _native.SweepPlan(file, text)
+    with _plans_lock:
+        _plans.pop((file, text), None)
+        while len(_plans) >= _MOST_PLANS:
+            del _plans[next(iter(_plans))]
+        _plans[file, text] = (plan, frozenset(plan.keys()))
+    return plan
+
+
+def _plan(file: str, text: str, keys: list[str]) -> _native.SweepPlan:
+    """The plan that has these points. One that was read before is read again if it has not: a key holds all that decides on a
+    point, the files among it that the plan names."""
+    with _plans_lock:
+        known = _plans.get((file, text))
+    return known[0] if known is not None and known[1].issuperset(keys) else _read_plan(file, text)
 
 
 def run_points(file: str, text: str, keys: list[str]) -> list[_Ran]:
     """What a worker does: reads the plan, once for each process, and runs some of its points."""
-    plan = _plan(file, text)
+    plan = _plan(file, text, keys)
     ran: list[_Ran] = []
     for key in keys:
         began = time.perf_counter()

@@ -14,7 +14,7 @@ class Table:
 
     Whatever reads the Arrow PyCapsule interface takes it as it is, without copies: ``polars.DataFrame(table)``,
     ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)`` (pandas 3), ``duckdb.sql("from table")``.
-    ``table["name"]`` is a NumPy array; NumPy is needed for that alone.
+    ``table["name"]`` is a NumPy array that cannot be written to (``.copy()`` of it can); NumPy is needed for that alone.
     """
 
     __slots__ = ("_native",)
@@ -56,6 +56,27 @@ class Table:
             return words[values]
         return values
 
+    def keys(self) -> list[str]:
+        """Names of the columns, so that ``dict(table)`` has a NumPy array for each."""
+        return self.column_names
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame; pandas must be installed."""
+        import pandas
+
+        return pandas.DataFrame({name: self[name] for name in self.column_names})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        units = self.units
+
+        def parts(name: str) -> tuple[str, str, str | None, bytes, list[str]]:
+            column = self._native.column(name)
+            if column[0] is None:
+                return (name, units.get(name, ""), None, b"", column[1])
+            return (name, units.get(name, ""), column[0], column[1], column[2] if len(column) == 3 else [])
+
+        return (_restored, ([parts(name) for name in self.column_names],))
+
     def to_dict(self) -> dict[str, list[Any]]:
         """Every column as a list."""
         return {name: self[name].tolist() for name in self.column_names}
@@ -87,6 +108,10 @@ class Table:
         )
         more = f"<p>… {len(self) - shown} more rows</p>" if len(self) > shown else ""
         return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+def _restored(columns: list[tuple[str, str, str | None, bytes, list[str]]]) -> Table:
+    return Table(_native.Table.of(columns))
 
 
 def _cell(value: object) -> str:

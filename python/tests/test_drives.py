@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import signal
 import threading
 import time
+from datetime import datetime, timedelta, timezone
 
 import numpy as np
 import pytest
@@ -400,3 +402,128 @@ def test_progress_is_told_and_an_error_in_it_stops_the_run():
 
     with pytest.raises(LookupError):
         ssdlab.Drive("m600-256gb").test("consistency", progress=fail)
+
+
+def test_a_plug_can_be_pulled_and_what_is_there_looked_at():
+    drive = ssdlab.Drive("ideal-32die", explain=True)
+    places = np.arange(256) * 4096
+    drive.submit("write", places, 4096, queue_depth=8)
+    drive.submit("flush", 0, 0)
+    drive.advance()
+    drive.submit("write", places, 4096, queue_depth=8)
+    under_way = drive.in_flight
+    assert under_way > 0 and drive.cut() == under_way and drive.in_flight == 0
+    for call in (lambda: drive.submit("read", 0, 4096), drive.advance, lambda: drive.held(0), drive.cut, drive.stand_by):
+        with pytest.raises(ValueError, match="no power"):
+            call()
+    with pytest.raises(ssdlab.RunError, match="no power"):
+        drive.save("nowhere")
+    ready = drive.power_on()
+    assert ready > drive.now
+    with pytest.raises(ValueError, match="has power"):
+        drive.power_on()
+    held = drive.held(places)
+    assert set(held["held"].tolist()) == {"write"} and set(held["write"].tolist()) <= {1, 2}
+    assert drive.held(places[-1] + 4096)["held"].tolist() == ["nothing"]
+    with pytest.raises(ValueError, match="no multiple of 4096"):
+        drive.held(1)
+    drive.submit("read", 0, 4096)
+    assert drive.advance()["completed"].tolist()[-1] > ready
+    # An orderly shutdown loses nothing.
+    drive.submit("write", places, 4096, queue_depth=8)
+    drive.advance()
+    counted = drive.held(places)["write"].tolist()
+    assert drive.stand_by() == drive.now
+    drive.cut()
+    drive.power_on()
+    assert drive.held(places)["write"].tolist() == counted
+    drive.check()
+    with pytest.raises(ValueError, match="no plug"):
+        ssdlab.raid0("ideal-32die", "ideal-32die", stripe="512B").cut()
+
+
+def test_idle_time_passes_at_once():
+    drive = ssdlab.Drive("m600-256gb")
+    drive.submit("write", np.arange(64) * 4096, 4096, queue_depth=8)
+    drive.advance()
+    began = time.process_time()
+    drive.advance(drive.now + 300 * 86_400 * 10**9)
+    assert time.process_time() - began < 5.0
+
+
+def test_results_go_from_process_to_process():
+    drive = ssdlab.Drive("ideal-32die", {"gc.policy": "fifo"}, seed=3)
+    result = drive.test("random-write", SHORT, records=50)
+    copy = pickle.loads(pickle.dumps(result))
+    assert copy.json() == result.json() and copy.seed == 3
+    assert copy.records.to_dict() == result.records.to_dict() and copy.records.units == result.records.units
+    assert copy.records_left_out == result.records_left_out > 0
+    assert {k: c.table.to_dict() for k, c in copy.charts.items()} == {k: c.table.to_dict() for k, c in result.charts.items()}
+    jobs = drive.run(ssdlab.Job("j", rw="randread", bs="4k", size=1e6, io_size=np.int64(400_000)), records=10)
+    again = pickle.loads(pickle.dumps(jobs))
+    assert str(again) == str(jobs) and again.json() == jobs.json() and again.histogram.to_dict() == jobs.histogram.to_dict()
+    assert len(again.records) == 10 and again.records_left_out == jobs.records_left_out > 0
+    chart = next(iter(result.charts.values()))
+    assert chart.table.units == {k: v for k, v in (("x", chart.x["unit"]), ("y", chart.y["unit"])) if v}
+
+
+def test_seeds_of_drives_are_kept_where_they_are_put_together():
+    nine = ssdlab.Drive("ideal-32die", seed=9, explain=True)
+    pair = ssdlab.raid0(nine, "ideal-32die")
+    assert (pair.seed, ssdlab.behind("ich10r", nine).seed, ssdlab.raid0(nine, "ideal-32die", seed=4).seed) == (9, 9, 4)
+    pair.submit("read", 0, 4096)
+    pair.submit("write", 0, 4096, fua=True)
+    assert len(pair.advance().column_names) > 7, "it explains, as its drive does"
+    with pytest.raises(ValueError, match="seeds 1, 9"):
+        ssdlab.raid0(nine, ssdlab.Drive("ideal-16k-32die"))
+    assert json.loads(ssdlab.review([nine], only="random-write", settings=SHORT).json())["seed"] == 9
+
+
+def test_what_jobs_ignore_is_a_warning():
+    with pytest.warns(UserWarning, match="iodepth"):
+        result = ssdlab.Drive("ideal-32die").run(ssdlab.Job("j", rw="randread", iodepth=32, size="1m"))
+    assert any("iodepth" in notice for notice in result.notices)
+
+
+def test_a_job_file_that_cannot_be_read_is_an_error_of_job_files(tmp_path):
+    (tmp_path / "latin.fio").write_bytes(b"[j]\n; caf\xe9\n")
+    for path in (tmp_path / "none.fio", tmp_path / "latin.fio"):
+        with pytest.raises(ssdlab.JobFileError, match="cannot read the job file"):
+            ssdlab.Drive("ideal-32die").run(path)
+    with pytest.raises(ssdlab.JobFileError, match="Path"):
+        ssdlab.Drive("ideal-32die").run("none.fio")
+
+
+def test_times_of_python_with_zones_and_since_1970_replay():
+    when = [datetime(2026, 1, 1, 0, 0, s, tzinfo=timezone(timedelta(hours=h))) for s, h in ((0, 0), (1, 0))]
+    rows = {"offset": [0, 4096], "length": [4096, 4096], "op": ["write", "write"]}
+    drive = ssdlab.Drive("ideal-32die")
+
+    def replayed(time, **more):
+        done = drive.replay({"time": time, **rows}, prefill=False, records=True, **more).records
+        return np.diff(done["submitted"].astype(int)).tolist()
+
+    assert replayed(when) == replayed([timedelta(seconds=5), timedelta(seconds=6)]) == [10**9]
+    assert replayed([1.7e9, 1.7e9 + 1], time_unit="s") == [10**9]
+    assert replayed([10**18 + 10**15, 10**18 + 10**15 + 10**9], time_unit="ns") == [10**9]
+
+
+@pytest.mark.slow
+def test_ctrl_c_loses_no_completion():
+    drive = ssdlab.Drive("ideal-32die")
+    offsets = np.random.default_rng(1).integers(0, 1 << 20, 2_000_000) * 4096
+    drive.submit("write", offsets, 4096)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    seen = 0
+    try:
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            drive.advance()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    while seen < len(offsets):
+        try:
+            seen += len(drive.advance())
+        except RuntimeError as e:
+            assert "another thread" in str(e)
+    assert seen == len(offsets)

@@ -124,12 +124,13 @@ def test_lives_of_another_trace_are_not_taken_for_those_that_are_kept(tmp_path):
 
 
 def test_a_trace_that_changed_is_refused(tmp_path):
-    from ssdlab._fleet import measure
+    from ssdlab._fleet import _digest_of, measure
 
     path = file_of(requests(), tmp_path / "trace.txt")
     told, source = ssdlab.Workload("w", trace=path)._class()
     file_of(requests(seed=2), path)
-    task = (ssdlab.Drive("ideal-32die")._parts(), json.dumps(told), 32, 1, source)
+    drive = ssdlab.Drive("ideal-32die")
+    task = (drive._parts(), _digest_of(drive), json.dumps(told), 32, 1, source)
     with pytest.raises(ssdlab.TraceError, match="is not the trace that the fleet was given"):
         measure(*task)
 
@@ -182,3 +183,29 @@ def test_ctrl_c_stops_the_measuring_of_lives():
     running.send_signal(signal.SIGINT)
     assert "KeyboardInterrupt" in running.communicate(timeout=60)[1]
     assert time.perf_counter() - began < 10
+
+
+BASED = 'base = "ideal-16k-32die"\n[gc]\npolicy = "%s"\n'
+
+
+def test_a_file_that_was_edited_is_another_drive(tmp_path):
+    file = tmp_path / "d.toml"
+    work = ssdlab.Workload("w", drive_writes_per_day=1, random_percent=100, hot_percent=20)
+
+    def waf(policy):
+        file.write_text(BASED % policy)
+        fleet = ssdlab.fleet(file, work, drives=5, years=1, small=512, out=tmp_path / "lives")
+        return next(fleet.tables())["waf"][0]
+
+    greedy, other = waf("greedy"), waf("random")
+    assert other > 1.2 * greedy
+    assert (waf("greedy"), waf("random")) == (greedy, other)
+
+
+def test_what_cannot_be_is_refused_before_anything_is_measured(monkeypatch):
+    monkeypatch.setattr(ssdlab._fleet, "_measured", lambda *_: pytest.fail("lives were measured"))
+    for more in ({"years": -1}, {"oldest_years": 200}, {"ambient": (300, 0)}, {"other_failures_per_year": 2}):
+        with pytest.raises(ValueError):
+            ssdlab.fleet("ideal-16k-32die", WORK, **more)
+    with pytest.raises(ValueError, match="hot_percent"):
+        ssdlab.Workload("w", hot_percent=200)

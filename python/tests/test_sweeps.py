@@ -152,3 +152,19 @@ def test_a_wrong_plan_is_told_with_its_line(tmp_path):
         ssdlab.sweep(tmp_path / "none.toml")
     with pytest.raises(TypeError):
         ssdlab.sweep(SMALL_SWEEP, executor=3)
+
+
+def test_a_drive_file_that_was_edited_makes_other_points(tmp_path):
+    (tmp_path / "plan.toml").write_text(
+        'title = "t"\ndrive = "d.toml"\n[grid]\ntest.queue_depth = [1]\n[[test]]\nname = "random-write"\n'
+        '[test.set]\nseconds = 1\nspan_bytes = "64MB"\n'
+    )
+
+    def iops(command_us):
+        (tmp_path / "d.toml").write_text(f'base = "ideal-32die"\n[controller]\nwrite_command_us = {command_us}\n')
+        result = ssdlab.sweep(tmp_path / "plan.toml", out=tmp_path / "out", force=True)
+        return result.found, [v for n in result.table if n.endswith("iops") for v in result.table[n].tolist()]
+
+    fast, slow = iops(1.0), iops(100.0)
+    assert fast[0] == slow[0] == 0 and fast[1] != slow[1]
+    assert iops(1.0) == (1, fast[1]), "it was kept"

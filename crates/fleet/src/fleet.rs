@@ -86,11 +86,13 @@ impl State {
     pub const WORDS: [&str; 3] = ["works", "lost data", "failed"];
 }
 
-impl Fleet {
+impl FleetSpec {
+    /// What can be said before any life is measured.
+    ///
     /// # Errors
-    /// What cannot be, in words.
-    pub fn new(spec: FleetSpec, lives: Vec<Vec<Vec<Life>>>) -> Result<Fleet, String> {
-        for class in &spec.classes {
+    /// The first value that cannot be.
+    pub fn check(&self) -> Result<(), String> {
+        for class in &self.classes {
             class.check().map_err(|e| format!("class {}: {e}", class.name))?;
         }
         let weights = |weights: &mut dyn Iterator<Item = f64>| {
@@ -102,18 +104,27 @@ impl Fleet {
             sound && sum > 0.0
         };
         let between = |value: f64, least: f64, most: f64| value >= least && value <= most;
-        if !weights(&mut spec.models.iter().map(|m| m.2)) || !weights(&mut spec.classes.iter().map(|c| c.weight)) {
+        if !weights(&mut self.models.iter().map(|m| m.2)) || !weights(&mut self.classes.iter().map(|c| c.weight)) {
             return Err("models and classes need weights of zero or more, and not all of them zero".to_owned());
         }
-        if !between(spec.years, 0.25, 100.0) || !between(spec.oldest_years, 0.0, 100.0) {
+        if !between(self.years, 0.25, 100.0) || !between(self.oldest_years, 0.0, 100.0) {
             return Err("years must lie between 0.25 and 100, oldest_years between 0 and 100".to_owned());
         }
-        if !between(spec.ambient.0, -40.0, 125.0) || !between(spec.ambient.1, 0.0, 40.0) {
+        if !between(self.ambient.0, -40.0, 125.0) || !between(self.ambient.1, 0.0, 40.0) {
             return Err("ambient must lie between -40 and 125 °C, its deviation between 0 and 40".to_owned());
         }
-        if !between(spec.other_failures_per_year, 0.0, 0.99) {
+        if !between(self.other_failures_per_year, 0.0, 0.99) {
             return Err("other_failures_per_year must lie between 0 and 0.99".to_owned());
         }
+        Ok(())
+    }
+}
+
+impl Fleet {
+    /// # Errors
+    /// What cannot be, in words.
+    pub fn new(spec: FleetSpec, lives: Vec<Vec<Vec<Life>>>) -> Result<Fleet, String> {
+        spec.check()?;
         let whole = lives.len() == spec.models.len()
             && lives.iter().all(|of| of.len() == spec.classes.len() && of.iter().all(|l| !l.is_empty()));
         if !whole || lives.iter().flatten().flatten().any(|life| life.points.len() < 2) {

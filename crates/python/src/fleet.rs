@@ -27,6 +27,27 @@ pub struct FleetSummary {
     summary: Mutex<Summary>,
 }
 
+fn spec_of(json: &str) -> PyResult<FleetSpec> {
+    let spec: FleetSpec = serde_json::from_str(json).map_err(|e| value_error(format!("fleet: {e}")))?;
+    if spec.models.len() > MOST_KINDS || spec.classes.len() > MOST_KINDS {
+        return Err(value_error(format!("a fleet has at most {MOST_KINDS} models, and as many classes of work")));
+    }
+    spec.check().map_err(value_error)?;
+    Ok(spec)
+}
+
+/// Refuses a fleet that cannot be, before any life is measured.
+#[pyfunction]
+pub fn check_fleet(spec: &str) -> PyResult<()> {
+    spec_of(spec).map(|_| ())
+}
+
+/// Refuses a class of work that cannot be.
+#[pyfunction]
+pub fn check_class(class: &str) -> PyResult<()> {
+    class_of(class).map(|_| ())
+}
+
 fn class_of(json: &str) -> PyResult<Class> {
     let class: Class = serde_json::from_str(json).map_err(|e| value_error(format!("class: {e}")))?;
     class.check().map_err(|e| value_error(format!("class {}: {e}", class.name)))?;
@@ -116,15 +137,12 @@ impl Fleet {
     /// `lives`: for each model, of each class, of each specimen, as [`measure_life`] gave them.
     #[new]
     fn new(spec: &str, lives: Vec<Vec<Vec<String>>>) -> PyResult<Fleet> {
-        let spec: FleetSpec = serde_json::from_str(spec).map_err(|e| value_error(format!("fleet: {e}")))?;
+        let spec = spec_of(spec)?;
         let read = |text: &String| serde_json::from_str::<Life>(text).map_err(|e| value_error(format!("life: {e}")));
         let lives = lives
             .iter()
             .map(|of| of.iter().map(|of| of.iter().map(read).collect()).collect())
             .collect::<PyResult<Vec<Vec<Vec<Life>>>>>()?;
-        if spec.models.len() > MOST_KINDS || spec.classes.len() > MOST_KINDS {
-            return Err(value_error(format!("a fleet has at most {MOST_KINDS} models, and as many classes of work")));
-        }
         let fleet = ssdlab_fleet::Fleet::new(spec, lives).map_err(value_error)?;
         Ok(Fleet { fleet: std::sync::Arc::new(fleet) })
     }

@@ -58,6 +58,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_function(wrap_pyfunction!(list_json, module)?)?;
+    module.add_function(wrap_pyfunction!(fleet::check_class, module)?)?;
+    module.add_function(wrap_pyfunction!(fleet::check_fleet, module)?)?;
     module.add_function(wrap_pyfunction!(fleet::measure_life, module)?)?;
     module.add_function(wrap_pyfunction!(fleet::live_through, module)?)?;
     module.add_function(wrap_pyfunction!(outcome::bins_table, module)?)?;

@@ -8,11 +8,11 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use ssdlab_contents::{read_state_file, write_state_file};
 use ssdlab_core::{MAX_DURATION, Nanos, Op, SECOND};
-use ssdlab_device::{Completion, Device, Request};
+use ssdlab_device::{Completion, Device, Held, Request};
 
 use crate::failure::{run_error, value_error};
 use crate::records::Records;
-use crate::table::Table;
+use crate::table::{Column, Table};
 use crate::trace::u64s;
 use crate::watched::{Watch, watched};
 
@@ -24,6 +24,11 @@ const LOOK_EVERY: usize = 4096;
 const STEP: Nanos = SECOND / 100;
 const KEEPS_NOTHING: &str = "this device cannot be saved: drives, disks, and sets and adapters of such as keep and lose \
                              pages of 4 KiB and number their writes alike can be";
+
+const NO_PLUG: &str = "this device has no plug that can be pulled";
+const NO_POWER: &str = "the drive has no power: power_on() first";
+/// What a unit holds, in words.
+const HELD: [&str; 4] = ["nothing", "write", "mixed", "unreadable"];
 
 /// See the module's own page.
 #[pyclass(frozen, module = "ssdlab._native")]
@@ -86,6 +91,10 @@ impl State {
         self.take_completions();
     }
 
+    fn has_power(&self) -> bool {
+        self.device.plug_seen().is_none_or(|plug| plug.has_power())
+    }
+
     fn is_stopped(&self, watch: &Watch) -> bool {
         [watch, &self.policies].iter().any(|watch| watch.cancel.load(Ordering::Relaxed))
     }
@@ -95,8 +104,14 @@ impl State {
         while !self.is_stopped(watch) {
             let step = self.now.saturating_add(STEP);
             match to {
-                Some(to) if to <= step => return self.advance(to),
-                Some(_) => self.advance(step),
+                Some(to) => {
+                    // Time in which nothing happens passes at once.
+                    let step = self.device.next_event().map_or(to, |event| event.max(step)).min(to);
+                    self.advance(step);
+                    if step == to {
+                        return;
+                    }
+                }
                 None if self.in_flight == 0 => return,
                 None => self.advance_to_completion(step),
             }
@@ -131,6 +146,9 @@ impl State {
 
     /// Every command against the rules of the device, before any is handed over.
     fn check(&self, batch: &Batch) -> Result<(), String> {
+        if !self.has_power() {
+            return Err(NO_POWER.to_owned());
+        }
         let rows = batch.op.len();
         if batch.offset.len() != rows * 8 || batch.length.len() != rows * 8 {
             return Err("op, offset and length must be of one length".to_owned());
@@ -254,6 +272,9 @@ impl Live {
     /// it was last called.
     fn advance(&self, py: Python<'_>, to: Option<u64>) -> PyResult<Table> {
         let long = self.with(|state| {
+            if !state.has_power() {
+                return Err(value_error(NO_POWER));
+            }
             if let Some(to) = to.filter(|to| *to < state.now) {
                 return Err(value_error(format!("{to} ns lies before now, {} ns", state.now)));
             }
@@ -266,10 +287,87 @@ impl Live {
             };
             Ok(!short)
         })??;
-        self.working(py, long, move |state, watch| {
-            state.pass(to, watch);
-            std::mem::take(&mut state.done).into_table()
-        })
+        self.working(py, long, move |state, watch| state.pass(to, watch))?;
+        // Whoever is stopped before here fetches them with the next call.
+        let done = self.with(|state| std::mem::take(&mut state.done))?;
+        Ok(py.detach(|| done.into_table()))
+    }
+
+    /// Takes the power away. Returns how many commands will never be answered.
+    fn cut(&self, py: Python<'_>) -> PyResult<u64> {
+        let cut = self.working(py, true, |state, _| {
+            let plug = state.device.plug().ok_or(NO_PLUG)?;
+            if !plug.has_power() {
+                return Err("the drive has no power already");
+            }
+            plug.cut(state.now);
+            Ok(std::mem::take(&mut state.in_flight))
+        })?;
+        cut.map_err(value_error)
+    }
+
+    /// Gives the power back. Returns when the drive is ready.
+    fn power_on(&self, py: Python<'_>) -> PyResult<u64> {
+        let ready = self.working(py, true, |state, _| {
+            let plug = state.device.plug().ok_or(NO_PLUG)?;
+            if plug.has_power() { Err("the drive has power already") } else { Ok(plug.restore(state.now)) }
+        })?;
+        ready.map_err(value_error)
+    }
+
+    /// STANDBY IMMEDIATE. Returns when it was done, up to which time has passed.
+    fn stand_by(&self, py: Python<'_>) -> PyResult<u64> {
+        let done = self.working(py, true, |state, _| {
+            if state.in_flight > 0 {
+                return Err(format!("{} commands are under way: advance() first", state.in_flight));
+            }
+            let plug = state.device.plug().ok_or(NO_PLUG)?;
+            if !plug.has_power() {
+                return Err(NO_POWER.to_owned());
+            }
+            let done = plug.stand_by(state.now);
+            state.now = state.now.max(done);
+            Ok(state.now)
+        })?;
+        done.map_err(value_error)
+    }
+
+    /// What pieces of `unit_bytes` hold: `offset`, `held`, and `write`, the number of the write. Offsets come as bytes.
+    fn held(&self, py: Python<'_>, offset: Vec<u8>) -> PyResult<Table> {
+        let held = self.working(py, true, move |state, _| {
+            let capacity_bytes = state.device.info().capacity_bytes;
+            let plug = state.device.plug().ok_or(NO_PLUG)?;
+            if !plug.has_power() {
+                return Err(NO_POWER.to_owned());
+            }
+            let unit_bytes = plug.unit_bytes();
+            let (mut words, mut writes) = (Vec::new(), Vec::new());
+            for offset in u64s(&offset) {
+                if offset % unit_bytes != 0 || offset >= capacity_bytes {
+                    return Err(format!("offset {offset} is no multiple of {unit_bytes} below {capacity_bytes}"));
+                }
+                let (word, write) = match plug.held(offset / unit_bytes) {
+                    Held::Nothing => (0, 0),
+                    Held::Write(number) => (1, number),
+                    Held::Mixed(number) => (2, number),
+                    Held::Unreadable => (3, 0),
+                };
+                words.push(word);
+                writes.push(u32::from(write));
+            }
+            Ok(Table::new(vec![
+                Column::u64("offset", "B", u64s(&offset).collect()),
+                Column::words("held", &HELD, words),
+                Column::u32("write", "", writes),
+            ]))
+        })?;
+        held.map_err(value_error)
+    }
+
+    /// Whether its memory was given back.
+    #[getter]
+    fn is_closed(&self) -> PyResult<bool> {
+        Ok(self.lock()?.is_none())
     }
 
     #[getter]
@@ -304,12 +402,12 @@ impl Live {
 
     /// Whether its books balance.
     fn check_books(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(|state| state.device.check_books())?.map_err(|e| run_error(py, e))
+        self.working(py, true, |state, _| state.device.check_books())?.map_err(|e| run_error(py, e))
     }
 
     /// A copy that goes on from here by itself.
     fn snapshot(&self, py: Python<'_>) -> PyResult<Live> {
-        let copy = self.with(|state| {
+        let copy = self.working(py, true, |state, _| {
             let device = state.device.snapshot()?;
             let State { explain, now, next_tag, in_flight, .. } = *state;
             let (policies, done) = (Arc::clone(&state.policies), state.done.clone());
@@ -324,6 +422,9 @@ impl Live {
         let saved = self.working(py, true, move |state, _| {
             if state.in_flight > 0 {
                 return Err(format!("{} commands are under way: advance() first", state.in_flight));
+            }
+            if !state.has_power() {
+                return Err(NO_POWER.to_owned());
             }
             let mut copy = state.device.snapshot().ok_or(KEEPS_NOTHING)?;
             let plug = copy.plug().ok_or(KEEPS_NOTHING)?;

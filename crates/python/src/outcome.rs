@@ -13,7 +13,8 @@ use ssdlab_cli::review_of::review_of;
 use ssdlab_core::{Histogram, Op};
 use ssdlab_report::results_json;
 
-use crate::failure::{Wrong, exception, run_error};
+use crate::drive::Drive;
+use crate::failure::{Wrong, exception, run_error, value_error};
 use crate::records::Records;
 use crate::table::{Column, Table};
 
@@ -65,6 +66,24 @@ impl Outcome {
         serde_json::to_string(&outcome).map_err(|e| run_error(py, e.to_string()))
     }
 
+    /// All of it, its seed, and whether it was a quick one: for [`Outcome::restored`].
+    fn parts(&self, py: Python<'_>) -> PyResult<(String, u64, bool)> {
+        let text = serde_json::to_string(&self.outcome).map_err(|e| run_error(py, e.to_string()))?;
+        Ok((text, self.seed, self.quick))
+    }
+
+    /// An outcome of its parts, without records and histograms.
+    #[staticmethod]
+    fn restored(drive: PyRef<'_, Drive>, outcome: &str, seed: u64, quick: bool) -> PyResult<Outcome> {
+        let outcome = serde_json::from_str(outcome).map_err(|e| value_error(format!("no outcome of a test: {e}")))?;
+        Ok(Outcome::new(Arc::clone(&drive.drive), outcome, seed, quick, None))
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// The points of a chart: `series`, `x`, `y`.
     fn chart(&self, id: &str) -> PyResult<Table> {
         let Some(chart) = self.outcome.charts.iter().find(|c| c.id == id) else {
@@ -74,8 +93,8 @@ impl Outcome {
         let points = || chart.series.iter().flat_map(|s| s.points.iter().map(move |p| (s, p)));
         Ok(Table::new(vec![
             Column::text("series", points().map(|(s, _)| s.name.clone()).collect()),
-            Column::f64("x", "", points().map(|(_, p)| p[0]).collect()),
-            Column::f64("y", "", points().map(|(_, p)| p[1]).collect()),
+            Column::f64("x", &chart.x.unit, points().map(|(_, p)| p[0]).collect()),
+            Column::f64("y", &chart.y.unit, points().map(|(_, p)| p[1]).collect()),
         ]))
     }
 

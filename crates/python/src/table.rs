@@ -94,8 +94,45 @@ fn refused(error: arrow_schema::ArrowError) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
 }
 
+/// A column apart: name, unit, NumPy dtype (none: text), little-endian bytes, and words.
+type Parts = (String, String, Option<String>, Vec<u8>, Vec<String>);
+
+impl Column {
+    fn of((name, unit, kind, bytes, words): Parts) -> Option<Column> {
+        fn numbers<const N: usize>(bytes: &[u8]) -> Option<impl Iterator<Item = [u8; N]> + '_> {
+            bytes.len().is_multiple_of(N).then(|| bytes.as_chunks().0.iter().copied())
+        }
+        Some(match kind.as_deref() {
+            None => Column::text(&name, words),
+            Some("<u8") => Column::u64(&name, &unit, numbers(&bytes)?.map(u64::from_le_bytes).collect()),
+            Some("<u4") => Column::u32(&name, &unit, numbers(&bytes)?.map(u32::from_le_bytes).collect()),
+            Some("<f8") => {
+                let value = |number: f64| (!number.is_nan()).then_some(number);
+                Column::optional(&name, &unit, numbers(&bytes)?.map(f64::from_le_bytes).map(value).collect())
+            }
+            Some("i1") => {
+                let values: Vec<i8> = numbers(&bytes)?.map(i8::from_le_bytes).collect();
+                let known = |&value: &i8| usize::try_from(value).is_ok_and(|value| value < words.len());
+                if words.len() > i8::MAX as usize || !values.iter().all(known) {
+                    return None;
+                }
+                Column::words(&name, &words.iter().map(String::as_str).collect::<Vec<_>>(), values)
+            }
+            Some(_) => return None,
+        })
+    }
+}
+
 #[pymethods]
 impl Table {
+    /// A table of columns as [`Table::column`] gave them, with their names and units.
+    #[staticmethod]
+    fn of(columns: Vec<Parts>) -> PyResult<Table> {
+        let columns: Option<Vec<Column>> = columns.into_iter().map(Column::of).collect();
+        let columns = columns.filter(|all| all.windows(2).all(|two| two[0].values.len() == two[1].values.len()));
+        Ok(Table::new(columns.ok_or_else(|| crate::failure::value_error("these are no columns of a table"))?))
+    }
+
     fn __len__(&self) -> usize {
         self.batch.num_rows()
     }
