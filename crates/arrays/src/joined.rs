@@ -68,6 +68,8 @@ pub struct Joined<L> {
     pub(crate) info: DeviceInfo,
     pub(crate) layout: L,
     pub(crate) members: Vec<Box<dyn Device>>,
+    /// Of each member: the number of its first drive among all.
+    first_drives: Vec<usize>,
     /// When something will happen by itself in each member.
     events: Vec<Nanos>,
     /// What the members had counted before they became members.
@@ -117,6 +119,10 @@ impl<L: Layout> Joined<L> {
             layout,
             members_before: sum_of(&members).host,
             events: members.iter().map(|m| event_of(&**m)).collect(),
+            first_drives: members
+                .iter()
+                .scan(0, |first, m| Some(std::mem::replace(first, *first + m.drive_queue_depths().len())))
+                .collect(),
             members,
             link_policies,
             requests: Vec::new(),
@@ -310,6 +316,18 @@ impl<L: Layout> Device for Joined<L> {
         }
     }
 
+    fn drives_with(&self, offset_bytes: u64, length_bytes: u64, drive: &mut dyn FnMut(usize)) {
+        for extent in self.layout.extents(offset_bytes, length_bytes) {
+            let first = self.first_drives[extent.member];
+            let member = &self.members[extent.member];
+            member.drives_with(extent.offset_bytes, extent.length_bytes, &mut |number| drive(first + number));
+        }
+    }
+
+    fn drive_queue_depths(&self) -> Vec<u32> {
+        self.members.iter().flat_map(|m| m.drive_queue_depths()).collect()
+    }
+
     /// Commands and bytes as the host asked for them; flash and energy of all members together.
     fn counters(&self) -> Counters {
         Counters { host: self.host, ..sum_of(&self.members) }
@@ -339,6 +357,7 @@ impl<L: Layout> Device for Joined<L> {
         Some(Box::new(Joined {
             members: self.members.iter().map(|m| m.snapshot()).collect::<Option<_>>()?,
             events: self.events.clone(),
+            first_drives: self.first_drives.clone(),
             info: self.info.clone(),
             layout: self.layout.clone(),
             members_before: self.members_before,

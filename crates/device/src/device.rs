@@ -56,6 +56,17 @@ pub trait Device: Send {
         limit
     }
 
+    /// Tells `drive` the number of each drive that holds some of these bytes, once for each piece. A device that is one drive, or
+    /// does not show what it is made of, is drive 0 with the queue of its own.
+    fn drives_with(&self, _offset_bytes: u64, _length_bytes: u64, drive: &mut dyn FnMut(usize)) {
+        drive(0);
+    }
+
+    /// How many commands each of these drives takes at once.
+    fn drive_queue_depths(&self) -> Vec<u32> {
+        vec![self.info().queue_depth]
+    }
+
     fn counters(&self) -> Counters;
 
     /// Checks the device's own accounts (bytes in and out, time in the queue, whatever it keeps twice). An error is a bug

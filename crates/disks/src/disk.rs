@@ -369,6 +369,7 @@ impl Disk {
             let at = self.link(now, to - from);
             self.slots[slot as usize].spent.link = at - now;
             self.leaving.push_back((at, slot));
+            self.read_on_behind(from, to, now);
             return;
         }
         // What the heads are about to pass anyway.
@@ -409,13 +410,35 @@ impl Disk {
         }
     }
 
+    /// A read had what was read ahead: its place in the segment is free, and the disk reads on into it.
+    #[inline]
+    fn read_on_behind(&mut self, from: u32, to: u32, now: Nanos) {
+        let mechanics = &*self.mechanics;
+        let limit = to.saturating_add(mechanics.read_ahead).min(mechanics.sectors);
+        let Some(on) = self.read_on.as_mut().filter(|on| on.limit < limit) else { return };
+        if !(self.read_cache.current_start() <= from && to <= on.reached) {
+            return;
+        }
+        if on.reached == on.limit {
+            // The heads have stayed over the track; the place where they stopped comes by with every turn.
+            let ended = mechanics.ends(on);
+            self.counters.transfer_nanos += ended.saturating_sub(on.began);
+            let turn = Nanos::from(mechanics.turn);
+            let passes = ended + now.saturating_sub(ended).div_ceil(turn) * turn;
+            on.sector = on.limit - 1;
+            on.at = passes - Nanos::from(mechanics.geometry.sector_time(on.sector));
+            (on.began, on.followed) = (passes, now);
+        }
+        on.limit = limit;
+    }
+
     /// The arm is wanted elsewhere, or a command takes over what is being read ahead.
     #[inline]
     fn stop_reading_on(&mut self, now: Nanos) {
         self.follow_reading_on(now);
         let Some(on) = self.read_on.take() else { return };
         let ends = if on.reached < on.limit { now } else { self.mechanics.ends(&on) };
-        self.counters.transfer_nanos += ends - on.began;
+        self.counters.transfer_nanos += ends.saturating_sub(on.began);
         if on.reached > on.sector + 1 {
             self.arm = self.mechanics.geometry.track(on.reached - 1);
         }
@@ -686,7 +709,11 @@ impl Mechanics {
     /// The first sector that reading on has not read by `now`.
     #[inline]
     fn reached(&self, on: &ReadOn, now: Nanos) -> u32 {
-        self.geometry.reached(on.sector, on.limit, now - on.at, self.switch(false))
+        match now.checked_sub(on.at) {
+            Some(time) => self.geometry.reached(on.sector, on.limit, time, self.switch(false)).max(on.reached),
+            // It is yet to come by.
+            None => on.reached,
+        }
     }
 
     /// When reading on has read all that it should.
@@ -737,7 +764,7 @@ impl Device for Disk {
     fn counters(&self) -> Counters {
         let mut disk = self.counters;
         if let Some(on) = &self.read_on {
-            disk.transfer_nanos += self.mechanics.ends(on).min(self.now) - on.began;
+            disk.transfer_nanos += self.mechanics.ends(on).min(self.now).saturating_sub(on.began);
         }
         disk.replaced_bytes = self.write_cache.replaced * SECTOR_BYTES;
         Counters { host: self.host, flash: None, energy: self.energy(&disk), disk: Some(disk), cache: None, heat: None }

@@ -2,7 +2,7 @@
 //!
 //! Each segment holds one contiguous run of sectors. A read that is not held takes over the segment that has not been
 //! used for longest. After it the disk reads on into the same segment, with nobody asking, until it has read so far
-//! ahead or the arm is needed elsewhere. What has been read ahead is not followed sector by sector: from where and since
+//! ahead or the arm is needed elsewhere, and further where reads are answered by what was read ahead. What has been read ahead is not followed sector by sector: from where and since
 //! when the heads read is known, so how far they are can be told whenever somebody asks.
 
 use ssdlab_core::Nanos;
@@ -10,7 +10,7 @@ use ssdlab_core::Nanos;
 /// Reading on after a read: the arm follows the tracks.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadOn {
-    /// A sector that has begun to pass, and when.
+    /// A sector that has begun to pass, or is about to, and when.
     pub sector: u32,
     pub at: Nanos,
     /// The first sector that is not read ahead.

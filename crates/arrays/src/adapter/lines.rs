@@ -143,9 +143,39 @@ impl Lines {
         self.unclean.first().is_none_or(|&oldest| oldest >= order)
     }
 
-    /// Whether a line at or above `line` could be written out.
-    pub fn ready_from(&self, line: u64) -> bool {
-        self.ready.range(line..).next().is_some()
+    /// The lines at or above `line` that could be written out and have been waited for since before `order`, in ascending order.
+    pub fn ready_from(&self, line: u64, order: u64) -> impl Iterator<Item = u64> + '_ {
+        let older = move |number: &u64| self.lines[self.places[number]].order < order;
+        self.ready.range(line..).copied().filter(older)
+    }
+
+    /// Where the run that begins in a line lies that could be written out: its first byte, and its length in bytes.
+    pub fn run_at(&self, number: u64, most_bytes: u64) -> (u64, u64) {
+        let (mut at, mut start, mut sectors) = (number, 0, 0);
+        let mut compressibility = None;
+        while self.ready.contains(&at) {
+            let line = &self.lines[self.places[&at]];
+            let can = line.ready();
+            let first = u64::from(can.trailing_zeros());
+            if compressibility.is_some_and(|of_run| first > 0 || of_run != line.compressibility_per_1000) {
+                break;
+            }
+            let most = most_bytes / SECTOR_BYTES - sectors;
+            let count = u64::from((!(can >> first)).trailing_zeros()).min(self.sectors_per_line - first).min(most);
+            if count == 0 {
+                break;
+            }
+            if compressibility.is_none() {
+                start = (at * self.sectors_per_line + first) * SECTOR_BYTES;
+                compressibility = Some(line.compressibility_per_1000);
+            }
+            sectors += count;
+            if first + count < self.sectors_per_line {
+                break;
+            }
+            at += 1;
+        }
+        (start, sectors * SECTOR_BYTES)
     }
 
     /// The pieces of a range: line, first sector in it, sectors.
@@ -262,49 +292,23 @@ impl Lines {
         }
     }
 
-    /// Takes the next dirty sectors at or above the line `from` to be written out: one run, over neighbouring lines if
-    /// these have the same hint. Returns the run and the line at which the next one is to be looked for.
-    pub fn take(&mut self, from: u64, most_bytes: u64) -> Option<(Run, u64)> {
-        let &number = self.ready.range(from..).next()?;
-        let mut at = number;
-        let mut run: Option<Run> = None;
-        while let Some(&place) = self.places.get(&at).filter(|_| self.ready.contains(&at)) {
-            let line = &mut self.lines[place];
-            let can = line.ready();
-            let first = u64::from(can.trailing_zeros());
-            let hint = line.compressibility_per_1000;
-            let most = match &run {
-                None => most_bytes / SECTOR_BYTES,
-                Some(run) if first > 0 || run.compressibility_per_1000 != hint => break,
-                Some(run) => (most_bytes - run.length_bytes) / SECTOR_BYTES,
-            };
-            let count = u64::from((!(can >> first)).trailing_zeros()).min(self.sectors_per_line - first).min(most);
-            if count == 0 {
-                break;
-            }
-            let mask = bits(first, count);
+    /// Takes the sectors of [`Lines::run_at`] to be written out: one run, over neighbouring lines if these have the same hint.
+    pub fn take(&mut self, number: u64, most_bytes: u64) -> Run {
+        let (offset_bytes, length_bytes) = self.run_at(number, most_bytes);
+        let compressibility_per_1000 = self.lines[self.places[&number]].compressibility_per_1000;
+        let mut run = Run { offset_bytes, length_bytes, compressibility_per_1000, survived: false };
+        for (number, from, count) in self.pieces(offset_bytes, length_bytes) {
+            let line = &mut self.lines[self.places[&number]];
+            let mask = bits(from, count);
             line.dirty &= !mask;
             line.flying |= mask;
+            run.survived |= line.survived & mask != 0;
             self.flow.taken += count;
             if line.ready() == 0 {
-                self.ready.remove(&at);
+                self.ready.remove(&number);
             }
-            let offset_bytes = (at * self.sectors_per_line + first) * SECTOR_BYTES;
-            let run = run.get_or_insert(Run {
-                offset_bytes,
-                length_bytes: 0,
-                compressibility_per_1000: hint,
-                survived: false,
-            });
-            run.length_bytes += count * SECTOR_BYTES;
-            run.survived |= line.survived & mask != 0;
-            if first + count < self.sectors_per_line {
-                break;
-            }
-            at += 1;
         }
-        // The rest of a line that was taken in part is still ahead.
-        run.map(|run| (run, at))
+        run
     }
 
     /// A run has ended: on the drives, or lost with an error. Returns the lines that are clean now.

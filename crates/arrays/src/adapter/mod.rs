@@ -75,13 +75,17 @@ struct Cache {
     line_bytes: u64,
     threshold_lines: u64,
     idle: Nanos,
-    most_writes: usize,
+    /// For each drive, writes that it may have outstanding, and those that it has.
+    most_writes: Vec<usize>,
+    outstanding: Vec<usize>,
     merge_bytes: u64,
     read_ahead_bytes: u64,
     battery: bool,
     force_writes: bool,
     /// Line from which the next run is taken.
     cursor: u64,
+    /// A sweep takes lines that have been waited for since before this order: what comes while it goes on is for the next one.
+    sweeps_before: u64,
     runs: Vec<Option<Run>>,
     runs_under_way: usize,
     fills: Vec<Option<Fill>>,
@@ -103,6 +107,9 @@ struct Cache {
     /// If the device has a plug.
     kept: Option<Box<Kept>>,
 }
+
+/// Lines that are looked at for one whose drives have room.
+const LOOKED_AT: usize = 64;
 
 /// Streams of reads that the adapter follows.
 const STREAMS: usize = 8;
@@ -215,9 +222,9 @@ fn put<T>(places: &mut Vec<Option<T>>, what: T) -> usize {
 }
 
 impl Adapter {
-    /// An adapter with a device at rest. `drives` says how many drives that is made of.
+    /// An adapter with a device at rest.
     #[must_use]
-    pub fn new(name: &str, spec: &AdapterSpec, device: Box<dyn Device>, drives: u32) -> Self {
+    pub fn new(name: &str, spec: &AdapterSpec, device: Box<dyn Device>) -> Self {
         let inner = device.info();
         let cached = spec.cache.is_some();
         let info = DeviceInfo {
@@ -232,7 +239,7 @@ impl Adapter {
         };
         let greatest = plug_of_pages(&*device).map(|plug| plug.greatest_write_number());
         let kept = greatest.map(|greatest| Box::new(Kept::new(info.capacity_bytes, greatest)));
-        let cache = spec.cache.as_ref().map(|cache| Cache { kept, ..Cache::new(cache, drives) });
+        let cache = spec.cache.as_ref().map(|cache| Cache { kept, ..Cache::new(cache, &device.drive_queue_depths()) });
         Adapter {
             info,
             device_before: device.counters().host,
@@ -391,6 +398,8 @@ impl Adapter {
                 let cache = self.cache.as_mut().expect("only a cache writes out");
                 let run = cache.runs[place].take().expect("it was under way");
                 cache.runs_under_way -= 1;
+                let outstanding = &mut cache.outstanding;
+                self.device.drives_with(run.offset_bytes, run.length_bytes, &mut |drive| outstanding[drive] -= 1);
                 let written = part.status == Status::Ok;
                 cache.counters.flushed_lines += cache.lines.landed(run, written);
                 if !written {
@@ -463,11 +472,14 @@ impl Adapter {
             let Some(cache) = &mut self.cache else { return };
             let held_back = cache.policy.holds_reads();
             let quiet = self.occupancy.in_flight() == 0;
+            let ahead = cache.lines.ready_from(cache.cursor, cache.sweeps_before).next();
+            // What lies between is never for this sweep.
+            cache.cursor = ahead.unwrap_or(cache.cursor);
             let view = View {
                 now: self.now,
                 dirty_lines: cache.lines.dirty(),
                 threshold_lines: cache.threshold_lines,
-                ahead: cache.lines.ready_from(cache.cursor),
+                ahead: ahead.is_some(),
                 writes: cache.runs_under_way,
                 reads: cache.fills_under_way,
                 demanded: !cache.blocked.is_empty() || !cache.barriers.is_empty(),
@@ -476,6 +488,7 @@ impl Adapter {
             let decision = cache.policy.decide(&view);
             if decision == Decision::Begin {
                 cache.cursor = 0;
+                cache.sweeps_before = cache.lines.next_order();
                 cache.counters.sweeps += 1;
             }
             if decision != Decision::Rest {
@@ -494,12 +507,15 @@ impl Adapter {
     }
 
     fn send_runs(&mut self, round: bool) {
-        while let Some(cache) = self.cache.as_mut().filter(|c| c.runs_under_way < c.most_writes) {
-            if round && !cache.lines.ready_from(cache.cursor) {
-                cache.cursor = 0;
+        while let Some(cache) = self.cache.as_mut() {
+            let Some(number) = cache.next_run(&*self.device, round) else { return };
+            let run = cache.lines.take(number, cache.merge_bytes);
+            if number == cache.cursor {
+                // The rest of a line that was taken in part is still ahead.
+                cache.cursor = (run.offset_bytes + run.length_bytes) / cache.line_bytes;
             }
-            let Some((run, next)) = cache.lines.take(cache.cursor, cache.merge_bytes) else { return };
-            cache.cursor = next;
+            let outstanding = &mut cache.outstanding;
+            self.device.drives_with(run.offset_bytes, run.length_bytes, &mut |drive| outstanding[drive] += 1);
             cache.runs_under_way += 1;
             cache.counters.flush_writes += 1;
             cache.counters.flushed_bytes += run.length_bytes;
@@ -601,7 +617,8 @@ impl Adapter {
 }
 
 impl Cache {
-    fn new(spec: &AdapterCacheSpec, drives: u32) -> Self {
+    /// In front of drives that take so many commands at once.
+    fn new(spec: &AdapterCacheSpec, drive_queue_depths: &[u32]) -> Self {
         let line_bytes = u64::from(spec.line_kib) << 10;
         let lines = Lines::new(u64::from(spec.capacity_mib) << 20, line_bytes, spec.dirty_limit_percent.into());
         Cache {
@@ -610,12 +627,18 @@ impl Cache {
             policy: policy(spec.flush_policy),
             line_bytes,
             idle: nanos_from_ms(spec.flush_after_idle_ms),
-            most_writes: (spec.drive_queue_depth * drives) as usize,
+            // What a drive has no place for waits here, where a read can go first.
+            most_writes: drive_queue_depths
+                .iter()
+                .map(|&depth| spec.drive_queue_depth.min(depth).max(1) as usize)
+                .collect(),
+            outstanding: vec![0; drive_queue_depths.len()],
             merge_bytes: u64::from(spec.merge_kib) << 10,
             read_ahead_bytes: u64::from(spec.read_ahead_kib) << 10,
             battery: spec.battery,
             force_writes: !spec.drive_write_cache,
             cursor: 0,
+            sweeps_before: u64::MAX,
             runs: Vec::new(),
             runs_under_way: 0,
             fills: Vec::new(),
@@ -633,6 +656,28 @@ impl Cache {
         }
     }
 
+    /// The line from which the next write to the drives is taken: the next in order, or one behind it whose drives have room
+    /// where those of the next have not.
+    fn next_run(&mut self, device: &dyn Device, round: bool) -> Option<u64> {
+        if self.outstanding.iter().zip(&self.most_writes).all(|(has, most)| has >= most) {
+            return None;
+        }
+        let mut next = self.lines.ready_from(self.cursor, self.sweeps_before).next();
+        if next.is_none() && round {
+            next = self.lines.ready_from(0, self.sweeps_before).next();
+        }
+        self.cursor = next?;
+        let has_room = |number: &u64| {
+            let (offset_bytes, length_bytes) = self.lines.run_at(*number, self.merge_bytes);
+            let mut room = true;
+            device.drives_with(offset_bytes, length_bytes, &mut |drive| {
+                room &= self.outstanding[drive] < self.most_writes[drive];
+            });
+            room
+        };
+        self.lines.ready_from(self.cursor, self.sweeps_before).take(LOOKED_AT).find(has_room)
+    }
+
     /// What runs have brought to the device.
     fn landed_bytes(&self) -> u64 {
         self.lines.flow.written * ssdlab_core::SECTOR_BYTES
@@ -641,9 +686,10 @@ impl Cache {
     fn power_cut(&mut self) {
         self.lines.power_cut(self.battery);
         self.policy = policy(self.choice);
-        self.cursor = 0;
+        (self.cursor, self.sweeps_before) = (0, u64::MAX);
         self.runs.clear();
         self.runs_under_way = 0;
+        self.outstanding.fill(0);
         self.fills.clear();
         self.fills_under_way = 0;
         self.blocked.clear();
@@ -658,6 +704,8 @@ impl Cache {
         Cache {
             lines: self.lines.clone(),
             policy: self.policy.copy(),
+            most_writes: self.most_writes.clone(),
+            outstanding: self.outstanding.clone(),
             runs: self.runs.clone(),
             fills: self.fills.clone(),
             blocked: self.blocked.clone(),

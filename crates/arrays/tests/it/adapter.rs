@@ -1,6 +1,6 @@
 //! What the cache of an adapter promises, whatever the policy.
 
-use ssdlab_arrays::{Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice};
+use ssdlab_arrays::{Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, Raid0};
 use ssdlab_core::{Cause, MICROSECOND, MILLISECOND, Nanos, Op, Rng, SECOND};
 use ssdlab_device::{Completion, Device, Request};
 
@@ -31,7 +31,7 @@ fn adapter(cache: Option<AdapterCacheSpec>, service: Nanos) -> (Adapter, Written
     let written = server.written.clone();
     let description = "an adapter".to_owned();
     let spec = AdapterSpec { kind: AdapterKind::Adapter, description, ports: 1, link: link(), cache };
-    (Adapter::new("adapter", &spec, Box::new(server), 1), written)
+    (Adapter::new("adapter", &spec, Box::new(server)), written)
 }
 
 fn run(device: &mut Adapter, now: Nanos, request: Request) -> Completion {
@@ -115,6 +115,65 @@ fn a_burst_holds_reads_back_and_a_polite_flush_does_not() {
     assert!(burst > 25 * MILLISECOND && held > 25 * MILLISECOND && reads == 1, "{burst} {held}");
     let (polite, held, reads) = waited(FlushChoice::Polite);
     assert!(polite < 8 * MILLISECOND && held == 0 && reads == 0, "{polite} {held}");
+}
+
+/// A line more is dirty every 0.3 ms, behind the sweep, which takes 0.25 ms for each; and a read at a time that the cache cannot answer.
+#[test]
+fn a_sweep_ends_although_the_host_goes_on_writing_behind_it() {
+    let (mut cached, _) = adapter(Some(cache(FlushChoice::Burst)), MILLISECOND / 4);
+    let (mut done, mut longest, mut reads, mut reading) = (Vec::new(), 0, 0u64, false);
+    for k in 0..4000u64 {
+        let now = k * 300 * MICROSECOND;
+        cached.advance(now, &mut done);
+        for read in done.drain(..).filter(|c| c.op == Op::Read) {
+            longest = longest.max(read.latency());
+            (reads, reading) = (reads + 1, false);
+        }
+        if !reading {
+            cached.submit(now, Request::read(1 << 40, (60 << 20) + reads % 512 * 4096, 4096)).unwrap();
+            reading = true;
+        }
+        cached.submit(now, Request::write(k, k % 900 * 65_536, 4096)).unwrap();
+    }
+    // A sweep has as many lines as can be dirty: 48 of a quarter of a millisecond each.
+    assert!(reads > 50 && longest < 15 * MILLISECOND, "{reads} reads, the longest {longest} ns");
+}
+
+/// What a drive without a queue is sent one by one waits at the adapter, so that a read waits for one write at most; and a second
+/// drive is not kept waiting by the first.
+#[test]
+fn every_drive_has_as_many_writes_as_it_has_a_queue_for() {
+    let server = |seed| {
+        let one = Server::new(64 << 20, Service::Fixed(MILLISECOND), seed).with_queue_depth(1);
+        (one.most_at_once.clone(), Box::new(one) as Box<dyn Device>)
+    };
+    let ((most, one), (of_other, other)) = (server(1), server(2));
+    let set = Raid0::new("pair", vec![one, other], 64 << 10).unwrap();
+    let spec = AdapterCacheSpec { drive_queue_depth: 16, ..cache(FlushChoice::Polite) };
+    let spec = AdapterSpec {
+        kind: AdapterKind::Adapter,
+        description: String::new(),
+        ports: 2,
+        link: link(),
+        cache: Some(spec),
+    };
+    let mut cached = Adapter::new("adapter", &spec, Box::new(set));
+    // Forty lines of each drive: first those of the one.
+    for k in 0..20u64 {
+        cached.submit(0, Request::write(k, k * 2 * 65_536, 4096)).unwrap();
+        cached.submit(0, Request::write(100 + k, (k * 2 + 1) * 65_536, 4096)).unwrap();
+    }
+    let mut done = Vec::new();
+    cached.advance(2 * MILLISECOND, &mut done);
+    cached.submit(2 * MILLISECOND, Request::read(999, 60 << 20, 4096)).unwrap();
+    cached.submit(2 * MILLISECOND, Request::flush(1000)).unwrap();
+    cached.advance(SECOND, &mut done);
+    let ended = |tag| done.iter().find(|c| c.tag == tag).map(|c| c.latency()).unwrap();
+    assert!(ended(999) <= 2 * MILLISECOND + 100 * MICROSECOND, "{}", ended(999));
+    // Twenty writes each, side by side, a read, and a flush.
+    assert!(ended(1000) < 24 * MILLISECOND, "{}", ended(1000));
+    let at_once = [most, of_other].map(|most| most.load(std::sync::atomic::Ordering::Relaxed));
+    assert_eq!(at_once, [2, 1], "a write of each, and the read");
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn cache(battery: bool, drive_write_cache: bool) -> AdapterCacheSpec {
 fn with_cache(device: Box<dyn Device>, cache: Option<AdapterCacheSpec>) -> Box<dyn Device> {
     let link = AdapterLinkSpec { name: "bus".to_owned(), megabytes_per_s: 200.0, command_us: 10.0 };
     let spec = AdapterSpec { kind: AdapterKind::Adapter, description: "drawn".to_owned(), ports: 4, link, cache };
-    Box::new(Adapter::new("adapter", &spec, device, 2))
+    Box::new(Adapter::new("adapter", &spec, device))
 }
 
 /// Writes of a unit: how many were sent, answered and flushed since the last cut, and the number of the one before.

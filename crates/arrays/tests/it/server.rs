@@ -29,6 +29,8 @@ pub struct Server {
     pub written: Written,
     /// Commands so far.
     pub asked: Asked,
+    /// Commands that it had at one time.
+    pub most_at_once: Asked,
 }
 
 impl Server {
@@ -42,7 +44,13 @@ impl Server {
             host: HostCounters::default(),
             written: Written::default(),
             asked: Asked::default(),
+            most_at_once: Asked::default(),
         }
+    }
+
+    pub fn with_queue_depth(mut self, queue_depth: u32) -> Self {
+        self.info.queue_depth = queue_depth;
+        self
     }
 }
 
@@ -54,6 +62,7 @@ impl Device for Server {
     fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
         self.info.check(&request)?;
         self.asked.fetch_add(1, Ordering::Relaxed);
+        self.most_at_once.fetch_max(self.queue.len() as u64 + 1, Ordering::Relaxed);
         let time = match self.service {
             Service::Fixed(time) => time,
             Service::Exponential(mean) => (-libm::log(1.0 - self.rng.unit()) * mean as f64) as Nanos,

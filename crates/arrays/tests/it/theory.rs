@@ -105,7 +105,7 @@ fn cached(slots: u32, service: Nanos) -> Adapter {
             drive_write_cache: true,
         }),
     };
-    Adapter::new("cached", &spec, Box::new(Server::new(4 << 30, Service::Fixed(service), 1)), 1)
+    Adapter::new("cached", &spec, Box::new(Server::new(4 << 30, Service::Fixed(service), 1)))
 }
 
 #[test]

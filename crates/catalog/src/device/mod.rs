@@ -77,9 +77,7 @@ impl DeviceRecipe {
                 Box::new(Raid0::new(&self.name, members, *stripe_bytes).map_err(refused)?)
             }
             Parts::Adapter(adapter, device) => {
-                let drives = device.drives() as u32;
-                let device = device.build_with(seed, ssd)?;
-                Box::new(ssdlab_arrays::Adapter::new(&self.name, &adapter.spec, device, drives))
+                Box::new(ssdlab_arrays::Adapter::new(&self.name, &adapter.spec, device.build_with(seed, ssd)?))
             }
             Parts::Ranges(parts) => {
                 let part = |(k, (m, bytes)): (usize, &(DeviceRecipe, Option<u64>))| Ok((member(k, m)?, *bytes));

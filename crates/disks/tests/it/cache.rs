@@ -20,6 +20,26 @@ fn the_disk_reads_on_after_a_read() {
     assert!(beyond[0].breakdown.get(Cause::Transfer) > 0);
 }
 
+/// A host that pauses finds all of its stream read ahead: what is taken from the segment makes room for more. The heads have
+/// stopped meanwhile, and go on where they did, a turn later at most.
+#[test]
+fn a_stream_with_pauses_never_waits_for_the_platters() {
+    for pause in [1_000_000, 7_000_000, 23_456_789] {
+        let mut disk = build(DiskSpec::plain());
+        let first = keep_busy(&mut disk, 0, 1, 1, [Request::read(0, 0, 4096)].into_iter());
+        let (mut now, mut slow) = (first[0].completed, 0);
+        for i in 1..2000 {
+            now += pause;
+            let ends = keep_busy(&mut disk, now, 1, 1, [Request::read(i, i * 4096, 4096)].into_iter());
+            now = ends[0].completed;
+            slow += u32::from(ends[0].latency() > 20_000);
+        }
+        // 4 KiB take 0.2 ms to pass, and a pause at least five times that.
+        assert_eq!(slow, 0, "with pauses of {pause} ns");
+        assert_eq!(disk.counters().disk.expect("it is a disk").media_reads, 1);
+    }
+}
+
 #[test]
 fn data_on_their_way_under_the_heads_are_waited_for_not_sought() {
     let mut disk = build(DiskSpec::plain());

@@ -219,7 +219,7 @@ impl<S: Subject + 'static, B: Fn(&Case) -> Result<S, SpecError>> Parts<'_, S, B>
                         place.promise = place.promise.behind(cache);
                     });
                 }
-                Ok((Box::new(Adapter::new("drawn", spec, (self.between)(device), 2)), places))
+                Ok((Box::new(Adapter::new("drawn", spec, (self.between)(device))), places))
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Everything in one go: a sweep writes every dirty line in ascending order of addresses and holds reads back until it
-//! ends. Good for disks, whose arms then move one way.
+//! Everything in one go: a sweep writes every line that is dirty when it begins in ascending order of addresses, and holds reads
+//! back until it ends. Good for disks, whose arms then move one way.
 
 use super::{Decision, FlushPolicy, View};
 

@@ -14,7 +14,7 @@ pub struct View {
     /// Lines with data that no drive has yet.
     pub dirty_lines: u64,
     pub threshold_lines: u64,
-    /// Whether a line at or above the sweep's place could be written out.
+    /// Whether a line at or above the sweep's place could be written out that was dirty when the sweep began.
     pub ahead: bool,
     /// Writes to the drives under way.
     pub writes: usize,
