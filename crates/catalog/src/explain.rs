@@ -42,8 +42,10 @@ pub(crate) fn explain(error: &toml::de::Error, elsewhere: &[Key]) -> Problem {
     } else if message.starts_with("unknown variant") {
         if let Some((value, known)) = quoted.split_first() {
             problem.what = format!("unknown value \"{value}\"");
+            // Another number is no slip of the pen.
+            let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
             let close = nearest(value, known.iter().copied());
-            problem.help = match close.first() {
+            problem.help = match close.first().filter(|name| letters(name) != letters(value)) {
                 Some(name) => vec![format!("did you mean \"{name}\"?")],
                 None => Vec::new(),
             };

@@ -51,6 +51,7 @@ const BASE: &str = "base";
 pub(crate) fn load<T: DeserializeOwned>(kind: &Kind, file: &str, text: &str) -> Result<Loaded<T>, Diagnostic> {
     let mut source = SourceText::new(file, text);
     let own: Table = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
+    source.no_lists_of_sections(&own, kind)?;
     let Some(base) = own.get(BASE) else {
         let spec = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
         return Ok(Loaded { spec, rows: rows_of(text, (kind.keys)()), base: None, source });
@@ -149,12 +150,32 @@ impl SourceText {
         find(kind.catalog, name).ok_or_else(|| {
             let known = kind.catalog.iter().map(|f| f.name);
             let mut error = Diagnostic::new(format!("there is no {} `{name}`", kind.word)).at(self.value_place(BASE));
+            if name.contains(['.', '/']) {
+                return error.help(format!(
+                    "a file builds on a {} of the catalog, which is named without folder and ending",
+                    kind.word
+                ));
+            }
             let close = nearest(name, known.clone());
             if !close.is_empty() {
                 error = error.help(format!("did you mean {}?", close.join(" or ")));
             }
             error.help(format!("the catalog has {}", known.collect::<Vec<_>>().join(", ")))
         })
+    }
+
+    /// Refuses `[[gc]]` for `[gc]`: a list would be read as the values of the section's keys, in their order.
+    fn no_lists_of_sections(&self, own: &Table, kind: &Kind) -> Result<(), Diagnostic> {
+        let is_list = |name: &str, value: &toml::Value| {
+            let tables =
+                value.as_array().is_some_and(|list| list.iter().all(toml::Value::is_table) && !list.is_empty());
+            tables && (kind.keys)().section_of(name).is_some()
+        };
+        let Some((name, _)) = own.iter().find(|(name, value)| is_list(name, value)) else { return Ok(()) };
+        let at = self.text.find(&format!("[[{name}]]")).unwrap_or(0);
+        Err(Diagnostic::new(format!("`{name}` is one section, not a list"))
+            .at(self.place(at..(at + name.len() + 4).min(self.text.len())))
+            .help(format!("write [{name}]")))
     }
 
     /// Explains an error in `parsed`, which is this file's text or this file merged with its base.

@@ -453,7 +453,7 @@ pub struct TortureArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct CheckArgs {
-    /// Drive file, die file, plan, fio job file or trace
+    /// Drive file, die file, plan, fio job file or trace; or a device of the catalog, or a device expression
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// What it is, if it shall not be recognised by itself

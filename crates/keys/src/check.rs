@@ -7,6 +7,9 @@ use crate::error::SpecError;
 use crate::number::{limit, value, with_unit};
 use crate::table::{Key, KeyTable};
 
+/// Texts are for people, or names; reports and messages have them in a line.
+const LONGEST_TEXT: usize = 1000;
+
 impl KeyTable {
     /// Checks each value of `spec` by itself, in the order of the keys.
     ///
@@ -35,6 +38,14 @@ impl KeyTable {
                     return Err(SpecError::new(&key.path, problem, format!("give {least} or more")));
                 }
                 return values.iter().try_for_each(|value| self.check_value(key, value));
+            }
+            Value::String(text) => {
+                let letters = text.chars().count();
+                if letters > LONGEST_TEXT {
+                    let problem = format!("a text of {letters} characters is too long");
+                    return Err(SpecError::new(&key.path, problem, format!("use at most {LONGEST_TEXT}")));
+                }
+                return Ok(());
             }
             _ => return Ok(()),
         };

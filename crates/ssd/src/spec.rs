@@ -98,6 +98,7 @@ pub struct ControllerSpec {
     #[schemars(range(min = 1, max = 32))]
     pub channels: u32,
     /// Dies of one channel that can be at work at once; channels × ways must reach the number of dies.
+    #[schemars(range(min = 1, max = 1024))]
     pub ways: u32,
     /// Commands that the drive accepts at once (SATA: 32).
     #[schemars(range(min = 1, max = 1024), extend("x-unit" = "commands"))]

@@ -95,6 +95,52 @@ fn an_unknown_policy_lists_the_policies() {
 }
 
 #[test]
+fn another_number_is_not_taken_for_a_slip() {
+    let error = message("generation", &format!("{BASE}[link]\ngeneration = \"pcie-5\"\n"));
+    assert!(error.contains("unknown value \"pcie-5\"") && !error.contains("did you mean"), "{error}");
+    assert!(error.contains("possible values: sata-1.5g,"), "{error}");
+}
+
+#[test]
+fn a_list_of_sections_is_refused_where_it_begins() {
+    for text in [format!("{BASE}[[gc]]\npolicy = \"fifo\"\n"), complete(|t| t.replace("[gc]", "[[gc]]"))] {
+        let error = message("list", &text);
+        assert!(error.starts_with("error: `gc` is one section, not a list\n"), "{error}");
+        assert!(error.contains("| [[gc]]\n") && error.contains("^^^^^^\n") && error.contains("write [gc]"), "{error}");
+    }
+}
+
+#[test]
+fn a_base_that_is_a_file_is_told_to_be_one_of_the_catalog() {
+    let error = message("base-file", "base = \"other.toml\"\n");
+    assert!(error.starts_with("error: there is no drive `other.toml`\n --> my.toml:1:8\n"), "{error}");
+    assert!(
+        error.ends_with("  = help: a file builds on a drive of the catalog, which is named without folder and ending"),
+        "{error}"
+    );
+}
+
+#[test]
+fn texts_have_an_end() {
+    let long = "x".repeat(100_000);
+    let error = message("long", &format!("{BASE}description = \"{long}\"\n"));
+    assert!(error.starts_with("error: description: a text of 100000 characters is too long"), "{error:.200}");
+    assert!(error.len() < 1000, "{}", error.len());
+}
+
+#[test]
+fn no_ways_are_the_mistake_themselves() {
+    let error = message("ways", &format!("{BASE}[controller]\nways = 0\n"));
+    assert!(error.starts_with("error: controller.ways: 0 is impossible"), "{error}");
+}
+
+#[test]
+fn serial_ata_has_32_tags() {
+    let error = message("tags", &format!("{BASE}[controller]\nqueue_depth = 33\n"));
+    assert!(error.starts_with("error: controller.queue_depth: Serial ATA has 32 tags"), "{error}");
+}
+
+#[test]
 fn a_missing_key_is_named() {
     let error = message("missing", &complete(|t| t.replace("dies = 8 ", "# dies = 8 ")));
     assert!(error.starts_with("error: missing key `dies`\n --> my.toml:4:1\n"), "{error}");

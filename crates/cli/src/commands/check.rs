@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ssdlab_catalog::{Diagnostic, parse_die};
+use ssdlab_catalog::{Diagnostic, is_of_catalog, parse_die};
 use ssdlab_core::{format_duration, input};
 use ssdlab_sweep::Plan;
 use ssdlab_workload::fio::JobFile;
@@ -49,7 +49,9 @@ fn recognised(file: &Path) -> Result<FileKind, Failure> {
         return Ok(FileKind::Job);
     }
     if file.extension().is_none_or(|e| e != "toml") {
-        return Ok(FileKind::Trace);
+        let name = file.to_string_lossy();
+        let is_device = !file.exists() && (is_of_catalog(&name) || name.contains('('));
+        return Ok(if is_device { FileKind::Drive } else { FileKind::Trace });
     }
     // What is not TOML is told with the place by whoever reads it.
     let table: Table = toml::from_str(&text(file)?).unwrap_or_default();
