@@ -15,7 +15,7 @@ const QUIETEST: f64 = 0.03;
 /// criterion for independent noise; rates of successive stretches of a drive are not independent.
 const PENALTY: f64 = 8.0;
 /// Levels closer than this factor are one.
-const SAME_LEVEL: f64 = 1.15;
+pub const SAME_LEVEL: f64 = 1.15;
 /// Means are so many standard errors apart, if the beginning of a curve is another stretch than the rest. Far above what chance
 /// gives among a thousand cuts, since successive rates are not independent.
 const OTHER_BEGINNING: f64 = 10.0;

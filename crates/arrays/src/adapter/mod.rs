@@ -508,8 +508,8 @@ impl Adapter {
 
     fn send_runs(&mut self, round: bool) {
         while let Some(cache) = self.cache.as_mut() {
-            let Some(number) = cache.next_run(&*self.device, round) else { return };
-            let run = cache.lines.take(number, cache.merge_bytes);
+            let Some((number, length_bytes)) = cache.next_run(&*self.device, round) else { return };
+            let run = cache.lines.take(number, length_bytes);
             if number == cache.cursor {
                 // The rest of a line that was taken in part is still ahead.
                 cache.cursor = (run.offset_bytes + run.length_bytes) / cache.line_bytes;
@@ -656,9 +656,9 @@ impl Cache {
         }
     }
 
-    /// The line from which the next write to the drives is taken: the next in order, or one behind it whose drives have room
-    /// where those of the next have not.
-    fn next_run(&mut self, device: &dyn Device, round: bool) -> Option<u64> {
+    /// The line from which the next write to the drives is taken, and how long that is: the next in order, or one behind it whose
+    /// drives have room where those of the next have not.
+    fn next_run(&mut self, device: &dyn Device, round: bool) -> Option<(u64, u64)> {
         if self.outstanding.iter().zip(&self.most_writes).all(|(has, most)| has >= most) {
             return None;
         }
@@ -667,15 +667,41 @@ impl Cache {
             next = self.lines.ready_from(0, self.sweeps_before).next();
         }
         self.cursor = next?;
-        let has_room = |number: &u64| {
-            let (offset_bytes, length_bytes) = self.lines.run_at(*number, self.merge_bytes);
+        let with_room = |number: u64| {
+            let length_bytes = self.run_for(device, number);
+            let (offset_bytes, _) = self.lines.run_at(number, length_bytes);
             let mut room = true;
             device.drives_with(offset_bytes, length_bytes, &mut |drive| {
                 room &= self.outstanding[drive] < self.most_writes[drive];
             });
-            room
+            room.then_some((number, length_bytes))
         };
-        self.lines.ready_from(self.cursor, self.sweeps_before).take(LOOKED_AT).find(has_room)
+        self.lines.ready_from(self.cursor, self.sweeps_before).take(LOOKED_AT).find_map(with_room)
+    }
+
+    /// How long the write is that begins in a line: neighbours are merged as long as they lie on the same drives, since each drive has
+    /// commands of its own.
+    fn run_for(&self, device: &dyn Device, number: u64) -> u64 {
+        let (offset_bytes, length_bytes) = self.lines.run_at(number, self.merge_bytes);
+        if self.most_writes.len() == 1 {
+            return length_bytes;
+        }
+        let end = offset_bytes + length_bytes;
+        let drives = |from: u64| {
+            let to = (from / self.line_bytes + 1) * self.line_bytes;
+            let mut drives = 0u64;
+            device.drives_with(from, to.min(end) - from, &mut |drive| drives |= 1 << (drive % 64));
+            (drives, to.min(end))
+        };
+        let (first, mut reached) = drives(offset_bytes);
+        while reached < end {
+            let (next, to) = drives(reached);
+            if next != first {
+                break;
+            }
+            reached = to;
+        }
+        reached - offset_bytes
     }
 
     /// What runs have brought to the device.

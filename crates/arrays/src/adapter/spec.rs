@@ -66,7 +66,7 @@ pub struct AdapterCacheSpec {
     /// Without commands for so long, the adapter writes out what is dirty.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub flush_after_idle_ms: f64,
-    /// Writes that the adapter has outstanding at the drives, for each of them.
+    /// Writes that the adapter has outstanding at each drive, as far as the drive has a queue for them.
     #[schemars(range(min = 1, max = 256), extend("x-unit" = "commands"))]
     pub drive_queue_depth: u32,
     /// The longest write that neighbouring lines are merged to.
@@ -85,9 +85,10 @@ pub struct AdapterCacheSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FlushChoice {
-    /// Everything dirty in one sweep of ascending addresses. Reads that the cache cannot answer wait until its end.
+    /// Everything that is dirty when it begins, in one sweep of ascending addresses. Reads that the cache cannot answer wait until its
+    /// end.
     Burst,
-    /// Ascending addresses in turn, in gaps between commands and above the threshold. Reads never wait for it.
+    /// Ascending addresses in turn, in gaps between commands and above the threshold. Reads are not held back.
     Polite,
 }
 

@@ -8,6 +8,7 @@ use super::figures::{by_category, categories, chart, put, put_causes, put_counte
 use super::slc_recovery::{Recovered, Target, recover};
 use super::slc_stages::{Folding, SHORTEST_ZONES, Stage, find_stages};
 use super::sweep::{Sweep, axes};
+use crate::change_points::SAME_LEVEL;
 use crate::error::BenchError;
 use crate::measure::{ByPosition, Measurement, PowerPerSecond};
 use crate::outcome::{Axis, Mark, Outcome, Table};
@@ -135,9 +136,6 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     Ok(out)
 }
 
-/// Rates closer than this factor are one.
-const SAME_RATE: f64 = 1.15;
-
 /// Why there is nothing to recover: what the curve shows, and what it would not show.
 fn no_stages(sweep: &Sweep, capacity: u64, zones: u64) -> String {
     let mut rates: Vec<f64> = sweep.points().into_iter().map(|[_, rate]| rate).collect();
@@ -145,7 +143,7 @@ fn no_stages(sweep: &Sweep, capacity: u64, zones: u64) -> String {
     let at = |percent: usize| rates.get(rates.len().saturating_sub(1) * percent / 100).copied().unwrap_or_default();
     let (low, high) = (at(5), at(95));
     let hidden = gigabytes(capacity / zones.max(1) * SHORTEST_ZONES as u64);
-    let seen = if high < low * SAME_RATE {
+    let seen = if high < low * SAME_LEVEL {
         "The rate is the same everywhere".to_owned()
     } else {
         format!("No stages can be told apart: nine tenths of the zones were written with {low:.1} to {high:.1} MB/s")

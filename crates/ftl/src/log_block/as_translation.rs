@@ -70,7 +70,7 @@ impl Translation for LogBlock {
 
     fn write_begins(&mut self, pages: Range<LogicalPage>, ends_within: bool) {
         self.command_end = pages.end;
-        self.held = (ends_within && !self.is_forced).then(|| LogicalPage::new(pages.end.number() - 1));
+        self.held = ends_within.then(|| LogicalPage::new(pages.end.number() - 1));
     }
 
     fn needs_room(&mut self, sink: &mut impl OpSink) {
@@ -102,7 +102,7 @@ impl Translation for LogBlock {
     }
 
     fn unforce(&mut self) {
-        self.is_forced = false;
+        // What comes after a force may be held: nobody waits for it.
     }
 
     fn trim(&mut self, pages: Range<LogicalPage>, _sink: &mut impl OpSink) {

@@ -88,8 +88,6 @@ pub struct LogBlock {
     /// The page within which the last command ended. It waits for the next command, which may go on there; programmed at once,
     /// it would have to be written again, and its log would no longer be in order.
     held: Option<LogicalPage>,
-    /// Somebody waits until all that was accepted is on flash: nothing is held.
-    is_forced: bool,
     logs: Logs,
     chores: Chores,
     merges: Merges,
@@ -173,7 +171,6 @@ impl LogBlock {
             host: HostRows::new(config.dies, dies_per_bank, geometry.superblocks(), config.logical_pages),
             command_end: LogicalPage::FIRST,
             held: None,
-            is_forced: false,
             data: vec![None; geometry.superblocks() as usize],
             contents: Contents::new(medium, config.logical_pages),
             geometry,

@@ -98,7 +98,7 @@ impl LogBlock {
     fn forget_ram(&mut self) {
         self.host.forget_all();
         self.command_end = LogicalPage::FIRST;
-        (self.held, self.is_forced) = (None, false);
+        self.held = None;
         self.logs.forget_all();
         self.chores.forget_all();
         self.to_relocate.clear();
