@@ -1,7 +1,7 @@
 """An SSD laboratory in software: simulated drives, the tests of the classic reviews, sweeps and fleets.
 
 >>> import ssdlab
->>> drive = ssdlab.Drive("ideal-32die", **{"gc.policy": "cost-benefit"})
+>>> drive = ssdlab.Drive("ideal-32die", {"gc.policy": "cost-benefit"})
 >>> drive.test("random-read", queue_depth=4, seconds=1).metrics["iops"].unit
 'IOPS'
 
@@ -50,6 +50,16 @@ def devices() -> list[dict[str, Any]]:
     return json.loads(_native.list_json("devices"))["devices"]  # type: ignore[no-any-return]
 
 
+def adapters() -> list[dict[str, Any]]:
+    """Every host adapter of the catalog, for :func:`behind`."""
+    return json.loads(_native.list_json("adapters"))["adapters"]  # type: ignore[no-any-return]
+
+
+def nand() -> list[dict[str, Any]]:
+    """Every die type of the catalog."""
+    return json.loads(_native.list_json("nand"))["dies"]  # type: ignore[no-any-return]
+
+
 def tests() -> dict[str, Any]:
     """Every test with its parameters and metrics, as ``ssdlab list tests --json`` prints them."""
     return json.loads(_native.list_json("tests"))  # type: ignore[no-any-return]
@@ -82,12 +92,14 @@ __all__ = [
     "TestError",
     "TraceError",
     "Workload",
+    "adapters",
     "behind",
     "claims",
     "compare",
     "devices",
     "executors",
     "fleet",
+    "nand",
     "raid0",
     "review",
     "sweep",

@@ -397,6 +397,17 @@ class Drive:
         return {group: dict(counters) for group, counters in self._on().counters()}
 
     @property
+    def joules(self) -> float | None:
+        """Energy that it has drawn since it was powered on; ``None`` where nothing is metered. Of two readings the difference over
+        the time between them is the mean power: ``(after - before) / (now - then) * 1e9`` watts."""
+        return self._on().joules
+
+    @property
+    def celsius(self) -> float | None:
+        """Temperature that its sensor says; of a set, of the warmest drive. ``None`` without a sensor."""
+        return self._on().celsius
+
+    @property
     def wear(self) -> dict[str, float] | None:
         """Least, mean and greatest wear of its blocks, in shares of their rated life; ``None`` without flash, and of a set or
         behind an adapter, whose drives have a wear each."""

@@ -247,7 +247,7 @@ def _restored(
     from ._drive import _rebuilt
 
     drive = _rebuilt(*parts)
-    result = Result(_native.Outcome.restored(drive._native, outcome, seed, quick), drive)
+    result = Result(drive._native.restored(outcome, seed, quick), drive)
     result.__dict__.update(_records=records, histogram=histogram)
     return result
 

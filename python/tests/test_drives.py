@@ -442,6 +442,25 @@ def test_a_plug_can_be_pulled_and_what_is_there_looked_at():
         ssdlab.raid0("ideal-32die", "ideal-32die", stripe="512B").cut()
 
 
+def test_a_live_drive_tells_its_power_and_temperature():
+    drive = ssdlab.Drive("bx100-500gb")
+    before, then = drive.joules, drive.now
+    drive.advance(then + 10**10)
+    idle = (drive.joules - before) / 10
+    before, then = drive.joules, drive.now
+    drive.submit("write", np.arange(20_000) * 65_536, 65_536, queue_depth=32)
+    drive.advance()
+    writing = (drive.joules - before) / (drive.now - then) * 1e9
+    assert 0 < idle < 1 < writing < 5, (idle, writing)
+    assert drive.celsius is None or 20 < drive.celsius < 80
+    assert ssdlab.Drive("ideal-32die").joules is None
+
+
+def test_what_there_is_is_listed():
+    assert "arc-1200" in [a["name"] for a in ssdlab.adapters()]
+    assert len(ssdlab.nand()) > 10 and all(die["name"] for die in ssdlab.nand())
+
+
 def test_idle_time_passes_at_once():
     drive = ssdlab.Drive("m600-256gb")
     drive.submit("write", np.arange(64) * 4096, 4096, queue_depth=8)

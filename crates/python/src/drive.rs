@@ -155,6 +155,12 @@ impl Drive {
         Ok(Outcome::new(Arc::clone(&self.drive), outcome, seed, quick, records))
     }
 
+    /// An outcome of a test of this drive, of its parts, without records and histograms.
+    fn restored(&self, outcome: &str, seed: u64, quick: bool) -> PyResult<Outcome> {
+        let outcome = serde_json::from_str(outcome).map_err(|e| value_error(format!("no outcome of a test: {e}")))?;
+        Ok(Outcome::new(Arc::clone(&self.drive), outcome, seed, quick, None))
+    }
+
     /// Runs a fio job file, given as text.
     fn run(
         &self,

@@ -392,6 +392,18 @@ impl Live {
         })
     }
 
+    /// Joules drawn since it was powered on; `None` of a device that meters nothing.
+    #[getter]
+    fn joules(&self) -> PyResult<Option<f64>> {
+        self.with(|state| state.device.counters().energy.map(|energy| energy.nanojoules as f64 / 1e9))
+    }
+
+    /// What its sensor says; `None` of a device without one.
+    #[getter]
+    fn celsius(&self) -> PyResult<Option<f64>> {
+        self.with(|state| state.device.celsius())
+    }
+
     /// Least, mean and greatest wear of its blocks, in shares of their rated life; `None` of a device without flash.
     fn wear(&self) -> PyResult<Option<(f64, f64, f64)>> {
         self.with(|state| {

@@ -13,8 +13,7 @@ use ssdlab_cli::review_of::review_of;
 use ssdlab_core::{Histogram, Op};
 use ssdlab_report::results_json;
 
-use crate::drive::Drive;
-use crate::failure::{Wrong, exception, run_error, value_error};
+use crate::failure::{Wrong, exception, run_error};
 use crate::records::Records;
 use crate::table::{Column, Table};
 
@@ -66,17 +65,10 @@ impl Outcome {
         serde_json::to_string(&outcome).map_err(|e| run_error(py, e.to_string()))
     }
 
-    /// All of it, its seed, and whether it was a quick one: for [`Outcome::restored`].
+    /// All of it, its seed, and whether it was a quick one: for a drive's `restored`.
     fn parts(&self, py: Python<'_>) -> PyResult<(String, u64, bool)> {
         let text = serde_json::to_string(&self.outcome).map_err(|e| run_error(py, e.to_string()))?;
         Ok((text, self.seed, self.quick))
-    }
-
-    /// An outcome of its parts, without records and histograms.
-    #[staticmethod]
-    fn restored(drive: PyRef<'_, Drive>, outcome: &str, seed: u64, quick: bool) -> PyResult<Outcome> {
-        let outcome = serde_json::from_str(outcome).map_err(|e| value_error(format!("no outcome of a test: {e}")))?;
-        Ok(Outcome::new(Arc::clone(&drive.drive), outcome, seed, quick, None))
     }
 
     #[getter]
