@@ -317,10 +317,14 @@ impl<L: Layout> Device for Joined<L> {
     }
 
     fn drives_with(&self, offset_bytes: u64, length_bytes: u64, drive: &mut dyn FnMut(usize)) {
-        for extent in self.layout.extents(offset_bytes, length_bytes) {
+        let mut tell = |extent: Extent| {
             let first = self.first_drives[extent.member];
             let member = &self.members[extent.member];
             member.drives_with(extent.offset_bytes, extent.length_bytes, &mut |number| drive(first + number));
+        };
+        match self.layout.whole(offset_bytes, length_bytes) {
+            Some(extent) => tell(extent),
+            None => self.layout.extents(offset_bytes, length_bytes).for_each(tell),
         }
     }
 

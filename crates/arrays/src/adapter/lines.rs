@@ -149,6 +149,12 @@ impl Lines {
         self.ready.range(line..).copied().filter(older)
     }
 
+    /// The first byte of a line that could be written out.
+    pub fn first_ready(&self, number: u64) -> u64 {
+        let first = u64::from(self.lines[self.places[&number]].ready().trailing_zeros());
+        (number * self.sectors_per_line + first) * SECTOR_BYTES
+    }
+
     /// Where the run that begins in a line lies that could be written out: its first byte, and its length in bytes.
     pub fn run_at(&self, number: u64, most_bytes: u64) -> (u64, u64) {
         let (mut at, mut start, mut sectors) = (number, 0, 0);

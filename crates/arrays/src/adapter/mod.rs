@@ -25,7 +25,7 @@ mod spec;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use ssdlab_core::{Breakdown, Cause, Nanos, Op, nanos_from_ms, nanos_from_us};
+use ssdlab_core::{Breakdown, Cause, Nanos, Op, SECTOR_BYTES, nanos_from_ms, nanos_from_us};
 use ssdlab_device::{
     CacheCounters, Completion, Counters, Device, DeviceInfo, HostCounters, Occupancy, Plug, PowerManagement, Refusal,
     Request, Security, Status,
@@ -78,6 +78,8 @@ struct Cache {
     /// For each drive, writes that it may have outstanding, and those that it has.
     most_writes: Vec<usize>,
     outstanding: Vec<usize>,
+    /// Nothing that is looked at goes to a drive that has room, until a write ends or something becomes dirty.
+    no_room: bool,
     merge_bytes: u64,
     read_ahead_bytes: u64,
     battery: bool,
@@ -398,6 +400,7 @@ impl Adapter {
                 let cache = self.cache.as_mut().expect("only a cache writes out");
                 let run = cache.runs[place].take().expect("it was under way");
                 cache.runs_under_way -= 1;
+                cache.no_room = false;
                 let outstanding = &mut cache.outstanding;
                 self.device.drives_with(run.offset_bytes, run.length_bytes, &mut |drive| outstanding[drive] -= 1);
                 let written = part.status == Status::Ok;
@@ -452,6 +455,7 @@ impl Adapter {
                 fill.stale |= !apart;
             }
             command.placed += taken;
+            cache.no_room &= taken == 0;
             if command.placed < length_bytes {
                 return;
             }
@@ -489,6 +493,7 @@ impl Adapter {
             if decision == Decision::Begin {
                 cache.cursor = 0;
                 cache.sweeps_before = cache.lines.next_order();
+                cache.no_room = false;
                 cache.counters.sweeps += 1;
             }
             if decision != Decision::Rest {
@@ -633,6 +638,7 @@ impl Cache {
                 .map(|&depth| spec.drive_queue_depth.min(depth).max(1) as usize)
                 .collect(),
             outstanding: vec![0; drive_queue_depths.len()],
+            no_room: false,
             merge_bytes: u64::from(spec.merge_kib) << 10,
             read_ahead_bytes: u64::from(spec.read_ahead_kib) << 10,
             battery: spec.battery,
@@ -659,7 +665,7 @@ impl Cache {
     /// The line from which the next write to the drives is taken, and how long that is: the next in order, or one behind it whose
     /// drives have room where those of the next have not.
     fn next_run(&mut self, device: &dyn Device, round: bool) -> Option<(u64, u64)> {
-        if self.outstanding.iter().zip(&self.most_writes).all(|(has, most)| has >= most) {
+        if self.no_room || self.outstanding.iter().zip(&self.most_writes).all(|(has, most)| has >= most) {
             return None;
         }
         let mut next = self.lines.ready_from(self.cursor, self.sweeps_before).next();
@@ -667,16 +673,25 @@ impl Cache {
             next = self.lines.ready_from(0, self.sweeps_before).next();
         }
         self.cursor = next?;
-        let with_room = |number: u64| {
-            let length_bytes = self.run_for(device, number);
-            let (offset_bytes, _) = self.lines.run_at(number, length_bytes);
+        let has_room = |offset_bytes: u64, length_bytes: u64| {
             let mut room = true;
             device.drives_with(offset_bytes, length_bytes, &mut |drive| {
                 room &= self.outstanding[drive] < self.most_writes[drive];
             });
-            room.then_some((number, length_bytes))
+            room
         };
-        self.lines.ready_from(self.cursor, self.sweeps_before).take(LOOKED_AT).find_map(with_room)
+        let with_room = |number: u64| {
+            let first = self.lines.first_ready(number);
+            // Most have none.
+            if !has_room(first, SECTOR_BYTES) {
+                return None;
+            }
+            let length_bytes = self.run_for(device, number);
+            has_room(first, length_bytes).then_some((number, length_bytes))
+        };
+        let found = self.lines.ready_from(self.cursor, self.sweeps_before).take(LOOKED_AT).find_map(with_room);
+        self.no_room = found.is_none();
+        found
     }
 
     /// How long the write is that begins in a line: neighbours are merged as long as they lie on the same drives, since each drive has
@@ -706,7 +721,7 @@ impl Cache {
 
     /// What runs have brought to the device.
     fn landed_bytes(&self) -> u64 {
-        self.lines.flow.written * ssdlab_core::SECTOR_BYTES
+        self.lines.flow.written * SECTOR_BYTES
     }
 
     fn power_cut(&mut self) {
@@ -716,6 +731,7 @@ impl Cache {
         self.runs.clear();
         self.runs_under_way = 0;
         self.outstanding.fill(0);
+        self.no_room = false;
         self.fills.clear();
         self.fills_under_way = 0;
         self.blocked.clear();
@@ -800,10 +816,10 @@ impl Device for Adapter {
 
     /// Commands and bytes as the host asked for them; the rest is the device's.
     fn counters(&self) -> Counters {
-        let cache = self.cache.as_ref().map(|c| CacheCounters {
-            overwritten_bytes: c.lines.flow.overwritten * ssdlab_core::SECTOR_BYTES,
-            ..c.counters
-        });
+        let cache = self
+            .cache
+            .as_ref()
+            .map(|c| CacheCounters { overwritten_bytes: c.lines.flow.overwritten * SECTOR_BYTES, ..c.counters });
         let inner = self.device.counters();
         let own = Counters { cache, ..Counters::default() };
         Counters { host: self.host, ..inner.plus(&own) }
