@@ -46,6 +46,9 @@ pub(crate) fn plain(out: &mut String, label: &str, columns: &[(String, bool)], r
     close(out);
 }
 
+/// Figures stay on a line, and stand at the right; what is longer is a sentence, which may break.
+const LONGEST_FIGURE: usize = 32;
+
 /// The tables that the test itself gives: each drive's, but once where all drives have the same.
 pub(crate) fn own(out: &mut String, group: &TestGroup) {
     for (i, outcome) in group.outcomes.iter().enumerate() {
@@ -59,14 +62,19 @@ pub(crate) fn own(out: &mut String, group: &TestGroup) {
             let title = format!("{}{whose}", table.title);
             out.push_str(&format!("<h3>{}</h3>\n", escape(&title)));
             open(out, &title, "own");
-            head(out, &table.columns.iter().enumerate().map(|(i, c)| (c.as_str(), i > 0)).collect::<Vec<_>>());
+            let in_words =
+                |i: usize| table.rows.iter().any(|row| row.get(i).is_some_and(|c| c.chars().count() > LONGEST_FIGURE));
+            let numeric: Vec<bool> = (0..table.columns.len()).map(|i| i > 0 && !in_words(i)).collect();
+            head(out, &table.columns.iter().zip(&numeric).map(|(c, &n)| (c.as_str(), n)).collect::<Vec<_>>());
             for row in &table.rows {
                 for (i, cell) in row.iter().enumerate() {
                     let cell = escape(cell);
                     out.push_str(&if i == 0 {
                         format!("<tr><th scope=\"row\">{cell}</th>")
-                    } else {
+                    } else if numeric.get(i).is_none_or(|&n| n) {
                         format!("<td class=\"n\">{cell}</td>")
+                    } else {
+                        format!("<td class=\"words\">{cell}</td>")
                     });
                 }
                 out.push_str("</tr>\n");
