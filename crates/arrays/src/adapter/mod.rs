@@ -17,6 +17,7 @@
 //! Not modelled: memory bandwidth and parity of the adapter; trims do not pass a cache.
 
 mod as_plug;
+mod drives;
 pub mod flush;
 mod kept;
 mod lines;
@@ -34,6 +35,7 @@ use ssdlab_device::{
 use crate::plug_of_pages;
 #[doc(hidden)]
 pub use as_plug::SavedAdapter;
+use drives::Drives;
 use flush::{Decision, FlushPolicy, View, policy};
 use kept::Kept;
 use lines::{Lines, Run};
@@ -75,9 +77,7 @@ struct Cache {
     line_bytes: u64,
     threshold_lines: u64,
     idle: Nanos,
-    /// For each drive, writes that it may have outstanding, and those that it has.
-    most_writes: Vec<usize>,
-    outstanding: Vec<usize>,
+    drives: Drives,
     /// Nothing that is looked at goes to a drive that has room, until a write ends or something becomes dirty.
     no_room: bool,
     merge_bytes: u64,
@@ -241,7 +241,7 @@ impl Adapter {
         };
         let greatest = plug_of_pages(&*device).map(|plug| plug.greatest_write_number());
         let kept = greatest.map(|greatest| Box::new(Kept::new(info.capacity_bytes, greatest)));
-        let cache = spec.cache.as_ref().map(|cache| Cache { kept, ..Cache::new(cache, &device.drive_queue_depths()) });
+        let cache = spec.cache.as_ref().map(|cache| Cache { kept, ..Cache::new(cache, &*device) });
         Adapter {
             info,
             device_before: device.counters().host,
@@ -401,8 +401,7 @@ impl Adapter {
                 let run = cache.runs[place].take().expect("it was under way");
                 cache.runs_under_way -= 1;
                 cache.no_room = false;
-                let outstanding = &mut cache.outstanding;
-                self.device.drives_with(run.offset_bytes, run.length_bytes, &mut |drive| outstanding[drive] -= 1);
+                cache.drives.ended(&*self.device, run.offset_bytes, run.length_bytes);
                 let written = part.status == Status::Ok;
                 cache.counters.flushed_lines += cache.lines.landed(run, written);
                 if !written {
@@ -519,8 +518,7 @@ impl Adapter {
                 // The rest of a line that was taken in part is still ahead.
                 cache.cursor = (run.offset_bytes + run.length_bytes) / cache.line_bytes;
             }
-            let outstanding = &mut cache.outstanding;
-            self.device.drives_with(run.offset_bytes, run.length_bytes, &mut |drive| outstanding[drive] += 1);
+            cache.drives.sent(&*self.device, run.offset_bytes, run.length_bytes);
             cache.runs_under_way += 1;
             cache.counters.flush_writes += 1;
             cache.counters.flushed_bytes += run.length_bytes;
@@ -622,8 +620,7 @@ impl Adapter {
 }
 
 impl Cache {
-    /// In front of drives that take so many commands at once.
-    fn new(spec: &AdapterCacheSpec, drive_queue_depths: &[u32]) -> Self {
+    fn new(spec: &AdapterCacheSpec, device: &dyn Device) -> Self {
         let line_bytes = u64::from(spec.line_kib) << 10;
         let lines = Lines::new(u64::from(spec.capacity_mib) << 20, line_bytes, spec.dirty_limit_percent.into());
         Cache {
@@ -632,12 +629,7 @@ impl Cache {
             policy: policy(spec.flush_policy),
             line_bytes,
             idle: nanos_from_ms(spec.flush_after_idle_ms),
-            // What a drive has no place for waits here, where a read can go first.
-            most_writes: drive_queue_depths
-                .iter()
-                .map(|&depth| spec.drive_queue_depth.min(depth).max(1) as usize)
-                .collect(),
-            outstanding: vec![0; drive_queue_depths.len()],
+            drives: Drives::of(device, spec.drive_queue_depth),
             no_room: false,
             merge_bytes: u64::from(spec.merge_kib) << 10,
             read_ahead_bytes: u64::from(spec.read_ahead_kib) << 10,
@@ -665,7 +657,7 @@ impl Cache {
     /// The line from which the next write to the drives is taken, and how long that is: the next in order, or one behind it whose
     /// drives have room where those of the next have not.
     fn next_run(&mut self, device: &dyn Device, round: bool) -> Option<(u64, u64)> {
-        if self.no_room || self.outstanding.iter().zip(&self.most_writes).all(|(has, most)| has >= most) {
+        if self.no_room || self.drives.are_full() {
             return None;
         }
         let mut next = self.lines.ready_from(self.cursor, self.sweeps_before).next();
@@ -673,50 +665,19 @@ impl Cache {
             next = self.lines.ready_from(0, self.sweeps_before).next();
         }
         self.cursor = next?;
-        let has_room = |offset_bytes: u64, length_bytes: u64| {
-            let mut room = true;
-            device.drives_with(offset_bytes, length_bytes, &mut |drive| {
-                room &= self.outstanding[drive] < self.most_writes[drive];
-            });
-            room
-        };
         let with_room = |number: u64| {
             let first = self.lines.first_ready(number);
             // Most have none.
-            if !has_room(first, SECTOR_BYTES) {
+            if !self.drives.have_room(device, first, SECTOR_BYTES) {
                 return None;
             }
-            let length_bytes = self.run_for(device, number);
-            has_room(first, length_bytes).then_some((number, length_bytes))
+            let (_, merged) = self.lines.run_at(number, self.merge_bytes);
+            let length_bytes = self.drives.with_the_first(device, first, merged, self.line_bytes);
+            self.drives.have_room(device, first, length_bytes).then_some((number, length_bytes))
         };
         let found = self.lines.ready_from(self.cursor, self.sweeps_before).take(LOOKED_AT).find_map(with_room);
         self.no_room = found.is_none();
         found
-    }
-
-    /// How long the write is that begins in a line: neighbours are merged as long as they lie on the same drives, since each drive has
-    /// commands of its own.
-    fn run_for(&self, device: &dyn Device, number: u64) -> u64 {
-        let (offset_bytes, length_bytes) = self.lines.run_at(number, self.merge_bytes);
-        if self.most_writes.len() == 1 {
-            return length_bytes;
-        }
-        let end = offset_bytes + length_bytes;
-        let drives = |from: u64| {
-            let to = (from / self.line_bytes + 1) * self.line_bytes;
-            let mut drives = 0u64;
-            device.drives_with(from, to.min(end) - from, &mut |drive| drives |= 1 << (drive % 64));
-            (drives, to.min(end))
-        };
-        let (first, mut reached) = drives(offset_bytes);
-        while reached < end {
-            let (next, to) = drives(reached);
-            if next != first {
-                break;
-            }
-            reached = to;
-        }
-        reached - offset_bytes
     }
 
     /// What runs have brought to the device.
@@ -730,7 +691,7 @@ impl Cache {
         (self.cursor, self.sweeps_before) = (0, u64::MAX);
         self.runs.clear();
         self.runs_under_way = 0;
-        self.outstanding.fill(0);
+        self.drives.power_cut();
         self.no_room = false;
         self.fills.clear();
         self.fills_under_way = 0;
@@ -746,8 +707,7 @@ impl Cache {
         Cache {
             lines: self.lines.clone(),
             policy: self.policy.copy(),
-            most_writes: self.most_writes.clone(),
-            outstanding: self.outstanding.clone(),
+            drives: self.drives.clone(),
             runs: self.runs.clone(),
             fills: self.fills.clone(),
             blocked: self.blocked.clone(),

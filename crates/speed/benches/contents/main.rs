@@ -222,7 +222,8 @@ fn main() {
     let bytes = CAPACITY_BYTES + ContentOptions::default().superseded_limit_bytes;
     let plain = |from: &[u8], to: &mut [u8]| to.copy_from_slice(from);
     measure_copies("copies", pairs, &mut vec![1; bytes as usize], plain);
-    let mut huge = ssdlab_nand::memory::filled(bytes as usize, 1);
+    let mut huge: Vec<u8> = ssdlab_nand::memory::zeroed(bytes as usize);
+    huge.fill(1);
     measure_copies("copies, huge pages", pairs, &mut huge, plain);
     measure_copies("the same past the caches", pairs, &mut huge, copy_past_caches);
 }

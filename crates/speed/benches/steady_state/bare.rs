@@ -10,7 +10,7 @@
 //! - Only blocks with few valid units are listed for collection.
 
 use ssdlab_core::Rng;
-use ssdlab_nand::memory::{filled, prefetch};
+use ssdlab_nand::memory::{prefetch, zeroed};
 
 /// Units of a block.
 pub const BLOCK: usize = 256;
@@ -52,6 +52,12 @@ pub struct BareLoop {
     pub programmed: u64,
 }
 
+fn filled<T: Copy + Default>(len: usize, value: T) -> Vec<T> {
+    let mut table = zeroed(len);
+    table.fill(value);
+    table
+}
+
 impl BareLoop {
     /// A drive of `pages` logical pages with `spare_percent` more, filled once in order.
     pub fn new(pages: u32, spare_percent: u32) -> Self {
@@ -60,8 +66,8 @@ impl BareLoop {
         let blocks = units.div_ceil(BLOCK as u64) as usize + 1;
         let mut rng = Rng::new(7);
         let mut bare = BareLoop {
-            map: filled(pages as usize, 0),
-            reverse: filled(blocks * BLOCK, 0),
+            map: zeroed(pages as usize),
+            reverse: zeroed(blocks * BLOCK),
             valid: filled(blocks, [u64::MAX; WORDS]),
             count: filled(blocks, BLOCK as u16 + EXEMPT),
             lists: vec![Vec::new(); BLOCK + 1],
