@@ -11,6 +11,7 @@ pub mod failure;
 mod finished;
 pub mod folder;
 pub mod lab;
+mod memory;
 mod output;
 pub mod plan;
 mod progress;

@@ -10,6 +10,7 @@ use ssdlab_report::ReviewedDevice;
 
 use crate::failure::Failure;
 use crate::lab::{SimulatedDrive, Tested, named_twice};
+use crate::memory::say_if_scarce;
 use crate::real::{RealDevice, consent_for, is_real};
 
 #[derive(Debug)]
@@ -26,7 +27,9 @@ impl TestedDevice {
     /// What is wrong with the name, the keys, a file or the device.
     pub fn new(text: &str, changes: &[(String, String)], seed: u64, destroyed: &[PathBuf]) -> Result<Self, Failure> {
         if !is_real(text) {
-            return Ok(TestedDevice::Simulated(Box::new(SimulatedDrive::changed(text, changes, seed)?)));
+            let drive = SimulatedDrive::changed(text, changes, seed)?;
+            say_if_scarce(drive.recipe());
+            return Ok(TestedDevice::Simulated(Box::new(drive)));
         }
         if let Some((key, _)) = changes.first() {
             let error = Failure::bad_input(format!("{text} is a real device, of which `{key}` cannot be set"));

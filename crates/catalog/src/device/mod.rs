@@ -168,6 +168,20 @@ impl DeviceRecipe {
         }
     }
 
+    /// Memory that its tables take once all of it has been written, to a quarter or so: 9 bytes for each mapping unit of flash, for the map,
+    /// the tags of what flash holds, and the count of the host's writes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        match &self.parts {
+            Parts::Ssd(drive) => {
+                let flash_bytes = drive.die.spec.raw_bytes() * u64::from(drive.spec.flash.dies);
+                flash_bytes / u64::from(drive.spec.mapping.unit_bytes()) * 9
+            }
+            Parts::Disk(_) => 0,
+            _ => self.members().into_iter().map(DeviceRecipe::memory_bytes).sum(),
+        }
+    }
+
     /// As sold; of an array, what can be addressed.
     #[must_use]
     pub fn capacity_bytes(&self) -> u64 {

@@ -210,3 +210,12 @@ fn anything_at_all_is_read_or_refused() {
         }
     }
 }
+
+/// Measured: `test random-read` of m600-1tb, which writes all of it first, peaks at 2.42 GB resident (docs/performance.md).
+#[test]
+fn memory_is_told_as_it_was_measured_and_adds_up_over_a_set() {
+    let memory = |name: &str| ssdlab_catalog::device(name).unwrap_or_else(|e| panic!("{e}")).memory_bytes();
+    let one = memory("m600-1tb");
+    assert!((one as f64 / 2.42e9 - 1.0).abs() < 0.1, "{one}");
+    assert_eq!(memory("arc-1280ml(raid0(m600-1tb*3, spinpoint-f1-1tb))"), 3 * one);
+}

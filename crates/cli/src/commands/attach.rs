@@ -23,6 +23,7 @@ use ssdlab_opal::{Geometry, Identity, Tper};
 
 use crate::attach_args::{AttachArgs, AttachPrefill, TrimmedArg};
 use crate::failure::Failure;
+use crate::memory::say_if_scarce;
 use crate::output::{complain, print};
 
 /// A command that was told to end and does not is ended after so long.
@@ -38,6 +39,7 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
         return Err(Failure::bad_input(format!("{address} can be reached from other machines"))
             .help("use 127.0.0.1 or --socket; --allow-remote if that is meant: there is neither TLS nor a password"));
     }
+    say_if_scarce(&recipe);
     let inner = recipe.build(args.seed)?;
     let info = inner.info().clone();
     if info.capacity_bytes > Store::MAX_CAPACITY_BYTES {
