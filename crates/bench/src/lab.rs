@@ -1,5 +1,6 @@
 //! Where a test gets its devices from.
 
+use ssdlab_core::Nanos;
 use ssdlab_device::Device;
 
 /// The state in which a [`Lab`] hands out its devices.
@@ -8,6 +9,8 @@ pub enum Begins {
     /// As they leave the factory.
     #[default]
     New,
+    /// As one of them was saved.
+    Saved,
     /// Real ones, of which everything was trimmed.
     Trimmed,
     /// Real ones, as they were left.
@@ -20,6 +23,7 @@ impl Begins {
     pub const fn a_drive(self) -> &'static str {
         match self {
             Begins::New => "a fresh drive",
+            Begins::Saved => "a drive as it was saved",
             Begins::Trimmed => "a drive that was trimmed whole",
             Begins::AsFound => "a drive as it was found",
         }
@@ -30,6 +34,7 @@ impl Begins {
     pub const fn it_was(self) -> &'static str {
         match self {
             Begins::New => "The drive was new",
+            Begins::Saved => "The drive was as it had been saved",
             Begins::Trimmed => "All of the drive was trimmed",
             Begins::AsFound => "The drive was as it was found",
         }
@@ -40,16 +45,18 @@ impl Begins {
     pub const fn unwritten(self) -> &'static str {
         match self {
             Begins::New => "The drive was new, and nothing had been written to it.",
+            Begins::Saved => "The drive was as it had been saved.",
             Begins::Trimmed => "All of the drive was trimmed, and nothing was written to it then.",
             Begins::AsFound => "The drive was as it was found.",
         }
     }
 
-    /// What is to be said of a test on a drive that no test can bring back to the factory.
+    /// What is to be said of a test on a drive that does not come from the factory.
     #[must_use]
     pub const fn note(self) -> Option<&'static str> {
         match self {
             Begins::New => None,
+            Begins::Saved => Some("On a drive as it was saved: that is what is called fresh, new or empty here."),
             Begins::Trimmed => Some(
                 "On a real drive, of which everything was trimmed before: that is what is called fresh, new or empty here.",
             ),
@@ -60,14 +67,36 @@ impl Begins {
     }
 }
 
+/// A device with its power on, and the time from which it is ready.
+pub struct PoweredOn {
+    pub device: Box<dyn Device>,
+    /// On its own clock. A command that is sent before waits until then.
+    pub ready: Nanos,
+}
+
+impl PoweredOn {
+    /// A device that is ready at time zero.
+    #[must_use]
+    pub fn new(device: impl Device + 'static) -> Self {
+        PoweredOn { device: Box::new(device), ready: 0 }
+    }
+}
+
+/// Ready at time zero.
+impl From<Box<dyn Device>> for PoweredOn {
+    fn from(device: Box<dyn Device>) -> Self {
+        PoweredOn { device, ready: 0 }
+    }
+}
+
 /// Makes devices of one model.
 pub trait Lab: Sync {
-    /// A device as it leaves the factory, powered on at time zero. The same seed gives the same specimen (factory
-    /// bad blocks, variation between dies).
+    /// A device in the state that [`Lab::begins`] says, powered on at time zero. The same seed gives the same specimen
+    /// (factory bad blocks, variation between dies).
     ///
     /// # Errors
     /// Why it cannot be made.
-    fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String>;
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String>;
 
     /// Its name in reports.
     fn name(&self) -> &str;
@@ -82,7 +111,7 @@ pub trait Lab: Sync {
     /// # Errors
     /// Why it cannot be made.
     fn has_disk(&self, seed: u64) -> Result<bool, String> {
-        Ok(self.fresh(seed)?.counters().disk.is_some())
+        Ok(self.fresh(seed)?.device.counters().disk.is_some())
     }
 
     /// Commands that it takes at once, as [`ssdlab_device::DeviceInfo`] has it.
@@ -90,7 +119,7 @@ pub trait Lab: Sync {
     /// # Errors
     /// Why it cannot be made.
     fn queue_depth(&self, seed: u64) -> Result<u32, String> {
-        Ok(self.fresh(seed)?.info().queue_depth)
+        Ok(self.fresh(seed)?.device.info().queue_depth)
     }
 
     /// The same device in small: capacity, blocks, caches and what else has a size divided by `by`, everything else as it
@@ -114,7 +143,7 @@ pub trait Lab: Sync {
 }
 
 impl<L: Lab + ?Sized> Lab for &L {
-    fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
         (**self).fresh(seed)
     }
 

@@ -72,7 +72,7 @@ pub mod suite;
 
 pub use claim_kind::ClaimKind;
 pub use error::{BenchError, HostError};
-pub use lab::{Begins, Lab};
+pub use lab::{Begins, Lab, PoweredOn};
 pub use monitor::Monitor;
 pub use outcome::{
     Axis, Chart, Mark, Metric, NotSteady, Outcome, SHARE_BELOW, Series, SlowIo, Table, TimeShare, Unsettled, Verdict,

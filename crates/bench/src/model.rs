@@ -13,7 +13,7 @@ use ssdlab_device::{
     Status,
 };
 
-use crate::lab::Lab;
+use crate::lab::{Lab, PoweredOn};
 
 /// What the model does, in full.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,8 +77,8 @@ impl Default for ModelSpec {
 }
 
 impl Lab for ModelSpec {
-    fn fresh(&self, _seed: u64) -> Result<Box<dyn Device>, String> {
-        Ok(Box::new(ModelDevice::new(self.clone())))
+    fn fresh(&self, _seed: u64) -> Result<PoweredOn, String> {
+        Ok(PoweredOn::new(ModelDevice::new(self.clone())))
     }
 
     fn name(&self) -> &str {

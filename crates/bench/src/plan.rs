@@ -223,9 +223,8 @@ pub fn guarded<T>(run: impl FnOnce() -> Result<T, BenchError>) -> Result<T, Benc
 
 #[cfg(test)]
 mod tests {
-    use ssdlab_device::Device;
-
     use super::*;
+    use crate::lab::PoweredOn;
     use crate::model::{Fault, ModelDevice, ModelSpec};
     use crate::suite::find_test;
 
@@ -237,10 +236,10 @@ mod tests {
     }
 
     impl Lab for Watched {
-        fn fresh(&self, _seed: u64) -> Result<Box<dyn Device>, String> {
+        fn fresh(&self, _seed: u64) -> Result<PoweredOn, String> {
             assert!(!self.panics, "made to panic");
             let device = ModelDevice::new(self.spec.clone());
-            Ok(Box::new(match self.fault {
+            Ok(PoweredOn::new(match self.fault {
                 Some(fault) => device.with_fault(fault),
                 None => device,
             }))

@@ -156,6 +156,8 @@ pub struct TestArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub specimens: u32,
     #[command(flatten)]
+    pub start: StartArgs,
+    #[command(flatten)]
     pub common: CommonArgs,
     #[command(flatten)]
     pub real: RealArgs,
@@ -192,9 +194,13 @@ pub struct RunArgs {
     /// Value of ${NAME} in the job file; may be given several times. Without it, the environment has the value
     #[arg(long = "var", value_name = "NAME=VALUE")]
     pub variables: Vec<String>,
-    /// What is written, in sequence, before the first job
-    #[arg(long, value_enum, default_value_t = RunPrefillArg::Read)]
-    pub prefill: RunPrefillArg,
+    /// What is written, in sequence, before the first job; `read` if not said, `none` with --from
+    #[arg(long, value_enum)]
+    pub prefill: Option<RunPrefillArg>,
+    #[command(flatten)]
+    pub start: StartArgs,
+    #[command(flatten)]
+    pub save: SaveArgs,
     #[command(flatten)]
     pub changed: ChangedArgs,
     /// Seed of every random number; the same seed gives the same bytes
@@ -202,6 +208,22 @@ pub struct RunArgs {
     pub seed: u64,
     #[command(flatten)]
     pub real: RealArgs,
+}
+
+/// What a drive begins as.
+#[derive(Debug, clap::Args)]
+pub struct StartArgs {
+    /// Begin with the drive that was saved in FILE (--save), or that an image of `attach` holds, instead of a new one
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+}
+
+/// What becomes of a drive.
+#[derive(Debug, clap::Args)]
+pub struct SaveArgs {
+    /// Shut the drive down at the end and save it in FILE, for --from: its flash with all wear, and no data
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
 }
 
 /// What is changed of a drive, where nothing but a drive can be changed.
@@ -265,9 +287,13 @@ pub struct ReplayArgs {
     /// How several devices of a trace share the drive
     #[arg(long, value_enum, default_value_t = DevicesArg::SideBySide)]
     pub devices: DevicesArg,
-    /// What is written before the replay
-    #[arg(long, value_enum, default_value_t = PrefillArg::Drive)]
-    pub prefill: PrefillArg,
+    /// What is written before the replay; `drive` if not said, `none` with --from
+    #[arg(long, value_enum)]
+    pub prefill: Option<PrefillArg>,
+    #[command(flatten)]
+    pub start: StartArgs,
+    #[command(flatten)]
+    pub save: SaveArgs,
     #[command(flatten)]
     pub changed: ChangedArgs,
     /// Seed of every random number; the same seed gives the same bytes

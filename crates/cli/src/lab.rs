@@ -3,14 +3,16 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use ssdlab_bench::Lab;
+use serde_json::json;
 use ssdlab_bench::specimens::device_seed;
+use ssdlab_bench::{Begins, Lab, PoweredOn};
 use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, device, is_key_without_section, reference};
 use ssdlab_core::input;
 use ssdlab_device::Device;
 use ssdlab_report::{DeviceFacts, ReviewedDevice};
 
 use crate::failure::Failure;
+use crate::saved::SavedDrive;
 use crate::specification::{members, specification, superblock_bytes, traits};
 
 /// What reports and kept tests are told of a device that was put to the test.
@@ -66,7 +68,8 @@ impl<T: Tested + ?Sized> Tested for Arc<T> {
     }
 }
 
-/// A device of the catalog, of a file or of a device expression, fresh from the factory as often as tests ask for one.
+/// A device of the catalog, of a file or of a device expression, fresh from the factory or as it was saved, as often as tests
+/// ask for one.
 #[derive(Debug)]
 pub struct SimulatedDrive {
     recipe: DeviceRecipe,
@@ -74,6 +77,8 @@ pub struct SimulatedDrive {
     small: OnceLock<Option<DeviceRecipe>>,
     /// Which of several drives of this model it is, counted from 0.
     specimen: u32,
+    /// What it begins as, if it is not new.
+    saved: Option<SavedDrive>,
     /// What the device says of itself, for the report.
     pub reviewed: ReviewedDevice,
 }
@@ -115,6 +120,7 @@ impl SimulatedDrive {
             recipe,
             small: OnceLock::new(),
             specimen: 0,
+            saved: None,
             reviewed: ReviewedDevice { facts, specification, members, traits, superblock_bytes },
         })
     }
@@ -125,8 +131,31 @@ impl SimulatedDrive {
             recipe: self.recipe.clone(),
             small: OnceLock::new(),
             specimen: number,
+            saved: self.saved.clone(),
             reviewed: self.reviewed.clone(),
         }
+    }
+
+    /// The same model, which begins as a drive that was saved; `None`: new.
+    pub fn starting(&self, saved: Option<SavedDrive>) -> Self {
+        let mut reviewed = self.reviewed.clone();
+        reviewed.traits.extend(saved.is_some().then(|| "begins as it was saved".to_owned()));
+        SimulatedDrive { recipe: self.recipe.clone(), small: OnceLock::new(), specimen: self.specimen, saved, reviewed }
+    }
+
+    /// Whether it begins as a drive that was saved.
+    pub fn is_saved(&self) -> bool {
+        self.saved.is_some()
+    }
+
+    /// Gives power to a device of this recipe that was just built.
+    ///
+    /// # Errors
+    /// If the drive that was saved is another one.
+    pub fn power_on(&self, mut device: Box<dyn Device>) -> Result<PoweredOn, String> {
+        let saved = self.saved.as_ref().map(|saved| saved.put_into(&mut *device)).transpose();
+        let ready = saved.map_err(|e| format!("the saved drive does not fit {}: {e}", self.device()))?.unwrap_or(0);
+        Ok(PoweredOn { device, ready })
     }
 
     /// What is built.
@@ -146,7 +175,10 @@ impl Tested for SimulatedDrive {
     }
 
     fn identity(&self) -> serde_json::Value {
-        self.recipe.identity()
+        match &self.saved {
+            Some(saved) => json!({ "drive": self.recipe.identity(), "saved": saved.fingerprint() }),
+            None => self.recipe.identity(),
+        }
     }
 
     fn meters_energy(&self) -> bool {
@@ -155,8 +187,12 @@ impl Tested for SimulatedDrive {
 }
 
 impl Lab for SimulatedDrive {
-    fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
-        self.recipe.build(device_seed(seed, self.specimen)).map_err(|e| e.to_string())
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
+        self.power_on(self.recipe.build(device_seed(seed, self.specimen)).map_err(|e| e.to_string())?)
+    }
+
+    fn begins(&self) -> Begins {
+        if self.is_saved() { Begins::Saved } else { Begins::New }
     }
 
     fn name(&self) -> &str {
@@ -164,6 +200,9 @@ impl Lab for SimulatedDrive {
     }
 
     fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        if self.is_saved() {
+            return Ok(None);
+        }
         let small = self.small.get_or_init(|| self.recipe.small(by));
         let seed = device_seed(seed, self.specimen);
         small.as_ref().map(|recipe| recipe.build(seed).map_err(|e| e.to_string())).transpose()

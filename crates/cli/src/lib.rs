@@ -17,6 +17,7 @@ pub mod plan;
 mod progress;
 mod real;
 pub mod review_of;
+pub mod saved;
 mod specification;
 mod tested;
 pub mod trace_error;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use ssdlab_bench::{Begins, Lab};
+use ssdlab_bench::{Begins, Lab, PoweredOn};
 use ssdlab_catalog::{is_of_catalog, reference};
 use ssdlab_device::Device;
 use ssdlab_hostdev::{Consent, Facts, Kind, OpenError, Place, RealDrive};
@@ -103,8 +103,8 @@ impl Tested for RealDevice {
 
 impl Lab for RealDevice {
     /// The same device each time, trimmed whole where it may be and knows how.
-    fn fresh(&self, _seed: u64) -> Result<Box<dyn Device>, String> {
-        self.drive.open().map_err(|e| e.to_string())
+    fn fresh(&self, _seed: u64) -> Result<PoweredOn, String> {
+        self.drive.open().map(PoweredOn::from).map_err(|e| e.to_string())
     }
 
     fn name(&self) -> &str {

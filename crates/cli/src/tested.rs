@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use ssdlab_bench::{Begins, Lab};
+use ssdlab_bench::{Begins, Lab, PoweredOn};
 use ssdlab_device::Device;
 use ssdlab_hostdev::Place;
 use ssdlab_report::ReviewedDevice;
 
+use crate::args::StartArgs;
 use crate::failure::Failure;
 use crate::lab::{SimulatedDrive, Tested, named_twice};
 use crate::memory::say_if_scarce;
@@ -47,6 +48,24 @@ impl TestedDevice {
         Self::new(text, changes, seed, destroyed)
     }
 
+    /// The same device, which begins as `start` says.
+    ///
+    /// # Errors
+    /// Of a real device; else as [`crate::saved::SavedDrive::open`].
+    pub fn starting(self, start: &StartArgs, seed: u64) -> Result<Self, Failure> {
+        match (self, &start.from) {
+            (TestedDevice::Simulated(drive), Some(_)) => {
+                let saved = start.saved(drive.recipe(), seed)?;
+                Ok(TestedDevice::Simulated(Box::new(drive.starting(saved))))
+            }
+            (TestedDevice::Real(drive), Some(_)) => {
+                Err(Failure::bad_input(format!("{} is a real device, which begins as it is", drive.name()))
+                    .help("leave --from out: it is for simulated drives"))
+            }
+            (drive, None) => Ok(drive),
+        }
+    }
+
     /// All devices named, each once.
     ///
     /// # Errors
@@ -80,6 +99,10 @@ impl TestedDevice {
     /// Of a real device: there is only one.
     pub fn specimen(&self, number: u32) -> Result<Self, Failure> {
         match self {
+            TestedDevice::Simulated(drive) if drive.is_saved() => {
+                Err(Failure::bad_input("of a saved drive there is one specimen")
+                    .help("leave --specimens or --from out"))
+            }
             TestedDevice::Simulated(drive) => Ok(TestedDevice::Simulated(Box::new(drive.specimen(number)))),
             TestedDevice::Real(drive) => Err(Failure::bad_input(format!("of {} there is one specimen", drive.name()))
                 .help("leave --specimens out: it is for simulated drives")),
@@ -124,7 +147,7 @@ impl Tested for TestedDevice {
 }
 
 impl Lab for TestedDevice {
-    fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
         self.lab().fresh(seed)
     }
 

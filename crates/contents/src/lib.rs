@@ -44,5 +44,5 @@ pub use image::{
 pub use lay_out::lay_out;
 pub use pages::{PAGE_BYTES, Page};
 pub use resume::{ResumeError, resume};
-pub use state_file::{StateFileError, read_state_file, write_state_file};
+pub use state_file::{StateFileError, check_state_file, read_state_file, write_state_file};
 pub use store::{Kind, Piece, Store, Version, page_of, pieces};

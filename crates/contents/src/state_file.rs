@@ -25,6 +25,8 @@ const HEADER_BYTES: usize = 24;
 pub enum StateFileError {
     #[error("it is there already, and no saved drive: it is not overwritten")]
     Foreign,
+    #[error("there is no such folder")]
+    NoFolder,
     #[error("not a saved drive")]
     NoState,
     #[error("a saved drive of version {found}; this program knows version {VERSION}")]
@@ -37,21 +39,33 @@ pub enum StateFileError {
     Io(#[from] std::io::Error),
 }
 
-/// Writes the state of a drive. Another saved drive of that name is replaced once the file is whole.
+/// Whether a saved drive is there, which [`write_state_file`] would replace.
 ///
 /// # Errors
-/// If the file is there and something else, or cannot be written.
-pub fn write_state_file(path: &Path, capacity_bytes: u64, saved: &[u8]) -> Result<(), StateFileError> {
+/// If something else is there, or there is no such folder.
+pub fn check_state_file(path: &Path) -> Result<bool, StateFileError> {
     match open_regular(path) {
         Ok(mut file) => {
             let mut magic = [0; 8];
             if file.read_exact(&mut magic).is_err() || &magic != MAGIC {
                 return Err(StateFileError::Foreign);
             }
+            Ok(true)
         }
-        Err(e) if e.kind() == ErrorKind::NotFound => {}
-        Err(e) => return Err(e.into()),
+        Err(e) if e.kind() == ErrorKind::NotFound => match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => Err(StateFileError::NoFolder),
+            _ => Ok(false),
+        },
+        Err(e) => Err(e.into()),
     }
+}
+
+/// Writes the state of a drive. Another saved drive of that name is replaced once the file is whole.
+///
+/// # Errors
+/// If the file is there and something else, or cannot be written.
+pub fn write_state_file(path: &Path, capacity_bytes: u64, saved: &[u8]) -> Result<(), StateFileError> {
+    check_state_file(path)?;
     let mut rest = capacity_bytes.to_le_bytes().to_vec();
     rest.extend_from_slice(&DriveState::compress(saved));
     let mut name = path.as_os_str().to_owned();

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use ssdlab_bench::Lab;
+use ssdlab_bench::{Lab, PoweredOn};
 use ssdlab_catalog::DeviceRecipe;
 use ssdlab_device::Device;
 
@@ -24,8 +24,8 @@ impl Changed {
 }
 
 impl Lab for Changed {
-    fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
-        self.recipe.build(seed).map_err(|e| e.to_string())
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
+        self.recipe.build(seed).map(PoweredOn::from).map_err(|e| e.to_string())
     }
 
     fn name(&self) -> &str {

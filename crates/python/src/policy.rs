@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
-use ssdlab_bench::Lab;
+use ssdlab_bench::{Lab, PoweredOn};
 use ssdlab_catalog::{DeviceRecipe, Diagnostic};
 use ssdlab_cli::failure::Failure;
 use ssdlab_cli::lab::SimulatedDrive;
@@ -160,8 +160,9 @@ pub struct Studied<'a> {
 }
 
 impl Lab for Studied<'_> {
-    fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
-        self.policies.build::<true>(self.drive.recipe(), seed, self.watch).map_err(|e| e.to_string())
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
+        let device = self.policies.build::<true>(self.drive.recipe(), seed, self.watch).map_err(|e| e.to_string())?;
+        self.drive.power_on(device)
     }
 
     fn name(&self) -> &str {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ssdlab_bench::Lab;
+use ssdlab_bench::{Lab, PoweredOn};
 use ssdlab_core::{CAUSES, Nanos};
 use ssdlab_device::{
     Completion, Counters, Device, DeviceInfo, Flash, Plug, PowerManagement, Refusal, Request, Security, Status,
@@ -111,8 +111,9 @@ impl<'a> Recorded<'a> {
 }
 
 impl Lab for Recorded<'_> {
-    fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
-        Ok(self.of(self.inner.fresh(seed)?))
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
+        let PoweredOn { device, ready } = self.inner.fresh(seed)?;
+        Ok(PoweredOn { device: self.of(device), ready })
     }
 
     fn name(&self) -> &str {

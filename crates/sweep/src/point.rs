@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use ssdlab_bench::fio_run::{FioError, FioOptions, run_file};
 use ssdlab_bench::plan::guarded;
 use ssdlab_bench::suite::{COMMON_PARAMS, run_test};
-use ssdlab_bench::{BenchError, Lab, Metric, Monitor, Params};
+use ssdlab_bench::{BenchError, Lab, Metric, Monitor, Params, PoweredOn};
 use ssdlab_catalog::{BuildSsd, DeviceRecipe, Parts};
 use ssdlab_device::Device;
 use ssdlab_nand::DieSpec;
@@ -89,7 +89,7 @@ struct PointLab<'a> {
 }
 
 impl Lab for PointLab<'_> {
-    fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
         // The whole path of a drive as reviews use it, with every read checked; only the breakdown, which a table has no
         // place for, is off.
         let device: Box<dyn Device> = match self.built {
@@ -103,7 +103,7 @@ impl Lab for PointLab<'_> {
         let info = device.info();
         *self.facts.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
             (info.capacity_bytes, info.over_provisioning_percent);
-        Ok(device)
+        Ok(device.into())
     }
 
     fn name(&self) -> &str {
@@ -168,7 +168,7 @@ impl Point {
             What::Test { def, .. } => run_test(def, &lab, &self.settings, self.seed, false, monitor)
                 .map(|outcome| (outcome.metrics, outcome.notes)),
             What::Job { file, prefill } => {
-                let options = FioOptions { seed: self.seed, prefill: *prefill };
+                let options = FioOptions { seed: self.seed, prefill: *prefill, keep: false };
                 run_file(file, &lab, options, monitor).map(|report| (fio_metrics(&report), Vec::new())).map_err(|e| {
                     match e {
                         FioError::Bench(e) => e,

@@ -2,7 +2,7 @@
 
 use ssdlab_arrays::Raid0;
 use ssdlab_bench::suite::{find_test, run_test};
-use ssdlab_bench::{Lab, Monitor, Outcome};
+use ssdlab_bench::{Lab, Monitor, Outcome, PoweredOn};
 use ssdlab_core::{Cause, Nanos};
 use ssdlab_device::{Device, LinkPolicy, Request};
 use ssdlab_ssd::Ssd;
@@ -21,12 +21,12 @@ fn drive(seed: u64) -> Box<dyn Device> {
 struct Drives(u64);
 
 impl Lab for Drives {
-    fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
         if self.0 == 1 {
-            return Ok(drive(seed));
+            return Ok(drive(seed).into());
         }
         let members = (0..self.0).map(|k| drive(seed + k)).collect();
-        Ok(Box::new(Raid0::new(self.name(), members, 128 << 10).map_err(|e| e.to_string())?))
+        Ok(PoweredOn::new(Raid0::new(self.name(), members, 128 << 10).map_err(|e| e.to_string())?))
     }
 
     fn name(&self) -> &str {
@@ -71,7 +71,7 @@ fn two_drives_read_twice_as_fast_as_one() {
 
 #[test]
 fn what_no_drive_has_a_slot_for_waits_and_the_wait_counts_as_queue() {
-    let mut array = Drives(2).fresh(1).unwrap();
+    let mut array = Drives(2).fresh(1).unwrap().device;
     let depth = u64::from(array.info().queue_depth);
     // All on the first member, which has half of the slots.
     for tag in 0..depth {
@@ -93,7 +93,7 @@ fn what_no_drive_has_a_slot_for_waits_and_the_wait_counts_as_queue() {
 
 #[test]
 fn counters_add_up_over_the_members() {
-    let mut array = Drives(3).fresh(1).unwrap();
+    let mut array = Drives(3).fresh(1).unwrap().device;
     let mut done = Vec::new();
     array.submit(0, Request::write(1, 0, 3 << 20)).unwrap();
     array.advance_to_completion(Nanos::MAX, &mut done);
@@ -113,7 +113,7 @@ fn counters_add_up_over_the_members() {
 
 #[test]
 fn a_snapshot_goes_on_as_the_array_does() {
-    let mut array = Drives(2).fresh(1).unwrap();
+    let mut array = Drives(2).fresh(1).unwrap().device;
     for tag in 0..40 {
         array.submit(0, Request::write(tag, tag * 65_536, 65_536)).unwrap();
     }
@@ -131,7 +131,7 @@ fn a_snapshot_goes_on_as_the_array_does() {
 
 #[test]
 fn erasing_and_the_link_are_the_members_together() {
-    let mut array = Drives(2).fresh(1).unwrap();
+    let mut array = Drives(2).fresh(1).unwrap().device;
     let mut alone = drive(1);
     let ready = alone.security().unwrap().secure_erase(0);
     assert!(array.security().unwrap().secure_erase(0) >= ready);

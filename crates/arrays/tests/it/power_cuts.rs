@@ -6,7 +6,7 @@ use ssdlab_arrays::{
     Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, Raid0, Ranges, SavedAdapter,
 };
 use ssdlab_bench::suite::{find_test, run_test};
-use ssdlab_bench::{Lab, Monitor};
+use ssdlab_bench::{Lab, Monitor, PoweredOn};
 use ssdlab_core::{MILLISECOND, Nanos, Op, Rng, SECOND};
 use ssdlab_device::{Completion, Device, Held, LoadError, Request, Status};
 use ssdlab_disks::{Disk, DiskSpec, SavedDisk};
@@ -468,8 +468,8 @@ fn what_a_cache_cannot_have_kept_is_refused() {
 struct CacheBeforeDisk(AdapterCacheSpec);
 
 impl Lab for CacheBeforeDisk {
-    fn fresh(&self, _: u64) -> Result<Box<dyn Device>, String> {
-        Ok(with_cache(disk(), Some(self.0.clone())))
+    fn fresh(&self, _: u64) -> Result<PoweredOn, String> {
+        Ok(with_cache(disk(), Some(self.0.clone())).into())
     }
 
     fn name(&self) -> &str {

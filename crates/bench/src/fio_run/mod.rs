@@ -56,8 +56,8 @@ use ssdlab_workload::fio::{JobFile, JobFileError, Rw};
 use thiserror::Error;
 
 use crate::error::{BenchError, HostError};
-use crate::host::Host;
-use crate::lab::Lab;
+use crate::host::{Host, cannot_be_saved};
+use crate::lab::{Lab, PoweredOn};
 use crate::monitor::Monitor;
 use crate::outcome::Outcome;
 use engine::Ending;
@@ -78,6 +78,8 @@ pub struct FioRun {
     pub stopped: Option<String>,
     /// What a reader must know of the rates, if the drive was fresh.
     pub fresh: Option<String>,
+    /// What the drive keeps without power, if that was asked for.
+    pub kept: Option<Vec<u8>>,
 }
 
 /// Why a job file did not run to its end.
@@ -124,11 +126,13 @@ pub struct FioOptions {
     /// Seed of every random number, where a job has no `randseed`.
     pub seed: u64,
     pub prefill: Prefill,
+    /// Whether the drive is shut down at the end, for [`FioRun::kept`].
+    pub keep: bool,
 }
 
 impl Default for FioOptions {
     fn default() -> Self {
-        FioOptions { seed: 1, prefill: Prefill::default() }
+        FioOptions { seed: 1, prefill: Prefill::default(), keep: false }
     }
 }
 
@@ -170,13 +174,16 @@ pub fn run_file_logging(
     sink: &mut dyn LogSink,
     monitor: &Monitor<'_>,
 ) -> Result<FioRun, FioError> {
-    let mut device = lab.fresh(options.seed).map_err(BenchError::Device)?;
+    let PoweredOn { mut device, ready } = lab.fresh(options.seed).map_err(BenchError::Device)?;
     let plan = Plan::new(file, device.info().capacity_bytes, options.seed)?;
     if plan.trims() && !device.info().supports_trim {
         let problem = format!("a job trims, but {} does not support TRIM", lab.name());
         return Err(BenchError::Unsuitable(problem).into());
     }
-    let mut host = Host::new(&mut *device, monitor);
+    let mut host = Host::resuming(&mut *device, monitor, ready);
+    if options.keep && !host.can_be_put_away() {
+        return Err(cannot_be_saved(lab.name()).into());
+    }
     let prefilled = match options.prefill {
         Prefill::Read => plan.read_spans(),
         Prefill::Drive => vec![(0, host.info().capacity_bytes)],
@@ -211,6 +218,7 @@ pub fn run_file_logging(
         prefilled_bytes: prefilled.iter().map(|(start, end)| end - start).sum(),
         counters: host.counters().since(&before),
     };
+    let kept = options.keep.then(|| host.put_away()).transpose()?;
     let mut outcomes = outcome::outcomes(file, &entries, &facts, options);
     let fresh = facts.says_of_a_fresh_drive(file);
     outcomes.iter_mut().for_each(|outcome| outcome.notes.extend(stopped.iter().chain(&fresh).cloned()));
@@ -218,7 +226,7 @@ pub fn run_file_logging(
     if let Some(stopped) = &stopped {
         report.leave_out_what_never_began(&entries, stopped);
     }
-    Ok(FioRun { report, outcomes, stopped, fresh })
+    Ok(FioRun { report, outcomes, stopped, fresh, kept })
 }
 
 /// How many jobs a message names.

@@ -59,7 +59,8 @@ impl RunFacts {
     pub(super) fn says_of_a_fresh_drive(&self, file: &JobFile) -> Option<String> {
         let written = self.counters.host.write_bytes;
         let at_random = file.jobs.iter().any(|job| matches!(job.rw, Rw::RandWrite | Rw::RandRw));
-        (self.counters.flash.is_some() && at_random && written > 0 && written < self.capacity_bytes).then(|| {
+        let new = self.begins == Begins::New;
+        (new && self.counters.flash.is_some() && at_random && written > 0 && written < self.capacity_bytes).then(|| {
             format!(
                 "the jobs have written {} % of the drive: these are figures of a fresh one, not of a steady state, which takes \
                  one to two drive writes (steady-state and consistency are tests of it)",

@@ -20,6 +20,7 @@ pub use closed::Run;
 pub use job::{Job, Limits};
 pub use open::{Arrival, Replay};
 pub use play::Playback;
+pub(crate) use prepare::cannot_be_saved;
 pub use prepare::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, PREFILL_REST, TRIM_COMMAND_BYTES};
 
 use ssdlab_core::Nanos;

@@ -189,6 +189,27 @@ impl Host<'_> {
         self.port.device.security().is_some()
     }
 
+    /// Whether [`Host::put_away`] can.
+    #[must_use]
+    pub fn can_be_put_away(&self) -> bool {
+        self.port.device.plug_seen().is_some()
+    }
+
+    /// STANDBY IMMEDIATE, then the plug is pulled: what the device keeps, for [`ssdlab_device::Plug::load`].
+    ///
+    /// # Errors
+    /// [`BenchError::Unsuitable`] if the device cannot be saved; else if a run before left commands behind.
+    pub fn put_away(mut self) -> Result<Vec<u8>, BenchError> {
+        self.port.begin()?;
+        let now = self.port.now;
+        let Some(plug) = self.port.device.plug() else {
+            return Err(cannot_be_saved(&self.info().name));
+        };
+        let off = plug.stand_by(now);
+        plug.cut(off);
+        Ok(plug.save())
+    }
+
     /// ATA SECURITY ERASE UNIT, and waits until the device is ready again.
     ///
     /// # Errors
@@ -205,4 +226,11 @@ impl Host<'_> {
         self.port.rest_until(ready.max(self.port.now));
         Ok(())
     }
+}
+
+/// Why a device is not put away.
+pub(crate) fn cannot_be_saved(name: &str) -> BenchError {
+    BenchError::Unsuitable(format!(
+        "{name} cannot be saved: it has no plug (real devices, sets of drives that number their writes differently)"
+    ))
 }

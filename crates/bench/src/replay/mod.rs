@@ -45,8 +45,8 @@ use ssdlab_workload::trace::{
 use thiserror::Error;
 
 use crate::error::{BenchError, HostError};
-use crate::host::{Arrival, Host, Job};
-use crate::lab::{Begins, Lab};
+use crate::host::{Arrival, Host, Job, cannot_be_saved};
+use crate::lab::{Begins, Lab, PoweredOn};
 use crate::measure::Measurement;
 use crate::monitor::Monitor;
 use crate::outcome::Outcome;
@@ -70,6 +70,8 @@ pub struct ReplaySpec {
     pub prefill: bool,
     /// Of the specimen; a replay itself draws no random numbers.
     pub seed: u64,
+    /// Whether the drive is shut down at the end, for [`Replayed::kept`].
+    pub keep: bool,
 }
 
 impl ReplaySpec {
@@ -84,6 +86,7 @@ impl ReplaySpec {
             placement: PlacementSpec::default(),
             prefill: true,
             seed: 1,
+            keep: false,
         }
     }
 }
@@ -137,6 +140,8 @@ pub struct Replayed {
     pub counters: Counters,
     /// Requests were added to the file while it was replayed; these were not.
     pub grew: bool,
+    /// What the drive keeps without power, if that was asked for.
+    pub kept: Option<Vec<u8>>,
     rate: RateOverTime,
 }
 
@@ -191,13 +196,16 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
     if duration > MAX_DURATION {
         return Err(ReplayError::TooLong { file, duration });
     }
-    let mut device = lab.fresh(spec.seed).map_err(BenchError::Device)?;
+    let PoweredOn { mut device, ready } = lab.fresh(spec.seed).map_err(BenchError::Device)?;
     if summary.trims > 0 && !device.info().supports_trim {
         let problem = format!("the trace trims, but {} does not support TRIM", lab.name());
         return Err(BenchError::Unsuitable(problem).into());
     }
     let capacity_bytes = device.info().capacity_bytes;
-    let mut host = Host::new(&mut *device, monitor);
+    let mut host = Host::resuming(&mut *device, monitor, ready);
+    if spec.keep && !host.can_be_put_away() {
+        return Err(cannot_be_saved(lab.name()).into());
+    }
     if spec.prefill {
         monitor.step(0.0, PREFILL_SHARE);
         host.prefill(&[(0, capacity_bytes)], |_| ())?;
@@ -222,12 +230,13 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
     let (placement, grew) = (second.placement, second.grew);
     host.check_books()?;
     let counters = host.counters().since(&before);
+    let kept = spec.keep.then(|| host.put_away()).transpose()?;
     let (measurement, rate) = meters;
     measurement.check_causes().map_err(BenchError::Books)?;
     check_counts(&summary, &placement, &measurement)?;
     let device = lab.name().to_owned();
     let (spec, begins) = (spec.clone(), lab.begins());
-    Ok(Replayed { spec, device, begins, format, summary, placement, measurement, lag, counters, grew, rate })
+    Ok(Replayed { spec, device, begins, format, summary, placement, measurement, lag, counters, grew, kept, rate })
 }
 
 /// Requests between two looks at the monitor.

@@ -77,6 +77,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
                 size(length)
             )));
         }
+        let before = host.counters();
         let mut runs = Vec::new();
         for (i, &block) in sizes.iter().enumerate() {
             ctx.monitor().step_of(i, sizes.len());
@@ -87,7 +88,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             }
             runs.push(pair);
         }
-        Ok((runs, host.counters()))
+        Ok((runs, host.counters().since(&before)))
     })?;
     let method = format!(
         "A file of {} on {}, written and then read in sequence at QD{depth} with each request size in turn.",

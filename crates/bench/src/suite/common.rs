@@ -127,6 +127,7 @@ pub(super) fn erase(ctx: &Context<'_>, host: &mut Host<'_>, notes: &mut Vec<Stri
     notes.push(
         match begins {
             Begins::New => "The drive has no secure erase: it was used as it left the factory.",
+            Begins::Saved => "The drive has no secure erase: it was used as it had been saved.",
             Begins::Trimmed => {
                 "The drive was not erased: all of it was trimmed, which is the nearest that a test can do."
             }
@@ -151,6 +152,7 @@ impl Erased {
         match self {
             Erased::Yes => "After a secure erase",
             Erased::Not(Begins::New) => "Of a drive as it left the factory",
+            Erased::Not(Begins::Saved) => "Of a drive as it had been saved",
             Erased::Not(Begins::Trimmed) => "Of a drive that was trimmed whole",
             Erased::Not(Begins::AsFound) => "Of a drive as it was found",
         }

@@ -7,7 +7,7 @@ use super::definition::{COMMON_PARAMS, QUICK_DIVISOR, TestDef};
 use super::words::size;
 use crate::error::BenchError;
 use crate::host::{Host, Job};
-use crate::lab::{Begins, Lab};
+use crate::lab::{Begins, Lab, PoweredOn};
 use crate::monitor::Monitor;
 use crate::outcome::Outcome;
 use crate::params::Params;
@@ -59,10 +59,10 @@ impl<'a> Context<'a> {
         SECOND / u64::from(self.small.unwrap_or(1))
     }
 
-    fn drive(&self) -> Result<Box<dyn Device>, BenchError> {
+    fn drive(&self) -> Result<PoweredOn, BenchError> {
         let in_small = self.small.map(|by| self.lab.small(by, self.seed)).transpose();
         match in_small.map_err(BenchError::Device)?.flatten() {
-            Some(device) => Ok(device),
+            Some(device) => Ok(device.into()),
             None => self.lab.fresh(self.seed).map_err(BenchError::Device),
         }
     }
@@ -95,8 +95,7 @@ impl<'a> Context<'a> {
         &self,
         test: impl FnOnce(&mut Host<'_>) -> Result<T, BenchError>,
     ) -> Result<T, BenchError> {
-        let mut device = self.drive()?;
-        self.on(&mut *device, self.link_policy(), test)
+        self.on(&mut self.drive()?, self.link_policy(), test)
     }
 
     /// Prepares a new drive once and runs each of `loads` on a copy of it as `prepare` left it, so that no load finds the
@@ -111,21 +110,21 @@ impl<'a> Context<'a> {
         mut run: impl FnMut(&mut Host<'_>, &P, usize, &L) -> Result<T, BenchError>,
     ) -> Result<(P, Vec<T>), BenchError> {
         let mut original = self.drive()?;
-        let (mut prepared, mut now) = self.prepared(&mut *original, &mut prepare)?;
-        let real = original.clock().is_some();
+        let (mut prepared, mut now) = self.prepared(&mut original, &mut prepare)?;
+        let real = original.device.clock().is_some();
         let mut results = Vec::with_capacity(loads.len());
         for (i, load) in loads.iter().enumerate() {
             if real && i > 0 {
                 // Nobody else may have it open.
                 drop(original);
                 original = self.drive()?;
-                (prepared, now) = self.prepared(&mut *original, &mut prepare)?;
+                (prepared, now) = self.prepared(&mut original, &mut prepare)?;
             }
             let mut copy;
             let device: &mut dyn Device = if real || i + 1 == loads.len() {
-                &mut *original
+                &mut *original.device
             } else {
-                copy = original.snapshot().ok_or_else(|| self.no_copies())?;
+                copy = original.device.snapshot().ok_or_else(|| self.no_copies())?;
                 &mut *copy
             };
             let mut host = Host::resuming(device, self.monitor, now);
@@ -139,7 +138,7 @@ impl<'a> Context<'a> {
     /// A new drive once `prepare` has had it, and its time then.
     fn prepared<P>(
         &self,
-        device: &mut dyn Device,
+        device: &mut PoweredOn,
         prepare: &mut impl FnMut(&mut Host<'_>) -> Result<P, BenchError>,
     ) -> Result<(P, Nanos), BenchError> {
         self.on(device, self.link_policy(), |host| Ok((prepare(host)?, host.now())))
@@ -157,16 +156,16 @@ impl<'a> Context<'a> {
         mut prepare: impl FnMut(&mut Host<'_>, &S) -> Result<(), BenchError>,
         mut run: impl FnMut(&mut Host<'_>, &L) -> Result<T, BenchError>,
     ) -> Result<Vec<Vec<T>>, BenchError> {
-        let mut original = self.drive()?;
+        let PoweredOn { device: mut original, ready } = self.drive()?;
         if original.clock().is_some() {
             return Err(self.no_copies());
         }
-        let mut now = 0;
+        let mut now = ready;
         let mut all = Vec::with_capacity(states.len());
-        for state in states {
+        for (i, state) in states.iter().enumerate() {
             let mut host = Host::resuming(&mut *original, self.monitor, now);
             self.set_up(&mut host);
-            if now == 0 {
+            if i == 0 {
                 host.set_link_policy(self.link_policy())?;
             }
             prepare(&mut host, state)?;
@@ -200,16 +199,16 @@ impl<'a> Context<'a> {
         test: impl FnOnce(&mut Host<'_>) -> Result<T, BenchError>,
     ) -> Result<Option<T>, BenchError> {
         let device = self.lab.reference(model, self.seed).map_err(BenchError::Device)?;
-        device.map(|mut device| self.on(&mut *device, LinkPolicy::Active, test)).transpose()
+        device.map(|device| self.on(&mut device.into(), LinkPolicy::Active, test)).transpose()
     }
 
     fn on<T>(
         &self,
-        device: &mut dyn Device,
+        powered: &mut PoweredOn,
         link: LinkPolicy,
         test: impl FnOnce(&mut Host<'_>) -> Result<T, BenchError>,
     ) -> Result<T, BenchError> {
-        let mut host = Host::new(device, self.monitor);
+        let mut host = Host::resuming(&mut *powered.device, self.monitor, powered.ready);
         self.set_up(&mut host);
         host.set_link_policy(link)?;
         let result = test(&mut host)?;
@@ -257,7 +256,10 @@ impl<'a> Context<'a> {
     /// How each load of [`Context::on_copies`] finds a drive that was filled, for a sentence.
     #[must_use]
     pub fn each_filled(&self) -> &'static str {
-        if self.begins() == Begins::New { "on a copy of the filled drive" } else { "on the drive filled anew" }
+        match self.begins() {
+            Begins::New | Begins::Saved => "on a copy of the filled drive",
+            Begins::Trimmed | Begins::AsFound => "on the drive filled anew",
+        }
     }
 
     /// A parameter in seconds as simulated time.

@@ -62,6 +62,10 @@ pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Ou
         _ => match ctx.begins() {
             Begins::New => "The drive was fresh, nothing written before.",
             Begins::Trimmed => "All of the drive was trimmed before.",
+            Begins::Saved if op == Op::Read => {
+                "The drive was as it had been saved; what was never written, or trimmed, is answered without its medium."
+            }
+            Begins::Saved => "The drive was as it had been saved.",
             Begins::AsFound if op == Op::Read => {
                 "The drive was as it was found; what was never written, or trimmed, is answered without its medium."
             }

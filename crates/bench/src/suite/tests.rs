@@ -415,7 +415,7 @@ fn disk_inspection_reads_at_the_first_and_the_last_address() {
 struct Beside(ModelSpec, ModelSpec);
 
 impl Lab for Beside {
-    fn fresh(&self, seed: u64) -> Result<Box<dyn ssdlab_device::Device>, String> {
+    fn fresh(&self, seed: u64) -> Result<crate::PoweredOn, String> {
         self.0.fresh(seed)
     }
     fn name(&self) -> &str {
@@ -423,7 +423,7 @@ impl Lab for Beside {
     }
     fn reference(&self, model: &str, seed: u64) -> Result<Option<Box<dyn ssdlab_device::Device>>, String> {
         assert_eq!(model, "raptor-wd360gd-36gb");
-        self.1.fresh(seed).map(Some)
+        self.1.fresh(seed).map(|powered| Some(powered.device))
     }
 }
 

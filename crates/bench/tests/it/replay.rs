@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use ssdlab_bench::Monitor;
 use ssdlab_bench::model::ModelSpec;
 use ssdlab_bench::replay::{ReplayError, ReplaySpec, Replayed, Speed, replay_file};
-use ssdlab_bench::{BenchError, Lab};
+use ssdlab_bench::{BenchError, Lab, PoweredOn};
 use ssdlab_core::{MICROSECOND, MILLISECOND, SECOND};
-use ssdlab_device::Device;
 use ssdlab_workload::trace::{Devices, Edge, Fit, PlacementSpec, TraceError};
 
 /// Writes a trace file in MQSim's format: time in ns, device, sector, sectors, 1 for a read.
@@ -34,7 +33,7 @@ fn replay(spec: &ReplaySpec) -> Replayed {
 struct NoDevice;
 
 impl Lab for NoDevice {
-    fn fresh(&self, _seed: u64) -> Result<Box<dyn Device>, String> {
+    fn fresh(&self, _seed: u64) -> Result<PoweredOn, String> {
         panic!("a device was made")
     }
 

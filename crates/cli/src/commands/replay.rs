@@ -12,16 +12,21 @@ use crate::args::{DevicesArg, PlacementArg, PrefillArg, ReplayArgs};
 use crate::commands::review::write_into;
 use crate::failure::Failure;
 use crate::folder::OutputFolder;
+use crate::lab::Tested as _;
 use crate::output::{STANDARD_INPUT, print};
 use crate::plan::{help_to_write, may_only_be_read};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 use crate::review_of::review_of;
+use crate::saved::Keep;
 use crate::tested::TestedDevice;
 use crate::trace_error::{no_request, trace_failure};
 
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
-    let spec = spec(args)?;
+    let mut spec = spec(args)?;
     let drive = TestedDevice::only(&args.device, &args.changed.keys()?, args.seed, &args.real.destroyed)?;
+    let drive = drive.starting(&args.start, args.seed)?;
+    let keep = Keep::at(&args.save)?;
+    spec.keep = keep.is_asked_for();
     let mut folder = OutputFolder::for_report("replay", &args.report)?;
     stop_on_ctrl_c()?;
     let bar = Bar::new();
@@ -34,6 +39,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
         e => failure(e),
     })?;
     drop(bar);
+    keep.write(drive.reviewed().facts.capacity_bytes, replayed.kept.as_deref())?;
     let review = || {
         let drives = std::slice::from_ref(&drive);
         review_of(drives, vec![replayed.outcome()], Vec::new(), args.seed, false)
@@ -67,8 +73,9 @@ fn spec(args: &ReplayArgs) -> Result<ReplaySpec, Failure> {
         speed,
         queue_depth: args.queue_depth,
         placement: PlacementSpec { fit, devices, ..Default::default() },
-        prefill: args.prefill == PrefillArg::Drive,
+        prefill: args.prefill.map_or(args.start.from.is_none(), |prefill| prefill == PrefillArg::Drive),
         seed: args.seed,
+        keep: false,
         trace: source(&args.trace)?,
     })
 }

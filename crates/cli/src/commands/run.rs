@@ -14,19 +14,24 @@ use crate::args::{OutputFormat, RunArgs, RunPrefillArg};
 use crate::commands::review::write_into;
 use crate::failure::Failure;
 use crate::folder::OutputFolder;
+use crate::lab::Tested as _;
 use crate::output::{STANDARD_INPUT, complain, print};
 use crate::plan::{help_to_write, may_only_be_read};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 use crate::review_of::review_of;
+use crate::saved::Keep;
 use crate::tested::TestedDevice;
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let file = job_file(&args.job, &args.variables)?;
     let drive = TestedDevice::only(&args.device, &args.changed.keys()?, args.seed, &args.real.destroyed)?;
+    let drive = drive.starting(&args.start, args.seed)?;
+    let keep = Keep::at(&args.save)?;
     for notice in file.notices() {
         complain(&format!("notice: {notice}"));
     }
-    let prefill = match args.prefill {
+    let unsaid = if args.start.from.is_some() { RunPrefillArg::None } else { RunPrefillArg::Read };
+    let prefill = match args.prefill.unwrap_or(unsaid) {
         RunPrefillArg::Read => Prefill::Read,
         RunPrefillArg::Drive => Prefill::Drive,
         RunPrefillArg::None => Prefill::Nothing,
@@ -46,15 +51,16 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let bar = Bar::new();
     let report = |done: f64| bar.set(done);
     let monitor = Monitor::new(&report, &CANCEL);
-    let options = FioOptions { seed: args.seed, prefill };
-    let FioRun { report, outcomes, stopped, fresh } = run_file_logging(&file, &drive, options, &mut logs, &monitor)
-        .map_err(|e| match e {
+    let options = FioOptions { seed: args.seed, prefill, keep: keep.is_asked_for() };
+    let FioRun { report, outcomes, stopped, fresh, kept } =
+        run_file_logging(&file, &drive, options, &mut logs, &monitor).map_err(|e| match e {
             FioError::Bench(e) if may_only_be_read(&e) => {
                 Failure::bad_input(e.to_string()).help(help_to_write(drive.name()))
             }
             e => failure(e),
         })?;
     drop(bar);
+    keep.write(drive.reviewed().facts.capacity_bytes, kept.as_deref())?;
     if let Some(fresh) = fresh {
         complain(&format!("notice: {fresh}"));
     }

@@ -166,14 +166,14 @@ fn an_impossible_drive_is_a_row_with_its_reason() {
 #[test]
 fn figures_are_those_of_the_test_by_itself() {
     // A sweep leaves the breakdown out; that must not move a figure.
-    use ssdlab_bench::{Lab, Monitor, suite};
+    use ssdlab_bench::{Lab, Monitor, PoweredOn, suite};
     use ssdlab_device::Device;
     use ssdlab_nand::DieSpec;
     use ssdlab_ssd::{DriveSpec, Ssd};
     struct Explained(DriveSpec, DieSpec);
     impl Lab for Explained {
-        fn fresh(&self, seed: u64) -> Result<Box<dyn Device>, String> {
-            Ok(Box::new(Ssd::new(self.name(), &self.0, &self.1, seed).map_err(|e| e.to_string())?))
+        fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
+            Ok(PoweredOn::new(Ssd::new(self.name(), &self.0, &self.1, seed).map_err(|e| e.to_string())?))
         }
         fn name(&self) -> &str {
             "ideal-16k-32die"

@@ -1,0 +1,151 @@
+//! Drives that were saved: to begin with one, and to keep one.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ssdlab_catalog::DeviceRecipe;
+use ssdlab_contents::{Image, ImageError, StateFileError, check_state_file, read_state_file, resume, write_state_file};
+use ssdlab_core::{Fnv1a, Nanos};
+use ssdlab_device::{Device, LoadError};
+
+use crate::args::{SaveArgs, StartArgs};
+use crate::failure::Failure;
+use crate::output::complain;
+
+/// What a device kept without power.
+#[derive(Clone)]
+pub struct SavedDrive {
+    bytes: Arc<[u8]>,
+}
+
+impl std::fmt::Debug for SavedDrive {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SavedDrive({} bytes)", self.bytes.len())
+    }
+}
+
+impl SavedDrive {
+    /// Reads a saved drive, or the one in an image of `attach`, and sees whether it is of this device and specimen.
+    ///
+    /// # Errors
+    /// If the file is neither or damaged, or the drive another one.
+    pub fn open(path: &Path, recipe: &DeviceRecipe, seed: u64) -> Result<Self, Failure> {
+        let mut device = recipe.build(seed)?;
+        let at = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+        if device.plug().is_none() {
+            let error =
+                Failure::bad_input(format!("{} cannot begin as one that was saved: it has no plug", recipe.name));
+            return Err(error.help("leave --from out"));
+        }
+        let saved = match read_state_file(path, device.info().capacity_bytes) {
+            Ok(bytes) => SavedDrive { bytes: bytes.into() },
+            Err(StateFileError::NoState) => SavedDrive { bytes: in_image(path, &mut *device)?.into() },
+            Err(e) => return Err(Failure::bad_input(at(&e)).help(OF_WHICH)),
+        };
+        saved.put_into(&mut *recipe.build(seed)?).map_err(|e| {
+            let help = match e {
+                LoadError::Seed { found, .. } => format!("use --seed {found}"),
+                _ => "name the drive that was saved, with the same --set".to_owned(),
+            };
+            Failure::bad_input(at(&format_args!("it does not fit {}: {e}", recipe.name))).help(help)
+        })?;
+        Ok(saved)
+    }
+
+    /// A device fresh from the factory becomes the one that was saved. Returns the time from which it is ready.
+    ///
+    /// # Errors
+    /// If it is another one.
+    ///
+    /// # Panics
+    /// If the device has no plug, or has worked before.
+    pub fn put_into(&self, device: &mut dyn Device) -> Result<Nanos, LoadError> {
+        let plug = device.plug().expect("a device that was saved has a plug");
+        plug.load(&self.bytes)?;
+        Ok(plug.restore(0))
+    }
+
+    /// What tells it from others.
+    pub fn fingerprint(&self) -> u64 {
+        Fnv1a::of(&self.bytes)
+    }
+}
+
+/// What to name instead.
+const OF_WHICH: &str = "--from takes what --save has written, or the image of a drive that was attached";
+
+/// What a device that is to be fresh keeps without power, once it is the one that an image holds.
+fn in_image(path: &Path, device: &mut dyn Device) -> Result<Vec<u8>, Failure> {
+    let wrong = |e: &dyn std::fmt::Display| Failure::bad_input(format!("{}: {e}", path.display()));
+    let mut contents = Image::inspect(path).map_err(|e| match e {
+        ImageError::NoImage => wrong(&"neither a saved drive nor an image").help(OF_WHICH),
+        e => wrong(&e),
+    })?;
+    let (found, wanted) = (contents.header.capacity_bytes, device.info().capacity_bytes);
+    if found != wanted {
+        let error = wrong(&format_args!("an image of {found} bytes, not {wanted}"));
+        return Err(error.help(format!("name the drive for which it was made: {}", contents.header.device)));
+    }
+    let Some(state) = &contents.state else {
+        return Err(
+            wrong(&"it holds bytes, and no drive yet").help("attach it once: the drive is saved when that ends")
+        );
+    };
+    let clean = contents.header.clean;
+    let now = resume(device, &mut contents.store, state, clean).map_err(|e| {
+        wrong(&format_args!("the image holds another drive: {e}"))
+            .help(format!("name the drive for which it was made, with its --seed: {}", contents.header.device))
+    })?;
+    if !clean {
+        complain("notice: the process that had the image ended without closing it. That counts as a power cut");
+    }
+    let plug = device.plug().expect("it was seen");
+    let off = plug.stand_by(now);
+    plug.cut(off);
+    Ok(plug.save())
+}
+
+impl StartArgs {
+    /// The drive to begin with, if it is not a new one.
+    ///
+    /// # Errors
+    /// As [`SavedDrive::open`].
+    pub fn saved(&self, recipe: &DeviceRecipe, seed: u64) -> Result<Option<SavedDrive>, Failure> {
+        self.from.as_deref().map(|path| SavedDrive::open(path, recipe, seed)).transpose()
+    }
+}
+
+/// Where a drive is kept in the end.
+pub struct Keep {
+    path: Option<PathBuf>,
+}
+
+impl Keep {
+    /// Sees before anything runs whether a drive could be written there. Another one that was saved is replaced.
+    ///
+    /// # Errors
+    /// If there is something else, or no folder.
+    pub fn at(save: &SaveArgs) -> Result<Self, Failure> {
+        if let Some(path) = &save.save {
+            check_state_file(path).map_err(|e| {
+                Failure::bad_input(format!("--save {}: {e}", path.display())).help("choose another name or folder")
+            })?;
+        }
+        Ok(Keep { path: save.save.clone() })
+    }
+
+    /// Whether one is.
+    pub fn is_asked_for(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// Keeps it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, capacity_bytes: u64, kept: Option<&[u8]>) -> Result<(), Failure> {
+        let (Some(path), Some(kept)) = (&self.path, kept) else { return Ok(()) };
+        write_state_file(path, capacity_bytes, kept)
+            .map_err(|e| Failure::run(format!("the drive could not be saved in {}: {e}", path.display())))
+    }
+}
