@@ -513,8 +513,10 @@ impl Drive {
         self.device.cut(now);
         self.incoming_bytes = 0;
         self.free.clear();
-        let jobs = std::mem::take(&mut self.jobs).into_iter().flatten();
-        let jobs = jobs.map(|job| (job.owner, job.cookie, job.held_bytes));
+        let jobs: Vec<Job> = std::mem::take(&mut self.jobs).into_iter().flatten().collect();
+        // Those of parts that had come back; the others went with their commands.
+        jobs.iter().flat_map(|job| job.payloads.iter().flatten()).for_each(|&id| self.device.release(id));
+        let jobs = jobs.into_iter().map(|job| (job.owner, job.cookie, job.held_bytes));
         let waiting = self.lock.as_mut().map_or_else(Vec::new, |lock| lock.cut(&mut self.device));
         let waiting = waiting.iter().map(|request| (request.owner, request.cookie, request.held_bytes()));
         let lost = jobs.chain(waiting).map(|(owner, cookie, held_bytes)| Outcome {

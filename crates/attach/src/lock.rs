@@ -78,7 +78,10 @@ impl Lock {
         }
         let what = self.tper.send(now, protocol, specific, data).map_err(error_of)?;
         if what == Erased::Nothing {
-            self.keep(device);
+            // With an erase under way, what is to be kept goes into the image together with it.
+            if !self.is_erasing() {
+                self.keep(device);
+            }
         } else {
             self.erase = Some(Erase { what, ends: None, key_changes: device.key_changes() });
         }

@@ -30,6 +30,13 @@ impl Buffers {
         bytes
     }
 
+    /// As [`Buffers::take`], of a buffer that may be gone.
+    pub fn release(&mut self, id: PayloadId) {
+        if self.slots[id.0.get() as usize - 1].is_some() {
+            drop(self.take(id));
+        }
+    }
+
     /// What a write brings; `None`: zeroes.
     ///
     /// # Panics

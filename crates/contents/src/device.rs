@@ -221,7 +221,10 @@ impl ContentDevice {
             if matches!(request.op, Op::Write | Op::WriteZeroes)
                 && let Some(plug) = self.inner.plug()
             {
-                self.bytes.write_in_part(request, self.buffers.data_of(request), |unit| plug.held(unit));
+                let data = self.buffers.data_of(request);
+                let changed = self.bytes.write_in_part(request, data, |unit| plug.held(unit));
+                let store = self.bytes.store();
+                self.image.write(|image| changed.iter().try_for_each(|&page| image.append(store, page..page + 1)));
             }
             return status;
         }
@@ -298,6 +301,11 @@ impl ContentDevice {
         self.commands.clear();
         self.free.clear();
         self.waiting = 0;
+    }
+
+    /// Lets go of a buffer that may have gone with the power.
+    pub fn release(&mut self, id: PayloadId) {
+        self.buffers.release(id);
     }
 
     /// See [`ssdlab_device::Plug::restore`].

@@ -16,7 +16,7 @@
 //! ([`ContentOptions::superseded_limit_bytes`]); no flush ends that on a device whose flushes lie
 //! ([`ssdlab_device::Plug::keeps_flushes`]).
 //!
-//! **Limits.** 16 TiB; what is stored must fit into memory. A page that comes back as a write whose bytes are no longer
+//! **Limits.** Less than 16 TiB; what is stored must fit into memory. A page that comes back as a write whose bytes are no longer
 //! kept becomes unreadable, and is counted ([`AfterCut::forgotten`]). Numbers of writes repeat
 //! ([`ssdlab_device::Plug::greatest_write_number`]): of several versions with one number the youngest is taken.
 

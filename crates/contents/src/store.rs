@@ -59,7 +59,7 @@ pub enum Kind {
 
 impl Store {
     /// The largest device whose bytes can be held.
-    pub const MAX_CAPACITY_BYTES: u64 = UNIT_BYTES << 32;
+    pub const MAX_CAPACITY_BYTES: u64 = UNIT_BYTES * u32::MAX as u64;
 
     /// # Panics
     /// If the capacity is greater than [`Store::MAX_CAPACITY_BYTES`].

@@ -9,7 +9,7 @@ use crate::write_numbers::WriteNumbers;
 const SECTORS: usize = 8;
 
 /// By sector: the last write that has it, counted from 1 since the history began; 0: what was there before.
-pub type Sectors = [u16; SECTORS];
+pub type Sectors = [u32; SECTORS];
 
 /// The writes of one unit since some moment. See the module's own page.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +42,7 @@ impl UnitWrites {
         let write = self.covers.len();
         for sector in sectors {
             self.covers[write - 1] |= 1 << sector;
-            self.newest[sector] = write as u16;
+            self.newest[sector] = write as u32;
         }
     }
 
@@ -53,9 +53,9 @@ impl UnitWrites {
     }
 
     /// What a sector would hold after so many writes: the last of them that has it.
-    fn after(&self, writes: usize, sector: usize) -> u16 {
+    fn after(&self, writes: usize, sector: usize) -> u32 {
         let last = self.covers[..writes].iter().rposition(|covers| covers >> sector & 1 == 1);
-        last.map_or(0, |k| k as u16 + 1)
+        last.map_or(0, |k| k as u32 + 1)
     }
 
     /// What the unit holds if its sectors hold these, and what each of them holds: the newest write that has left it so.
@@ -71,7 +71,7 @@ impl UnitWrites {
         if let Some(write) = (0..=writes).rev().find(is) {
             return (held(write), [held(write); SECTORS]);
         }
-        let newest: usize = there.iter().copied().max().unwrap_or(0).into();
+        let newest = there.iter().copied().max().unwrap_or(0) as usize;
         // Of writes after which a sector holds the same, the newest: what a flush had covered may be known no longer by the
         // writes before it.
         let of = |sector: usize| (0..=newest).rev().find(|&write| self.after(write, sector) == there[sector]);

@@ -103,8 +103,11 @@ impl WriteNumbers {
         }
     }
 
-    /// From now on the last write of a unit counts as this one.
+    /// From now on the last write of a unit counts as this one; 0: as if it had never been written.
     pub fn set(&mut self, unit: u32, number: u8) {
+        if number == 0 {
+            self.wrapped.remove(&unit);
+        }
         self.chunks[(unit / CHUNK) as usize].each()[(unit % CHUNK) as usize] = number;
     }
 }
@@ -142,6 +145,9 @@ mod tests {
         assert_eq!([1, 2, 255, 256].map(|writes| numbers.before(5, writes)), [255, 254, 1, 255]);
         numbers.set(5, 200);
         assert_eq!((numbers.of(5), numbers.of(4)), (200, 1));
+        numbers.set(5, 0);
+        numbers.count(5..6);
+        assert_eq!((numbers.of(5), numbers.before(5, 1)), (1, 0), "nothing was there before");
     }
 
     #[test]

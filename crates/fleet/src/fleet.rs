@@ -272,7 +272,7 @@ fn normal(a: f64, b: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::life::tests::two_points;
 
@@ -292,7 +292,7 @@ mod tests {
         }
     }
 
-    fn spec() -> FleetSpec {
+    pub(crate) fn spec() -> FleetSpec {
         FleetSpec {
             seed: 1,
             models: vec![("a".to_owned(), 100_000_000_000, 1.0)],
@@ -304,7 +304,7 @@ mod tests {
         }
     }
 
-    fn fleet(spec: FleetSpec) -> Fleet {
+    pub(crate) fn fleet(spec: FleetSpec) -> Fleet {
         let lives = spec.models.iter().map(|_| spec.classes.iter().map(|_| vec![two_points()]).collect()).collect();
         Fleet::new(spec, lives).expect("a fleet that can be")
     }

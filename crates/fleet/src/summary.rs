@@ -40,7 +40,8 @@ pub struct YearRow {
 }
 
 impl Summary {
-    pub fn add(&mut self, row: &QuarterRow) {
+    /// A row of a fleet of which so many quarters are told. What works counts at the end of each year, and of the last one told.
+    pub fn add(&mut self, row: &QuarterRow, quarters: u32) {
         let year = (row.quarter as usize - 1) / 4;
         if self.0.len() <= year {
             self.0.resize_with(year + 1, Year::default);
@@ -49,7 +50,7 @@ impl Summary {
         match row.state {
             State::LostData => year.lost_data += 1,
             State::Failed => year.failed += 1,
-            State::Works if row.quarter.is_multiple_of(4) => {
+            State::Works if row.quarter.is_multiple_of(4) || row.quarter == quarters => {
                 year.works += 1;
                 year.waf.record((row.waf * 1e6) as u64);
                 year.wear.record((row.wear_mean * 1e9) as u64);
@@ -76,5 +77,23 @@ impl Summary {
             }
         };
         self.0.iter().enumerate().map(row).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::tests::{fleet, spec};
+
+    #[test]
+    fn a_last_year_that_is_not_whole_is_told_by_its_last_quarter() {
+        let fleet = fleet(crate::FleetSpec { years: 1.5, ..spec() });
+        let mut summary = Summary::default();
+        (0..50).flat_map(|drive| fleet.rows(drive)).for_each(|row| summary.add(&row, fleet.quarters()));
+        let rows = summary.rows();
+        assert_eq!(rows.len(), 2);
+        let all = |row: &YearRow| row.works + row.lost_data + row.failed;
+        assert_eq!((all(&rows[0]), all(&rows[1])), (50, rows[0].works));
+        assert!(rows[1].works > 0 && rows[1].waf[0] >= 1.0, "{rows:?}");
     }
 }

@@ -5,7 +5,8 @@ use ssdlab_bench::host::Host;
 use ssdlab_bench::{BenchError, HostError};
 use ssdlab_core::{Op, Rng};
 use ssdlab_workload::trace::{
-    Fit, Format, Placement, PlacementSpec, SourceReader, TraceError, TraceRecord, TraceSource, TraceSummary,
+    Fit, Format, Placement, PlacementSpec, SCALED_PIECE_BYTES, SourceReader, TraceError, TraceRecord, TraceSource,
+    TraceSummary,
 };
 use ssdlab_workload::{Command, Source};
 
@@ -17,8 +18,6 @@ const LONGEST_PASS: f64 = 16.0;
 const MOST_READS: f64 = 99.0;
 const LEAST_SCALE: f64 = 1e-6;
 const MOST_SCALE: f64 = 1e6;
-/// Of the trace's own scaling: what lies in one piece stays together.
-const PIECE: u64 = 1 << 20;
 const MOST_PIECES: u64 = 1 << 40;
 /// Traces of so many requests at most are kept; others are read again each time. Some 40 bytes each.
 const KEPT: u64 = 1 << 20;
@@ -120,8 +119,9 @@ impl Traced {
         };
         let mut placement = onto(span);
         if let Some(scale) = what.scale {
-            let pieces = placement.report().trace_span_bytes.div_ceil(PIECE) as f64 * scale / f64::from(by);
-            placement = onto((libm::ceil(pieces) as u64).clamp(1, MOST_PIECES) * PIECE);
+            let pieces =
+                placement.report().trace_span_bytes.div_ceil(SCALED_PIECE_BYTES) as f64 * scale / f64::from(by);
+            placement = onto((libm::ceil(pieces) as u64).clamp(1, MOST_PIECES) * SCALED_PIECE_BYTES);
         }
         let rotation = rng.stream("rotation").below(span / UNIT) * UNIT;
         Ok(Traced {

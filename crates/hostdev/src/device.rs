@@ -71,6 +71,7 @@ impl HostDevice {
     fn trim(&mut self, sent: Sent) {
         let r = &sent.request;
         self.ledger.forget(r.offset_bytes, r.length_bytes);
+        self.ring.overtake_writes(r);
         let done = system::discard(self.ring.file(), r.offset_bytes, r.length_bytes);
         let status = done.as_ref().map_or_else(status_of, |()| Status::Ok);
         self.trouble = done.err().map(|e| e.to_string()).or(self.trouble.take());
@@ -100,7 +101,9 @@ impl HostDevice {
             match (r.op, status) {
                 (Op::Read, Status::Ok) => self.to_check.push((place, sent)),
                 (Op::Write, Status::Ok) => {
-                    self.ledger.written(r.offset_bytes, r.length_bytes);
+                    if !sent.overtaken {
+                        self.ledger.written(r.offset_bytes, r.length_bytes);
+                    }
                     self.ring.give_back(place);
                 }
                 _ => self.ring.give_back(place),

@@ -179,6 +179,18 @@ impl Ring {
         }
     }
 
+    /// Writes of these sectors that are in flight may end before or after a trim of them: nobody knows what they leave.
+    pub(crate) fn overtake_writes(&mut self, trim: &Request) {
+        for &place in &self.in_flight {
+            if let Some(sent) = &mut self.places[place as usize].sent
+                && sent.request.op == Op::Write
+                && overlap(&sent.request, trim)
+            {
+                sent.overtaken = true;
+            }
+        }
+    }
+
     /// Puts a read, write or flush into the queue of the ring; [`Ring::send`] hands the queue to the system.
     pub(crate) fn put(&mut self, place: u32, mut sent: Sent) {
         self.mark_overtaken(&mut sent);

@@ -161,7 +161,7 @@ impl Fleet {
         })?;
         let mut summary = summary.summary.lock().unwrap_or_else(PoisonError::into_inner);
         for row in &rows {
-            summary.add(row);
+            summary.add(row, self.fleet.quarters());
         }
         let spec = &self.fleet.spec;
         let models: Vec<&str> = spec.models.iter().map(|m| m.0.as_str()).collect();

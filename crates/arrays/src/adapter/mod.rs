@@ -26,7 +26,7 @@ mod spec;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use ssdlab_core::{Breakdown, Cause, Nanos, Op, SECTOR_BYTES, nanos_from_ms, nanos_from_us};
+use ssdlab_core::{Breakdown, Cause, Nanos, Op, SECTOR_BYTES, UNIT_BYTES, nanos_from_ms, nanos_from_us};
 use ssdlab_device::{
     CacheCounters, Completion, Counters, Device, DeviceInfo, HostCounters, Occupancy, Plug, PowerManagement, Refusal,
     Request, Security, Status,
@@ -239,7 +239,10 @@ impl Adapter {
             holds_contents: false,
             ..inner.clone()
         };
-        let greatest = plug_of_pages(&*device).map(|plug| plug.greatest_write_number());
+        // Units of 4 KiB are counted in 32 bits.
+        let can_be_kept = info.capacity_bytes.div_ceil(UNIT_BYTES) <= u64::from(u32::MAX);
+        let plug = plug_of_pages(&*device).filter(|_| can_be_kept);
+        let greatest = plug.map(|plug| plug.greatest_write_number());
         let kept = greatest.map(|greatest| Box::new(Kept::new(info.capacity_bytes, greatest)));
         let cache = spec.cache.as_ref().map(|cache| Cache { kept, ..Cache::new(cache, &*device) });
         Adapter {
@@ -419,10 +422,13 @@ impl Adapter {
                 for n in fill.waiting {
                     let command = &mut self.commands[n];
                     command.spend_as(part);
+                    let Request { offset_bytes, length_bytes, .. } = command.request;
+                    let missing = self.cache.as_mut().and_then(|c| c.lines.missing(offset_bytes, length_bytes));
+                    let is_all = missing == Some((fill.offset_bytes, fill.offset_bytes + fill.length_bytes));
                     if read {
                         self.pass_to_host(n, part.submitted, part.completed);
-                    } else if fill.ahead {
-                        // Reading ahead failed, not what the host asked for: that is read by itself.
+                    } else if fill.ahead || !is_all {
+                        // What failed may not be what the host asked for: that is read by itself.
                         self.read(n);
                     } else {
                         command.status = part.status;
@@ -449,7 +455,7 @@ impl Adapter {
             if let Some(kept) = cache.kept.as_mut().filter(|_| taken > 0) {
                 kept.taken(offset, taken, command.placed > 0);
             }
-            for fill in cache.fills.iter_mut().flatten() {
+            for fill in cache.fills.iter_mut().flatten().filter(|_| taken > 0) {
                 let apart = offset + taken <= fill.offset_bytes || fill.offset_bytes + fill.length_bytes <= offset;
                 fill.stale |= !apart;
             }

@@ -2,7 +2,7 @@
 
 use ssdlab_arrays::{Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, Raid0};
 use ssdlab_core::{Cause, MICROSECOND, MILLISECOND, Nanos, Op, Rng, SECOND};
-use ssdlab_device::{Completion, Device, Request};
+use ssdlab_device::{Completion, Device, Request, Status};
 
 use crate::server::{Server, Service, Written};
 
@@ -27,7 +27,10 @@ fn link() -> AdapterLinkSpec {
 }
 
 fn adapter(cache: Option<AdapterCacheSpec>, service: Nanos) -> (Adapter, Written) {
-    let server = Server::new(64 << 20, Service::Fixed(service), 1);
+    adapter_on(cache, Server::new(64 << 20, Service::Fixed(service), 1))
+}
+
+fn adapter_on(cache: Option<AdapterCacheSpec>, server: Server) -> (Adapter, Written) {
     let written = server.written.clone();
     let description = "an adapter".to_owned();
     let spec = AdapterSpec { kind: AdapterKind::Adapter, description, ports: 1, link: link(), cache };
@@ -191,6 +194,20 @@ fn neighbours_go_out_as_one_write_in_ascending_order() {
     let counters = cached.counters().cache.unwrap();
     assert_eq!((counters.flush_writes, counters.merged_bytes), (4, 4 * 48 * 1024));
     assert_eq!(counters.flushed_lines, 16);
+}
+
+/// Two reads wait for one read of the drive. It fails by what only one of them asked for.
+#[test]
+fn a_read_that_joined_one_that_fails_is_read_by_itself() {
+    let server = Server::new(64 << 20, Service::Fixed(MILLISECOND), 1).with_bad(60 << 10);
+    let (mut cached, _) = adapter_on(Some(cache(FlushChoice::Polite)), server);
+    cached.submit(0, Request::read(1, 0, 64 << 10)).unwrap();
+    cached.submit(100 * MICROSECOND, Request::read(2, 0, 4096)).unwrap();
+    let mut done = Vec::new();
+    cached.advance(SECOND, &mut done);
+    let ends: Vec<_> = done.iter().map(|c| (c.tag, c.status, c.breakdown.sum() == c.latency())).collect();
+    assert_eq!(ends, [(1, Status::MediaError, true), (2, Status::Ok, true)]);
+    assert_eq!(cached.check_books(), Ok(()));
 }
 
 #[test]

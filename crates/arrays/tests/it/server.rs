@@ -31,6 +31,8 @@ pub struct Server {
     pub asked: Asked,
     /// Commands that it had at one time.
     pub most_at_once: Asked,
+    /// A byte that cannot be read.
+    bad: Option<u64>,
 }
 
 impl Server {
@@ -45,7 +47,13 @@ impl Server {
             written: Written::default(),
             asked: Asked::default(),
             most_at_once: Asked::default(),
+            bad: None,
         }
+    }
+
+    pub fn with_bad(mut self, byte: u64) -> Self {
+        self.bad = Some(byte);
+        self
     }
 
     pub fn with_queue_depth(mut self, queue_depth: u32) -> Self {
@@ -88,10 +96,12 @@ impl Device for Server {
             _ => {}
         }
         let completed = self.free;
+        let is_bad = |byte: u64| op == Op::Read && (offset_bytes..offset_bytes + length_bytes).contains(&byte);
+        let status = if self.bad.is_some_and(is_bad) { Status::MediaError } else { Status::Ok };
         self.queue.push_back(Completion {
             tag,
             op,
-            status: Status::Ok,
+            status,
             offset_bytes,
             length_bytes,
             submitted: now,

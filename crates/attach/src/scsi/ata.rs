@@ -102,17 +102,17 @@ impl PassThrough {
         };
         let length_bytes = unit * length;
         let inwards = cdb[2] & 8 != 0;
-        let fits = match way {
-            Way::None => length_bytes == 0,
-            Way::In => inwards,
-            Way::Out => !inwards || length_bytes == 0,
-        };
         // DMA goes either way: the bit says which.
         let way = match (way, cdb[1] >> 1 & 0xf) {
             (Way::In, 6) if !inwards => Way::Out,
             _ => way,
         };
-        if !fits && way != Way::Out {
+        let fits = match way {
+            Way::None => length_bytes == 0,
+            Way::In => inwards,
+            Way::Out => !inwards || length_bytes == 0,
+        };
+        if !fits {
             return Err(Sense::INVALID_FIELD_IN_CDB);
         }
         Ok(PassThrough { way, length_bytes, check_condition, extend, feature, count, lba, device, command })

@@ -247,6 +247,10 @@ fn a_revert_is_in_the_image_whole_with_nothing_of_the_old_owner() {
         };
         let keep_global = name(vec![0x83, 6, 0, 0], n((!everything).into()));
         bench.send(session, &call(1, REVERT_SP, &[keep_global]));
+        // Whether the ComID is in use: asked while the erase waits for its turn.
+        let id = COM_ID.to_be_bytes();
+        bench.drive.security_send(bench.now, 2, COM_ID, &[id[0], id[1], 0, 0, 0, 0, 0, 1]).unwrap();
+        assert_eq!(kept(&path), (true, true, true), "not begun");
         bench.drive.advance(bench.now, &mut Vec::new());
         assert_eq!(kept(&path), (true, true, true), "not begun");
         bench.now += ERASE;

@@ -1,7 +1,6 @@
 //! Simulated drives for tests of the bench.
 
 use ssdlab_bench::{Lab, PoweredOn};
-use ssdlab_device::Device;
 use ssdlab_nand::DieSpec;
 use ssdlab_ssd::{DriveSpec, Ssd};
 

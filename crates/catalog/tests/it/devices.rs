@@ -219,3 +219,16 @@ fn memory_is_told_as_it_was_measured_and_adds_up_over_a_set() {
     assert!((one as f64 / 2.42e9 - 1.0).abs() < 0.1, "{one}");
     assert_eq!(memory("arc-1280ml(raid0(m600-1tb*3, spinpoint-f1-1tb))"), 3 * one);
 }
+
+/// Behind an adapter a device may be larger than what 32 bits count in 4 KiB.
+#[test]
+fn twenty_terabytes_behind_an_adapter_take_writes_at_their_end() {
+    let recipe = device("arc-1280ml(raid0(spinpoint-f1-1tb*20))").unwrap();
+    let mut device = recipe.build(1).unwrap();
+    let end = device.info().capacity_bytes;
+    assert!(end > 4096 << 32);
+    device.submit(0, Request::write(1, end - 8192, 8192)).unwrap();
+    let mut done = Vec::new();
+    device.advance(10_000_000_000, &mut done);
+    assert_eq!((done.len(), device.check_books()), (1, Ok(())));
+}

@@ -43,9 +43,7 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     let inner = recipe.build(args.seed)?;
     let info = inner.info().clone();
     if info.capacity_bytes > Store::MAX_CAPACITY_BYTES {
-        return Err(
-            Failure::bad_input(format!("{} is larger than 16 TiB", recipe.name)).help("attach a smaller device")
-        );
+        return Err(Failure::bad_input(format!("{} has 16 TiB or more", recipe.name)).help("attach a smaller device"));
     }
     let places = Places::choose(args)?;
     let (device, now, lock) = contents(args, inner, &recipe.name)?;

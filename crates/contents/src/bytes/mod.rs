@@ -152,13 +152,22 @@ impl Bytes {
         }
     }
 
-    /// A write ended in an error: it may have happened in part. `held`: what the device holds of a unit.
-    pub fn write_in_part(&mut self, request: &Request, data: Option<&[u8]>, mut held: impl FnMut(u64) -> Held) {
+    /// A write ended in an error: it may have happened in part. `held`: what the device holds of a unit. Returns the pages that
+    /// have changed.
+    pub fn write_in_part(
+        &mut self,
+        request: &Request,
+        data: Option<&[u8]>,
+        mut held: impl FnMut(u64) -> Held,
+    ) -> Vec<u32> {
+        let mut changed = Vec::new();
         for (page, new) in self.versions(request, data) {
             if held((page / self.keeping.unit_pages).into()) == Held::Write(new.number) {
                 self.put(page, new, By::Write, true);
+                changed.push(page);
             }
         }
+        changed
     }
 
     /// A trim has happened.

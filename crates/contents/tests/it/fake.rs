@@ -24,6 +24,8 @@ pub struct Inside {
     held: Vec<Held>,
     clock: u64,
     pub cuts: u64,
+    /// Writes end in an error once they have been done.
+    pub fails_writes: bool,
 }
 
 /// See the module's own page. The test looks inside.
@@ -52,6 +54,7 @@ impl Fake {
             held: vec![Held::Nothing; UNITS],
             clock: 1,
             cuts: 0,
+            fails_writes: false,
         };
         Fake { info, inside: Arc::new(Mutex::new(inside)) }
     }
@@ -139,7 +142,12 @@ impl Device for Fake {
                         status = Status::MediaError;
                     }
                 }
-                _ => inside.change(&request),
+                _ => {
+                    inside.change(&request);
+                    if inside.fails_writes {
+                        status = Status::ReadOnly;
+                    }
+                }
             }
             let breakdown = Default::default();
             done.push(Completion { tag, op, status, offset_bytes, length_bytes, submitted, completed, breakdown });

@@ -94,6 +94,24 @@ fn an_erase_follows_a_link_and_overwrites_nothing_of_others() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// What a write has changed before it ended in an error is what the drive holds, and belongs into the image.
+#[test]
+fn a_write_that_failed_in_part_is_in_the_image_as_far_as_it_went() {
+    let path = path("failed-write.ssd");
+    let fake = Fake::new(3);
+    fake.inside.lock().unwrap().fails_writes = true;
+    let mut device = ContentDevice::new(Box::new(fake), ContentOptions::default());
+    device.set_image(Image::create(&path, "fake", 7, device.store(), None).unwrap());
+    let data = device.insert(vec![0x5a; 2 * PAGE_BYTES]);
+    device.submit(0, Request { payload: Some(data), ..Request::write(1, UNIT_BYTES, 2 * UNIT_BYTES) }).unwrap();
+    let mut done = Vec::new();
+    device.advance(1_000_000, &mut done);
+    assert_ne!(done[0].status, ssdlab_device::Status::Ok);
+    assert_eq!(device.store().written().count(), 2);
+    device.take_image().unwrap().close().unwrap();
+    assert!(same(&Image::inspect(&path).unwrap().store, device.store()));
+}
+
 /// Finding changes nothing yet; one of the two headers may be damaged, and that is told.
 #[test]
 fn an_image_is_not_changed_before_it_is_begun() {

@@ -167,7 +167,6 @@ fn an_impossible_drive_is_a_row_with_its_reason() {
 fn figures_are_those_of_the_test_by_itself() {
     // A sweep leaves the breakdown out; that must not move a figure.
     use ssdlab_bench::{Lab, Monitor, PoweredOn, suite};
-    use ssdlab_device::Device;
     use ssdlab_nand::DieSpec;
     use ssdlab_ssd::{DriveSpec, Ssd};
     struct Explained(DriveSpec, DieSpec);

@@ -15,8 +15,8 @@ use crate::pattern::Command;
 
 /// Drives are used in whole mapping units, so that wrapping does not misalign a request that was aligned.
 const UNIT: u64 = 4096;
-/// Scaling moves pieces of this size, so that sequential runs inside them stay sequential.
-const PIECE: u64 = 1 << 20;
+/// Bytes of the pieces that scaling moves, so that sequential runs inside them stay sequential.
+pub const PIECE: u64 = 1 << 20;
 
 /// What happens to addresses beyond the drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
