@@ -72,6 +72,8 @@ pub fn resume(
         .map(|page| Change { pages: page..page + unit_pages, written: false })
         .collect();
     now = replay(device, &forgotten, now).map_err(ResumeError::Replay)?;
+    // The next cut may bring them back as well.
+    forgotten.iter().flat_map(|change| change.pages.clone()).for_each(|page| store.note_trimmed(page));
     let supports_trim = device.info().supports_trim;
     let plug = device.plug().expect(HAS_PLUG);
     // One that power cuts have left read-only takes no trims: what comes back there is lawful, and reads as the bytes that are

@@ -45,6 +45,8 @@ pub struct Store {
     stored_pages: u64,
     /// Pages whose bytes are gone.
     lost: BTreeSet<u32>,
+    /// By leaf: whether pages of it were trimmed, which a device may forget.
+    trimmed: Vec<bool>,
 }
 
 /// What a stretch of bytes is.
@@ -67,7 +69,9 @@ impl Store {
     pub fn new(capacity_bytes: u64) -> Self {
         assert!(capacity_bytes <= Self::MAX_CAPACITY_BYTES, "{capacity_bytes} bytes are more than a store can number");
         let leaves = capacity_bytes.div_ceil((LEAF_PAGES * PAGE_BYTES) as u64);
-        Store { capacity_bytes, leaves: vec![None; leaves as usize], stored_pages: 0, lost: BTreeSet::new() }
+        let leaves = leaves as usize;
+        let (lost, trimmed) = (BTreeSet::new(), vec![false; leaves]);
+        Store { capacity_bytes, leaves: vec![None; leaves], stored_pages: 0, lost, trimmed }
     }
 
     /// A store whose every page was written once, with zeroes.
@@ -152,6 +156,7 @@ impl Store {
                         forgotten(unit, old);
                     }
                 }
+                self.note_trimmed(unit);
                 let leaf = &mut self.leaves[unit as usize / LEAF_PAGES];
                 if leaf.as_ref().is_some_and(|leaf| leaf.holds_nothing()) {
                     *leaf = None;
@@ -163,6 +168,22 @@ impl Store {
             let lost: Vec<u32> = self.lost.range(units).copied().collect();
             lost.iter().for_each(|unit| _ = self.lost.remove(unit));
         }
+    }
+
+    /// Pages about here were trimmed, which a device may forget.
+    pub fn note_trimmed(&mut self, unit: u32) {
+        self.trimmed[unit as usize / LEAF_PAGES] = true;
+    }
+
+    /// Pages of no number where some were trimmed: all that a device can bring back, and more.
+    pub fn trimmed(&self) -> impl Iterator<Item = u32> + '_ {
+        let units = self.capacity_bytes.div_ceil(UNIT_BYTES);
+        let leaves = self.trimmed.iter().enumerate().filter(|leaf| *leaf.1);
+        let pages = leaves.flat_map(|(k, _)| k * LEAF_PAGES..(k + 1) * LEAF_PAGES);
+        pages
+            .take_while(move |&page| (page as u64) < units)
+            .map(|page| page as u32)
+            .filter(|&page| self.number(page) == 0)
     }
 
     /// These pages read as zeroes, and count as written as before. Lost ones stay lost.

@@ -85,8 +85,9 @@ impl Bytes {
     fn differing(&self, plug: &dyn Plug, candidates: &Candidates) -> Vec<(u32, Held)> {
         let written = self.store.written().map(|(page, number, _)| (page, number)).filter(|w| w.1 != 0);
         let empty = candidates.pages().filter(|&page| self.store.number(page) == 0).map(|page| (page, 0));
+        let trimmed = self.store.trimmed().filter(|&page| candidates.of_page(page).is_empty()).map(|page| (page, 0));
         let mut differing = Vec::new();
-        for (page, number) in written.chain(empty) {
+        for (page, number) in written.chain(empty).chain(trimmed) {
             let held = plug.held((page / self.unit_pages()).into());
             let same = match held {
                 Held::Nothing => number == 0,
@@ -106,6 +107,12 @@ impl Bytes {
         let found = candidates.iter().rfind(|c| c.version.number == number);
         match found {
             Some(Candidate { answered: false, .. }) => report.unanswered_kept += 1,
+            // A trim that the device has forgotten. The host may read what it will; the device goes on from that number.
+            None if number != 0 && self.store.number(page) == 0 => {
+                let page_now = self.store.page(page).cloned();
+                self.store.replace(page, Version { number, page: page_now });
+                return self.store.mark_found(page);
+            }
             None if number != 0 => {
                 report.forgotten += 1;
                 return self.lose(page, number);

@@ -188,6 +188,7 @@ impl Bytes {
                     let old = self.store.version(page);
                     if old.number != 0 {
                         self.put(page, Version { number: 0, page: old.page }, By::Trim, true);
+                        self.store.note_trimmed(page);
                     }
                 }
             }

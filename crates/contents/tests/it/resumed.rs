@@ -337,3 +337,40 @@ proptest! {
         }
     }
 }
+
+/// A drive without a journal forgets a trim in a cut, and counts its writes on from the page that came back.
+#[test]
+fn what_is_flushed_after_a_trim_that_was_forgotten_is_there_after_the_next_cut() {
+    for (attached_again, limit) in [(true, 512 << 20), (false, 0)] {
+        let path = path("forgotten-trim.ssd");
+        let options = ContentOptions { superseded_limit_bytes: limit, ..ContentOptions::default() };
+        let drive = || Box::new(Ssd::new("ideal", &ideal_drive(), &ideal_die(), 1).unwrap());
+        let mut device = begin(&path, drive(), options);
+        let mut now = 0;
+        let run = |device: &mut ContentDevice, now: &mut Nanos, request: Request, byte: u8| {
+            let data = (request.op != Op::Trim).then(|| device.insert(vec![byte; 1 << 20]));
+            device.submit(*now, Request { payload: data, ..request }).unwrap();
+            let mut done = Vec::new();
+            *now = device.advance_to_completion(Nanos::MAX / 2, &mut done);
+            device.submit(*now, Request::flush(2)).unwrap();
+            *now = device.advance_to_completion(Nanos::MAX / 2, &mut done);
+            assert!(done.iter().all(|c| c.status == ssdlab_device::Status::Ok), "{done:?}");
+            let last = data.map(|id| device.take(id));
+            last.map(|bytes| (bytes[0], bytes[(1 << 20) - 1]))
+        };
+        run(&mut device, &mut now, Request::write(1, 0, 1 << 20), 0xA1);
+        run(&mut device, &mut now, Request::new(1, Op::Trim, 0, 1 << 20), 0);
+        if attached_again {
+            device.put_away(now);
+            device.take_image().unwrap().close().unwrap();
+            (device, now) = again(&path, drive(), options).unwrap();
+        }
+        device.cut(now);
+        now = device.restore(now);
+        run(&mut device, &mut now, Request::write(1, 0, 1 << 20), 0xB2);
+        device.cut(now);
+        now = device.restore(now);
+        assert_eq!((device.store().lost().len(), device.store().page(7).map(|page| page[5])), (0, Some(0xB2)));
+        device.check_books().unwrap();
+    }
+}
