@@ -149,13 +149,22 @@ impl Checkpoints {
         }
     }
 
-    /// Rows of map, and of journal, that a recovery reads.
+    /// Rows of map, and of journal, that a recovery reads when the ring has had `ring_rows` of all kinds: of each piece the last
+    /// one, and the journal since the oldest of them.
     #[must_use]
-    pub fn rows_to_read(&self) -> (u32, u32) {
+    pub fn rows_to_read(&self, ring_rows: u64) -> (u32, u32) {
+        let at_most = |rows: u32| u64::from(rows).min(ring_rows) as u32;
         match self {
             Checkpoints::Never(_) => (0, 0),
-            Checkpoints::Round(round) => (round.pieces, round.pieces * round.interval),
-            Checkpoints::Changed(changed) => (changed.pieces.len() as u32, changed.limit_rows),
+            Checkpoints::Round(round) => {
+                let written = (ring_rows / u64::from(round.interval + 1)).min(round.pieces.into()) as u32;
+                (written, at_most(round.pieces.saturating_mul(round.interval)))
+            }
+            Checkpoints::Changed(changed) => {
+                let written = changed.pieces.iter().filter(|piece| piece.written_at > 0).count();
+                // What changed in the turn before is not on flash for certain before this one ends.
+                (written as u32, at_most(changed.turn_rows() + changed.journal_rows))
+            }
         }
     }
 
@@ -281,10 +290,13 @@ mod tests {
         assert!(first[..4].concat().is_empty());
         assert_eq!(first[4..], [vec![100, 101], vec![102, 103], vec![104, 105], vec![]]);
         assert!(turns(&mut changed, 80, &mut rows, |_| vec![]).concat().is_empty());
+        let before = changed.rows_to_read(rows);
+        assert_eq!(before, (6, 4), "{rows} rows");
+        assert_eq!(changed.rows_to_read(3).1, 3, "a ring of three rows has no more");
         // A turn takes the whole map if all of it has changed, and a recovery reads the same journal.
         let all = turns(&mut changed, 8, &mut rows, |row| if row == 0 { (0..1000).collect() } else { vec![] });
         assert_eq!(all[..4].concat(), (0..1000).collect::<Vec<u32>>());
-        assert_eq!(changed.rows_to_read(), (1000, 8));
+        assert_eq!(changed.rows_to_read(rows), (1000, 4));
     }
 
     #[test]

@@ -178,7 +178,7 @@ impl Journal {
     /// See [`Checkpoints::rows_to_read`].
     #[must_use]
     pub fn rows_to_read(&self) -> (u32, u32) {
-        self.checkpoints.rows_to_read()
+        self.checkpoints.rows_to_read(self.rows_written)
     }
 
     /// See [`Checkpoints::follows_changes`].

@@ -265,7 +265,7 @@ impl MetadataLog {
     #[must_use]
     pub fn rows_to_read(&self) -> (u32, u32) {
         let (mut map, journal) = self.journal.as_ref().map_or((0, 0), Journal::rows_to_read);
-        map += self.demand_map.as_ref().map_or(0, DemandMap::rows_of_ring);
+        map += self.demand_map.as_ref().map_or(0, |map| map.rows_of_ring().min(map.rows_written() as u32));
         (map, journal)
     }
 
