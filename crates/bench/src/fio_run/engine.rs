@@ -61,6 +61,7 @@ pub(super) fn run<S: Source>(
     let mut stage = Stage::begin(tasks, started, Recorders { entries, watches, logs });
     let mut tick = started + SECOND;
     loop {
+        stage.count_from(host);
         let moved = stage.send(host)?;
         if stage.follow(moved, host.port.now) {
             continue;
@@ -68,7 +69,7 @@ pub(super) fn run<S: Source>(
         if stage.running == 0 {
             break;
         }
-        let now = host.port.wait(tick.min(stage.wakes.first()));
+        let now = host.port.wait(tick.min(stage.wakes.first()).min(stage.first_count()));
         stage.reap(host)?;
         stage.wake(now);
         if now >= tick {
@@ -170,6 +171,8 @@ struct Stage<'r, 'l, S> {
     reaped: Vec<u32>,
     running: usize,
     ending: Ending,
+    /// When entries begin to be measured.
+    to_count: Vec<(Nanos, usize)>,
 }
 
 impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
@@ -188,6 +191,8 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
                 ready.push(index);
             }
         }
+        let begun = tasks.iter().filter(|task| task.wait_for.is_none());
+        let to_count = begun.map(|task| (task.measure_from(), task.entry)).collect();
         Stage {
             recorders,
             watch_of,
@@ -199,7 +204,23 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
             reaped: vec![0; tasks.len()],
             running: tasks.len(),
             ending: Ending::Normal,
+            to_count,
             tasks,
+        }
+    }
+
+    fn first_count(&self) -> Nanos {
+        self.to_count.iter().map(|count| count.0).min().unwrap_or(Nanos::MAX)
+    }
+
+    /// Notes what the device has counted, for entries that begin to be measured.
+    fn count_from(&mut self, host: &Host<'_>) {
+        let now = host.port.now;
+        if self.first_count() > now {
+            return;
+        }
+        for (at, entry) in self.to_count.extract_if(.., |count| count.0 <= now) {
+            self.recorders.entries[entry].count_from(at, || host.counters());
         }
     }
 
@@ -237,6 +258,7 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
                     Step::Ended => {
                         self.running -= 1;
                         self.recorders.end(task, host.port.now)?;
+                        self.recorders.entries[task.entry].count_to(|| host.counters());
                         moved.ended.push(index);
                     }
                 }
@@ -267,6 +289,7 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
         let due = self.pending.extract_if(.., |&mut index| !self.tasks[index].wait_for.is_some_and(waits));
         for index in due.collect::<Vec<_>>() {
             self.recorders.begin(&mut self.tasks[index], self.watch_of[index], now);
+            self.to_count.push((self.tasks[index].measure_from(), self.tasks[index].entry));
             self.ready.push(index);
         }
         if !flows.is_empty() {

@@ -1,7 +1,7 @@
 //! What is measured of each entry of the report: a clone, or the clones of a group.
 
 use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, Op};
-use ssdlab_device::Completion;
+use ssdlab_device::{Completion, Counters};
 
 use crate::measure::{Measurement, Meter as _};
 
@@ -95,6 +95,10 @@ pub(super) struct EntryMeter {
     pub(super) runtimes: Option<(Nanos, Nanos)>,
     /// A clone was stopped before its time.
     pub(super) stopped: bool,
+    /// When a clone was first measured, and what the device had counted by then.
+    pub(super) counted_from: Option<(Nanos, Counters)>,
+    /// What it had counted when a clone ended last.
+    counted_to: Counters,
     /// Reads, writes and trims of each window from the beginning.
     windows: Vec<[Window; 3]>,
     /// Length of a window.
@@ -117,6 +121,8 @@ impl EntryMeter {
             reaps: [0; 7],
             runtimes: None,
             stopped: false,
+            counted_from: None,
+            counted_to: Counters::default(),
             windows: Vec::new(),
             window: WINDOW,
             max_windows: (MAX_WINDOWS / entries.max(1)).max(2),
@@ -126,6 +132,25 @@ impl EntryMeter {
     /// A clone will be measured from `at` on. Every clone says so before any has run.
     pub(super) fn begin(&mut self, at: Nanos) {
         self.all.begin(0, at);
+    }
+
+    /// The time has come from which a clone is measured.
+    pub(super) fn count_from(&mut self, at: Nanos, counters: impl FnOnce() -> Counters) {
+        if self.counted_from.is_none() {
+            self.counted_from = Some((at, counters()));
+        }
+    }
+
+    /// A clone has ended.
+    pub(super) fn count_to(&mut self, counters: impl FnOnce() -> Counters) {
+        if self.counted_from.is_some() {
+            self.counted_to = counters();
+        }
+    }
+
+    /// What the device counted while the entry was measured, whoever's it was. `None`: its ramp was never over.
+    pub(super) fn counted(&self) -> Option<Counters> {
+        self.counted_from.as_ref().map(|(_, from)| self.counted_to.since(from))
     }
 
     /// A command was sent and made so many in flight.

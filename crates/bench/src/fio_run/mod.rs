@@ -210,6 +210,8 @@ pub fn run_file_logging(
     let stopped = (ending == Ending::Stopped).then(|| says_of_a_stop(file, &entries));
     logs.end().map_err(FioError::Log)?;
     host.check_books()?;
+    let marks = entries.iter().filter_map(|entry| entry.counted_from.as_ref());
+    let counted_from = marks.min_by_key(|mark| mark.0).map(|mark| mark.1);
     let facts = RunFacts {
         device: lab.name().to_owned(),
         capacity_bytes: host.info().capacity_bytes,
@@ -217,6 +219,7 @@ pub fn run_file_logging(
         begins: lab.begins(),
         prefilled_bytes: prefilled.iter().map(|(start, end)| end - start).sum(),
         counters: host.counters().since(&before),
+        measured: counted_from.map(|from| host.counters().since(&from)),
     };
     let kept = options.keep.then(|| host.put_away()).transpose()?;
     let mut outcomes = outcome::outcomes(file, &entries, &facts, options);

@@ -70,10 +70,13 @@ fn outcome(
     for (op, stats) in m.ops() {
         put_latencies(&mut out, &stats.latency, &format!("_{}", op.name()));
     }
-    if entries == 1 {
-        put_counters(&mut out, &facts.counters, entry.runtime());
-    } else if let Some(waf) = facts.counters.waf() {
-        out.notes.push(format!("Write amplification of all {entries} entries together: {waf:.3}."));
+    match entry.counted() {
+        Some(counters) if entries == 1 => put_counters(&mut out, &counters, entry.runtime()),
+        Some(counters) => {
+            let told = |waf| format!("Write amplification of the drive while this entry was measured: {waf:.3}.");
+            out.notes.extend(counters.waf().map(told));
+        }
+        None => {}
     }
     if entries > MOST_SHOWN {
         out.notes.push(format!("The first {MOST_SHOWN} of {entries} entries are shown; fio's report has all of them."));

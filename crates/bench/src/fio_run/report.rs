@@ -51,6 +51,8 @@ pub struct RunFacts {
     pub prefilled_bytes: u64,
     /// What the device counted during the jobs.
     pub counters: Counters,
+    /// The same from when the first of them was measured, which is at the end of its ramp.
+    pub measured: Option<Counters>,
 }
 
 impl RunFacts {
@@ -281,7 +283,7 @@ impl FioReport {
                 seed: facts.seed,
                 begins: facts.begins,
                 prefilled_bytes: facts.prefilled_bytes,
-                waf: facts.counters.waf(),
+                waf: facts.measured.as_ref().and_then(Counters::waf),
                 notices: file.notices(),
             },
         })

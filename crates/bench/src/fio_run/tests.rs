@@ -504,3 +504,27 @@ fn a_stopped_run_is_no_result_where_only_a_whole_one_counts() {
     let error = run_file(&file, &ModelSpec::default(), options, &Monitor::new(&|_| {}, &cancel)).expect_err("stopped");
     assert!(matches!(&error, FioError::Bench(e) if e.is_cancelled()), "{error}");
 }
+
+/// Neither a ramp nor an earlier stage counts in what the drive wrote and drew while a job was measured.
+#[test]
+fn counters_of_an_entry_are_of_the_time_in_which_it_was_measured() {
+    let outcomes = |text: &str| {
+        let file = JobFile::parse("test.fio", text).unwrap_or_else(|e| panic!("{e}"));
+        let options = FioOptions { prefill: Prefill::Nothing, ..FioOptions::default() };
+        run_file_logging(&file, &ModelSpec::default(), options, &mut NoLogs, &Monitor::silent())
+            .unwrap_or_else(|e| panic!("{e}"))
+    };
+    let global = "[global]\nrw=randread\nnorandommap\ntime_based\nruntime=2\nrate_iops=1000\n";
+    let power = |run: &FioRun, entry: usize| run.outcomes[entry].metrics.get("power_mean").map(|m| m.value);
+    let [plain, ramped] = ["[j]\n", "[j]\nramp_time=30\n"].map(|job| power(&outcomes(&format!("{global}{job}")), 0));
+    let (plain, ramped) = (plain.expect("it is metered"), ramped.expect("it is metered"));
+    assert!((ramped / plain - 1.0).abs() < 0.01, "{ramped} W after a ramp, {plain} without");
+    // Writes of a ramp alone, and of a stage before.
+    let text = "[global]\nbs=4k\nsize=8m\n[fill]\nrw=write\n[again]\nstonewall\nrw=write\ntime_based\nramp_time=1\nruntime=1\n";
+    let file = JobFile::parse("test.fio", text).unwrap_or_else(|e| panic!("{e}"));
+    let entries = entries(text);
+    let written = |k: usize| entries[k].counted().expect("it was measured").host.write_bytes as f64;
+    assert_eq!((file.jobs.len(), written(0)), (2, 8.0 * 1048576.0));
+    let measured = entries[1].all.op(Op::Write).bytes as f64;
+    assert!((written(1) / measured - 1.0).abs() < 0.01, "{} counted, {measured} measured", written(1));
+}
