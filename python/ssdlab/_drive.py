@@ -164,17 +164,23 @@ class Drive:
         name: str,
         params: Mapping[str, Value] | None = None,
         *,
+        start: str | os.PathLike[str] | None = None,
+        stored_days: int = 0,
         seed: int | None = None,
         quick: bool = False,
         records: bool | int = False,
         progress: Progress = None,
         **more: Value,
     ) -> Result:
-        """Runs one test of the suite on specimens fresh from the factory.
+        """Runs one test of the suite, on specimens fresh from the factory or on the one that was saved.
 
         Args:
             name: as ``ssdlab.tests()`` and ``ssdlab list tests`` have it.
             params: of the test, by name; units as ``ssdlab list tests`` says, or in text such as ``"8GB"``.
+            start: begin with the drive that :meth:`save`, :meth:`run` or :meth:`replay` has saved in this file, or that an image
+                of ``ssdlab attach`` holds, instead of a new one. A test that would fill the drive first does not, unless
+                ``prefill`` says so.
+            stored_days: with ``start``: it has lain without power at 30 °C for so long.
             quick: on an eighth of the drive for an eighth of the time. Figures that depend on the size of the drive (the longest
                 latencies, stalls, energy, amounts) are left out, and a note says so.
             records: keep a record of each command with its causes: of all (some 100 to 200 bytes each), or of the first so
@@ -188,17 +194,24 @@ class Drive:
             RunError: if it failed.
         """
         settings = [(key, _text(key, value)) for key, value in {**(params or {}), **more}.items()]
+        begins = _begins(start, stored_days)
         if name == "power-cut" and self._has_policies():
             raise ValueError("recovery from a power cut goes back to built-in policies: study them on other tests")
         with shown(progress, f"{name} on {self.name}") as report:
-            outcome = self._native.test(name, settings, self._seed_or(seed), _flag(quick, "quick"), _limit(records), report)
+            outcome = self._native.test(
+                name, settings, begins, self._seed_or(seed), _flag(quick, "quick"), _limit(records), report
+            )
         return Result(outcome, self)
 
     def run(
         self,
         job: str | Job | JobFile | Sequence[Job] | os.PathLike[str],
         *,
-        prefill: Literal["read", "drive", "none"] = "read",
+        prefill: Literal["read", "drive", "none"] | None = None,
+        rest_seconds: int | None = None,
+        start: str | os.PathLike[str] | None = None,
+        stored_days: int = 0,
+        save: str | os.PathLike[str] | None = None,
         variables: Mapping[str, str] | None = None,
         seed: int | None = None,
         records: bool | int = False,
@@ -207,7 +220,11 @@ class Drive:
         """Runs fio jobs: the text of a job file, jobs as objects, or the path of a file (as a ``Path``).
 
         Args:
-            prefill: what is written in sequence before: what the jobs read, the whole drive, or nothing.
+            prefill: what is written in sequence before: what the jobs read, the whole drive, or nothing. If not said, what
+                they read; nothing with ``start``.
+            rest_seconds: how long the drive rests before the first job; if not said, 10 s after a prefill.
+            start, stored_days: as of :meth:`test`.
+            save: shut the drive down at the end, and save it in this file, for ``start`` and :meth:`load`.
             variables: values of ``${NAME}`` in the text. The environment is not asked.
             records: as of :meth:`test`.
 
@@ -232,7 +249,16 @@ class Drive:
             text = str(JobFile(job))
         with shown(progress, f"{file} on {self.name}") as report:
             result = self._native.run(
-                file, text, dict(variables or {}), prefill, self._seed_or(seed), _limit(records), report
+                file,
+                text,
+                dict(variables or {}),
+                prefill or ("read" if start is None else "none"),
+                _rest(rest_seconds),
+                _begins(start, stored_days),
+                None if save is None else os.fspath(save),
+                self._seed_or(seed),
+                _limit(records),
+                report,
             )
         for notice in result.notices:
             warnings.warn(notice, stacklevel=2)
@@ -248,7 +274,11 @@ class Drive:
         queue_depth: int = 32,
         placement: Literal["wrap", "scale"] = "wrap",
         devices: Literal["side-by-side", "folded"] = "side-by-side",
-        prefill: bool = True,
+        prefill: bool | None = None,
+        rest_seconds: int | None = None,
+        start: str | os.PathLike[str] | None = None,
+        stored_days: int = 0,
+        save: str | os.PathLike[str] | None = None,
         seed: int | None = None,
         records: bool | int = False,
         progress: Progress = None,
@@ -263,7 +293,8 @@ class Drive:
             speed: at the recorded times, ``"2x"`` for twice as fast, or ``"asap"``.
             queue_depth: commands under way at most.
             placement: addresses beyond the end of the drive begin again, or all are scaled.
-            prefill: whether the whole drive is written first.
+            prefill: whether the whole drive is written first; if not said, unless there is a ``start``.
+            rest_seconds, start, stored_days, save: as of :meth:`run`.
 
         Raises:
             TraceError: with the line, or the row, if the trace cannot be read.
@@ -286,7 +317,10 @@ class Drive:
                 _whole(queue_depth, "queue_depth", 1, 2**32 - 1),
                 _one_of(placement, "placement", "wrap", "scale") == "scale",
                 _one_of(devices, "devices", "side-by-side", "folded") == "folded",
-                _flag(prefill, "prefill"),
+                start is None if prefill is None else _flag(prefill, "prefill"),
+                _rest(rest_seconds),
+                _begins(start, stored_days),
+                None if save is None else os.fspath(save),
                 self._seed_or(seed),
                 _limit(records),
                 report,
@@ -574,6 +608,17 @@ def _limit(records: bool | int) -> int:
     if type(records).__name__ in ("bool", "bool_"):
         return 2**63 - 1 if records else 0
     return _whole(records, "records")
+
+
+def _begins(start: str | os.PathLike[str] | None, stored_days: int) -> tuple[str | None, int]:
+    days = _whole(stored_days, "stored_days", 0, 36_500)
+    if start is None and days > 0:
+        raise ValueError("stored_days is of a drive that was saved: it needs start")
+    return (None if start is None else os.fspath(start), days)
+
+
+def _rest(seconds: int | None) -> int | None:
+    return None if seconds is None else _whole(seconds, "rest_seconds", 0, 31_536_000)
 
 
 def _flag(value: bool, name: str) -> bool:

@@ -233,6 +233,31 @@ def test_a_saved_drive_goes_on(tmp_path):
 
 
 @pytest.mark.slow
+def test_jobs_traces_and_tests_begin_with_a_drive_that_was_saved(tmp_path):
+    drive = ssdlab.Drive("ideal-16k-32die", capacity_bytes="64MiB")
+    age = ssdlab.Job("age", rw="randwrite", bs="4k", iodepth=8, ioengine="libaio", size="100%", io_size="256m", norandommap=True)
+    path = tmp_path / "aged.state"
+    drive.run(age, prefill="drive", save=path)
+    load = ssdlab.Job("load", rw="randwrite", bs="4k", iodepth=8, ioengine="libaio", size="100%", time_based=True, runtime=1)
+    waf = lambda **begins: drive.run(load, **begins).json()["ssdlab"]["waf"]  # noqa: E731
+    assert waf(start=path) > 1.5 * waf()
+    assert waf(start=path) == waf(start=path)
+    result = drive.test("random-write", start=path, seconds=1)
+    assert result.metrics["waf"].value > 1.5 and any("as it was saved" in note for note in result.notes)
+    trace = {"time": [0, 1_000_000], "op": ["write", "read"], "offset": [0, 4096], "length": [4096, 4096]}
+    later = tmp_path / "later.state"
+    drive.replay(trace, time_unit="ns", start=path, rest_seconds=3, save=later)
+    assert later.exists()
+    again = ssdlab.Drive("ideal-16k-32die", capacity_bytes="64MiB")
+    again.load(later)
+    with pytest.raises(ssdlab.DriveFileError, match="drive with seed 1"):
+        drive.test("random-write", start=path, seed=2, seconds=1)
+    with pytest.raises(ValueError, match="needs start"):
+        drive.run(load, stored_days=5)
+    with pytest.raises(ssdlab.DriveFileError, match="no model of what becomes of old data"):
+        drive.run(load, start=path, stored_days=5)
+
+
 def test_what_is_no_saved_drive_or_another_one_is_not_loaded_and_a_letter_not_overwritten(tmp_path):
     path = tmp_path / "drive.state"
     drive = ssdlab.Drive("jmf667h-toshiba-128gb", seed=3)

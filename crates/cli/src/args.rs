@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use ssdlab_bench::parse_setting;
-use ssdlab_core::input;
+use ssdlab_core::{Nanos, SECOND, input};
 
 use crate::failure::Failure;
 use crate::output::complain;
@@ -198,6 +198,8 @@ pub struct RunArgs {
     #[arg(long, value_enum)]
     pub prefill: Option<RunPrefillArg>,
     #[command(flatten)]
+    pub rest: RestArgs,
+    #[command(flatten)]
     pub start: StartArgs,
     #[command(flatten)]
     pub save: SaveArgs,
@@ -210,12 +212,30 @@ pub struct RunArgs {
     pub real: RealArgs,
 }
 
+/// How long a drive rests.
+#[derive(Debug, clap::Args)]
+pub struct RestArgs {
+    /// Let the drive rest so long before it is measured: what it tidies up while idle, such as an SLC cache, is done then.
+    /// If not said, 10 after a prefill, else 0
+    #[arg(long = "rest", value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=31_536_000))]
+    rest_seconds: Option<u64>,
+}
+
+impl RestArgs {
+    pub fn nanos(&self) -> Option<Nanos> {
+        self.rest_seconds.map(|seconds| seconds * SECOND)
+    }
+}
+
 /// What a drive begins as.
 #[derive(Debug, clap::Args)]
 pub struct StartArgs {
     /// Begin with the drive that was saved in FILE (--save), or that an image of `attach` holds, instead of a new one
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
+    /// With --from: the drive has lain without power at 30 °C for so many days
+    #[arg(long, value_name = "DAYS", requires = "from", value_parser = clap::value_parser!(u32).range(..=36_500))]
+    pub stored_days: Option<u32>,
 }
 
 /// What becomes of a drive.
@@ -290,6 +310,8 @@ pub struct ReplayArgs {
     /// What is written before the replay; `drive` if not said, `none` with --from
     #[arg(long, value_enum)]
     pub prefill: Option<PrefillArg>,
+    #[command(flatten)]
+    pub rest: RestArgs,
     #[command(flatten)]
     pub start: StartArgs,
     #[command(flatten)]

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use ssdlab_catalog::DeviceRecipe;
 use ssdlab_contents::{Image, ImageError, StateFileError, check_state_file, read_state_file, resume, write_state_file};
 use ssdlab_core::{Fnv1a, Nanos};
-use ssdlab_device::{Device, LoadError};
+use ssdlab_device::{Device, EccScheme, Flash, LoadError};
 
-use crate::args::{SaveArgs, StartArgs};
+use crate::args::StartArgs;
 use crate::failure::Failure;
 use crate::output::complain;
 
@@ -16,6 +16,8 @@ use crate::output::complain;
 #[derive(Clone)]
 pub struct SavedDrive {
     bytes: Arc<[u8]>,
+    /// For which it has lain without power since.
+    stored_seconds: u64,
 }
 
 impl std::fmt::Debug for SavedDrive {
@@ -35,17 +37,21 @@ impl SavedDrive {
         if device.plug().is_none() {
             let error =
                 Failure::bad_input(format!("{} cannot begin as one that was saved: it has no plug", recipe.name));
-            return Err(error.help("leave --from out"));
+            return Err(error.help("begin with a new one"));
         }
         let saved = match read_state_file(path, device.info().capacity_bytes) {
-            Ok(bytes) => SavedDrive { bytes: bytes.into() },
-            Err(StateFileError::NoState) => SavedDrive { bytes: in_image(path, &mut *device)?.into() },
-            Err(e) => return Err(Failure::bad_input(at(&e)).help(OF_WHICH)),
+            Ok(bytes) => SavedDrive { bytes: bytes.into(), stored_seconds: 0 },
+            Err(StateFileError::NoState) => {
+                let bytes = in_image(path, &mut *device)?.into();
+                SavedDrive { bytes, stored_seconds: 0 }
+            }
+            Err(e @ StateFileError::Capacity { .. }) => return Err(Failure::bad_input(at(&e)).help(THE_SAME)),
+            Err(e) => return Err(Failure::bad_input(at(&e))),
         };
         saved.put_into(&mut *recipe.build(seed)?).map_err(|e| {
             let help = match e {
                 LoadError::Seed { found, .. } => format!("use --seed {found}"),
-                _ => "name the drive that was saved, with the same --set".to_owned(),
+                _ => THE_SAME.to_owned(),
             };
             Failure::bad_input(at(&format_args!("it does not fit {}: {e}", recipe.name))).help(help)
         })?;
@@ -62,16 +68,24 @@ impl SavedDrive {
     pub fn put_into(&self, device: &mut dyn Device) -> Result<Nanos, LoadError> {
         let plug = device.plug().expect("a device that was saved has a plug");
         plug.load(&self.bytes)?;
-        Ok(plug.restore(0))
+        let ready = plug.restore(0);
+        if let Some(flash) = device.flash().filter(|_| self.stored_seconds > 0) {
+            flash.begin_retention(self.stored_seconds);
+        }
+        Ok(ready)
     }
 
     /// What tells it from others.
     pub fn fingerprint(&self) -> u64 {
-        Fnv1a::of(&self.bytes)
+        let mut hash = Fnv1a::default();
+        hash.add(&self.bytes);
+        hash.add(&self.stored_seconds.to_le_bytes());
+        hash.value()
     }
 }
 
 /// What to name instead.
+const THE_SAME: &str = "name the drive that was saved, with the same changes";
 const OF_WHICH: &str = "--from takes what --save has written, or the image of a drive that was attached";
 
 /// What a device that is to be fresh keeps without power, once it is the one that an image holds.
@@ -109,10 +123,32 @@ impl StartArgs {
     /// The drive to begin with, if it is not a new one.
     ///
     /// # Errors
-    /// As [`SavedDrive::open`].
+    /// As [`SavedDrive::stored`].
     pub fn saved(&self, recipe: &DeviceRecipe, seed: u64) -> Result<Option<SavedDrive>, Failure> {
-        self.from.as_deref().map(|path| SavedDrive::open(path, recipe, seed)).transpose()
+        let days = self.stored_days.unwrap_or(0);
+        self.from.as_deref().map(|path| SavedDrive::stored(path, days, recipe, seed)).transpose()
     }
+}
+
+impl SavedDrive {
+    /// As [`SavedDrive::open`], of a drive that has lain without power for so many days since.
+    ///
+    /// # Errors
+    /// As there; if the device has no model of what becomes of old data.
+    pub fn stored(path: &Path, days: u32, recipe: &DeviceRecipe, seed: u64) -> Result<Self, Failure> {
+        let saved = SavedDrive::open(path, recipe, seed)?;
+        let stored_seconds = u64::from(days) * 86_400;
+        if stored_seconds > 0 && !recipe.build(seed)?.flash().is_some_and(|flash| ages(flash)) {
+            let error = Failure::bad_input(format!("{} has no model of what becomes of old data", recipe.name));
+            return Err(error.help("leave out how long it was stored, or give its drive file [ecc]"));
+        }
+        Ok(SavedDrive { stored_seconds, ..saved })
+    }
+}
+
+/// Whether it makes a difference to a device how old its data are.
+fn ages(flash: &dyn Flash) -> bool {
+    flash.expected_errors(EccScheme::Installed, 1.0, 0.0).is_some()
 }
 
 /// Where a drive is kept in the end.
@@ -125,13 +161,14 @@ impl Keep {
     ///
     /// # Errors
     /// If there is something else, or no folder.
-    pub fn at(save: &SaveArgs) -> Result<Self, Failure> {
-        if let Some(path) = &save.save {
+    pub fn at(save: Option<&Path>) -> Result<Self, Failure> {
+        if let Some(path) = save {
             check_state_file(path).map_err(|e| {
-                Failure::bad_input(format!("--save {}: {e}", path.display())).help("choose another name or folder")
+                Failure::bad_input(format!("cannot save a drive in {}: {e}", path.display()))
+                    .help("choose another name or folder")
             })?;
         }
-        Ok(Keep { path: save.save.clone() })
+        Ok(Keep { path: save.map(Path::to_owned) })
     }
 
     /// Whether one is.

@@ -1,11 +1,11 @@
 //! A drive, disk or array that can be tested, and powered on for a host of one's own.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use ssdlab_bench::fio_run::{FioError, FioOptions, Prefill, run_file};
+use ssdlab_bench::fio_run::{FioError, FioOptions, Prefill, run_file_keeping};
 use ssdlab_bench::plan::{PlanJob, guarded};
 use ssdlab_bench::replay::{ReplaySpec, Speed, replay_file};
 use ssdlab_bench::suite::{find_test, run_test};
@@ -14,6 +14,8 @@ use ssdlab_catalog::{DeviceTemplate, Diagnostic};
 use ssdlab_cli::commands::{replay, run, show};
 use ssdlab_cli::lab::{SimulatedDrive, Tested as _};
 use ssdlab_cli::plan::{bench_failure, param_failure};
+use ssdlab_cli::saved::{Keep, SavedDrive};
+use ssdlab_core::SECOND;
 use ssdlab_workload::fio::JobFile;
 use ssdlab_workload::trace::{Devices, Fit, PlacementSpec};
 
@@ -68,6 +70,24 @@ fn recorded<T>(
     let lab = Recorded::new(fresh, limit);
     let result = run(&lab);
     (result, Some(lab.into_records()))
+}
+
+/// A saved drive to begin with, if it is not a new one, and the days for which it has lain without power since.
+type Start = (Option<PathBuf>, u32);
+
+/// Where a drive is kept in the end, if anywhere.
+fn keeps(py: Python<'_>, save: Option<PathBuf>) -> PyResult<Keep> {
+    Keep::at(save.as_deref()).map_err(|f| exception(py, &f, Wrong::Test))
+}
+
+impl Drive {
+    fn starting(&self, py: Python<'_>, start: Start, seed: u64) -> PyResult<Arc<SimulatedDrive>> {
+        let (Some(path), days) = start else { return Ok(Arc::clone(&self.drive)) };
+        let drive = Arc::clone(&self.drive);
+        let saved = watched(py, None, move |_| SavedDrive::stored(&path, days, drive.recipe(), seed))?;
+        let saved = saved.map_err(|f| exception(py, &f, Wrong::Drive))?;
+        Ok(Arc::new(self.drive.starting(Some(saved))))
+    }
 }
 
 #[pymethods]
@@ -134,6 +154,7 @@ impl Drive {
         py: Python<'_>,
         name: &str,
         settings: Settings,
+        start: Start,
         seed: u64,
         quick: bool,
         records: usize,
@@ -142,7 +163,7 @@ impl Drive {
         let test = find_test(name).map_err(|e| exception(py, &param_failure(e), Wrong::Parameter))?;
         let job = PlanJob { lab: 0, test, variant: String::new(), settings };
         job.check(quick).map_err(|e| exception(py, &param_failure(e), Wrong::Parameter))?;
-        let (drive, policies) = (Arc::clone(&self.drive), self.policies.clone());
+        let (drive, policies) = (self.starting(py, start, seed)?, self.policies.clone());
         let (result, records) = watched(py, progress, move |watch| {
             let report = |done: f64| watch.report(done);
             let monitor = Monitor::new(&report, &watch.cancel);
@@ -169,6 +190,9 @@ impl Drive {
         text: &str,
         variables: BTreeMap<String, String>,
         prefill: &str,
+        rest_seconds: Option<u64>,
+        start: Start,
+        save: Option<PathBuf>,
         seed: u64,
         records: usize,
         progress: Option<&Bound<'_, PyAny>>,
@@ -183,17 +207,22 @@ impl Drive {
         let job = JobFile::parse_with(file, text, &value)
             .map_err(|e| bad_input(py, &Diagnostic::from(&e).within(file, text), Wrong::Job))?;
         let notices = job.notices().iter().map(ToString::to_string).collect();
-        let (drive, policies) = (Arc::clone(&self.drive), self.policies.clone());
+        let (drive, policies) = (self.starting(py, start, seed)?, self.policies.clone());
+        let keep = keeps(py, save)?;
+        let rest = rest_seconds.map(|seconds| seconds * SECOND);
+        let options = FioOptions { seed, prefill, rest, keep: keep.is_asked_for() };
         let (result, records) = watched(py, progress, move |watch| {
             let report = |done: f64| watch.report(done);
             let monitor = Monitor::new(&report, &watch.cancel);
-            let options = FioOptions { seed, prefill };
-            recorded(&drive, &policies, watch, records, |lab| run_file(&job, lab, options, &monitor))
+            recorded(&drive, &policies, watch, records, |lab| run_file_keeping(&job, lab, options, &monitor))
         })?;
         let report = result.map_err(|e| match e {
             FioError::Job(e) => bad_input(py, &Diagnostic::from(&e).within(file, text), Wrong::Job),
             other => exception(py, &run::failure(other), Wrong::Test),
         })?;
+        let (report, kept) = report;
+        keep.write(self.drive.recipe().capacity_bytes(), kept.as_deref())
+            .map_err(|f| exception(py, &f, Wrong::Test))?;
         Ok(JobReport::new(report, notices, records))
     }
 
@@ -208,6 +237,9 @@ impl Drive {
         scale: bool,
         folded: bool,
         prefill: bool,
+        rest_seconds: Option<u64>,
+        start: Start,
+        save: Option<PathBuf>,
         seed: u64,
         records: usize,
         progress: Option<&Bound<'_, PyAny>>,
@@ -227,15 +259,21 @@ impl Drive {
                 ..Default::default()
             },
             prefill,
+            rest: rest_seconds.map(|seconds| seconds * SECOND),
             seed,
+            keep: false,
         };
-        let (drive, policies) = (Arc::clone(&self.drive), self.policies.clone());
+        let (drive, policies) = (self.starting(py, start, seed)?, self.policies.clone());
+        let keep = keeps(py, save)?;
+        let spec = ReplaySpec { keep: keep.is_asked_for(), ..spec };
         let (result, records) = watched(py, progress, move |watch| {
             let report = |done: f64| watch.report(done);
             let monitor = Monitor::new(&report, &watch.cancel);
             recorded(&drive, &policies, watch, records, |lab| replay_file(&spec, lab, &monitor))
         })?;
         let replayed = result.map_err(|e| exception(py, &replay::failure(e), Wrong::Trace))?;
+        let capacity_bytes = self.drive.recipe().capacity_bytes();
+        keep.write(capacity_bytes, replayed.kept.as_deref()).map_err(|f| exception(py, &f, Wrong::Trace))?;
         let histograms = replayed.measurement.ops().map(|(op, stats)| (op, stats.latency.clone())).collect();
         let mut outcome = Outcome::new(Arc::clone(&self.drive), replayed.outcome(), seed, false, records);
         outcome.histograms = histograms;

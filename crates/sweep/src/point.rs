@@ -168,7 +168,7 @@ impl Point {
             What::Test { def, .. } => run_test(def, &lab, &self.settings, self.seed, false, monitor)
                 .map(|outcome| (outcome.metrics, outcome.notes)),
             What::Job { file, prefill } => {
-                let options = FioOptions { seed: self.seed, prefill: *prefill, keep: false };
+                let options = FioOptions { seed: self.seed, prefill: *prefill, ..FioOptions::default() };
                 run_file(file, &lab, options, monitor).map(|report| (fio_metrics(&report), Vec::new())).map_err(|e| {
                     match e {
                         FioError::Bench(e) => e,

@@ -52,6 +52,7 @@ pub use logs::{LogSink, log_names};
 pub use report::{Direction, FioReport, JobReport, Latency, RunFacts, Sync, TimeShares};
 pub use steady::{SteadyData, SteadyReport};
 
+use ssdlab_core::Nanos;
 use ssdlab_workload::fio::{JobFile, JobFileError, Rw};
 use thiserror::Error;
 
@@ -126,13 +127,15 @@ pub struct FioOptions {
     /// Seed of every random number, where a job has no `randseed`.
     pub seed: u64,
     pub prefill: Prefill,
+    /// How long the drive rests before the first job; `None`: for [`PREFILL_REST`] after what was written, else not at all.
+    pub rest: Option<Nanos>,
     /// Whether the drive is shut down at the end, for [`FioRun::kept`].
     pub keep: bool,
 }
 
 impl Default for FioOptions {
     fn default() -> Self {
-        FioOptions { seed: 1, prefill: Prefill::default(), keep: false }
+        FioOptions { seed: 1, prefill: Prefill::default(), rest: None, keep: false }
     }
 }
 
@@ -147,9 +150,22 @@ pub fn run_file(
     options: FioOptions,
     monitor: &Monitor<'_>,
 ) -> Result<FioReport, FioError> {
+    Ok(run_file_keeping(file, lab, options, monitor)?.0)
+}
+
+/// The same; and what the drive keeps without power, if `options` ask for it.
+///
+/// # Errors
+/// As [`run_file`].
+pub fn run_file_keeping(
+    file: &JobFile,
+    lab: &dyn Lab,
+    options: FioOptions,
+    monitor: &Monitor<'_>,
+) -> Result<(FioReport, Option<Vec<u8>>), FioError> {
     match run_file_logging(file, lab, options, &mut NoLogs, monitor)? {
         FioRun { stopped: Some(_), .. } => Err(HostError::Cancelled.into()),
-        run => Ok(run.report),
+        run => Ok((run.report, run.kept)),
     }
 }
 
@@ -191,7 +207,7 @@ pub fn run_file_logging(
     };
     let share = if prefilled.is_empty() { 0.0 } else { PREFILL_SHARE };
     let part = |i: usize| share * i as f64 / prefilled.len() as f64;
-    host.prefill(&prefilled, |i| monitor.step(part(i), part(i + 1)))?;
+    let rested = host.prefill(&prefilled, options.rest, |i| monitor.step(part(i), part(i + 1)))?;
     let before = host.counters();
     host.limit_time();
     let mut entries = plan.entries();
@@ -217,6 +233,7 @@ pub fn run_file_logging(
         capacity_bytes: host.info().capacity_bytes,
         seed: options.seed,
         begins: lab.begins(),
+        rested,
         prefilled_bytes: prefilled.iter().map(|(start, end)| end - start).sum(),
         counters: host.counters().since(&before),
         measured: counted_from.map(|from| host.counters().since(&from)),

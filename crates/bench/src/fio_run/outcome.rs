@@ -9,7 +9,6 @@ use super::meter::EntryMeter;
 use super::report::RunFacts;
 use super::{FioOptions, Prefill};
 use crate::explain;
-use crate::host::PREFILL_REST;
 use crate::outcome::{Axis, Mark, Outcome};
 use crate::suite::figures::{chart, put, put_counters, put_latencies, series};
 use crate::suite::tail::tail_chart;
@@ -108,13 +107,14 @@ fn file_name(file: &JobFile) -> &str {
 }
 
 fn method(file: &JobFile, entry: &EntryMeter, facts: &RunFacts, options: FioOptions) -> String {
-    let written = format!(
-        "{:.1} GB were written in sequence, and it rested for {}",
-        facts.prefilled_bytes as f64 / 1e9,
-        format_duration(PREFILL_REST)
-    );
+    let rested = format_duration(facts.rested);
+    let written =
+        format!("{:.1} GB were written in sequence, and it rested for {rested}", facts.prefilled_bytes as f64 / 1e9);
     let it_was = facts.begins.it_was();
     let drive = match options.prefill {
+        _ if facts.prefilled_bytes == 0 && facts.rested > 0 => {
+            format!("{} It rested for {rested}.", facts.begins.unwritten())
+        }
         _ if facts.prefilled_bytes == 0 => facts.begins.unwritten().to_owned(),
         Prefill::Read => format!("{it_was}; what the jobs read was laid out first: {written}."),
         Prefill::Drive | Prefill::Nothing => format!("{it_was}; {written}."),

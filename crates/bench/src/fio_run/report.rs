@@ -49,6 +49,8 @@ pub struct RunFacts {
     pub begins: Begins,
     /// Written in sequence before the first job.
     pub prefilled_bytes: u64,
+    /// How long it rested then.
+    pub rested: Nanos,
     /// What the device counted during the jobs.
     pub counters: Counters,
     /// The same from when the first of them was measured, which is at the end of its ramp.

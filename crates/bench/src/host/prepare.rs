@@ -65,20 +65,26 @@ impl Host<'_> {
         self.sweep(&pattern, queue_depth, meter)
     }
 
-    /// Fills spans in sequence, each from its first to its last byte, and rests; if there are none, it does nothing. `begins` is
-    /// told the number of each.
+    /// Fills spans in sequence, each from its first to its last byte, and rests: as long as `rest` says, or, if that says nothing,
+    /// for [`PREFILL_REST`] where anything was filled. `begins` is told the number of each. Returns how long it rested.
     ///
     /// # Errors
     /// As [`Host::run`].
-    pub fn prefill(&mut self, spans: &[(u64, u64)], mut begins: impl FnMut(usize)) -> Result<(), BenchError> {
+    pub fn prefill(
+        &mut self,
+        spans: &[(u64, u64)],
+        rest: Option<Nanos>,
+        mut begins: impl FnMut(usize),
+    ) -> Result<Nanos, BenchError> {
         for (i, &(start, end)) in spans.iter().enumerate() {
             begins(i);
             self.fill(start, end - start, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
         }
-        if !spans.is_empty() {
-            self.idle(PREFILL_REST)?;
+        let rest = rest.unwrap_or(if spans.is_empty() { 0 } else { PREFILL_REST });
+        if rest > 0 {
+            self.idle(rest)?;
         }
-        Ok(())
+        Ok(rest)
     }
 
     /// Reads a range once, in sequence.

@@ -68,6 +68,8 @@ pub struct ReplaySpec {
     pub placement: PlacementSpec,
     /// Whether the whole drive is written in sequence first.
     pub prefill: bool,
+    /// How long the drive rests before; `None`: for [`PREFILL_REST`] after it was written, else not at all.
+    pub rest: Option<Nanos>,
     /// Of the specimen; a replay itself draws no random numbers.
     pub seed: u64,
     /// Whether the drive is shut down at the end, for [`Replayed::kept`].
@@ -85,6 +87,7 @@ impl ReplaySpec {
             queue_depth: 32,
             placement: PlacementSpec::default(),
             prefill: true,
+            rest: None,
             seed: 1,
             keep: false,
         }
@@ -128,6 +131,8 @@ pub struct Replayed {
     pub device: String,
     /// How it was before.
     pub begins: Begins,
+    /// How long it rested before.
+    pub rested: Nanos,
     pub format: Format,
     /// What the file holds.
     pub summary: TraceSummary,
@@ -206,11 +211,10 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
     if spec.keep && !host.can_be_put_away() {
         return Err(cannot_be_saved(lab.name()).into());
     }
-    if spec.prefill {
-        monitor.step(0.0, PREFILL_SHARE);
-        host.prefill(&[(0, capacity_bytes)], |_| ())?;
-        monitor.step(PREFILL_SHARE, 1.0);
-    }
+    monitor.step(0.0, PREFILL_SHARE);
+    let whole = [(0, capacity_bytes)];
+    let rested = host.prefill(if spec.prefill { &whole } else { &[] }, spec.rest, |_| ())?;
+    monitor.step(if spec.prefill { PREFILL_SHARE } else { 0.0 }, 1.0);
     let placement = Placement::new(spec.placement, &summary, capacity_bytes);
     let commands = RefCell::new(Commands::new(spec.trace.open(Some(format))?, placement, summary.requests));
     let before = host.counters();
@@ -236,7 +240,21 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
     check_counts(&summary, &placement, &measurement)?;
     let device = lab.name().to_owned();
     let (spec, begins) = (spec.clone(), lab.begins());
-    Ok(Replayed { spec, device, begins, format, summary, placement, measurement, lag, counters, grew, kept, rate })
+    Ok(Replayed {
+        spec,
+        device,
+        begins,
+        rested,
+        format,
+        summary,
+        placement,
+        measurement,
+        lag,
+        counters,
+        grew,
+        kept,
+        rate,
+    })
 }
 
 /// Requests between two looks at the monitor.

@@ -8,7 +8,6 @@ use ssdlab_workload::trace::{Devices, Fit};
 
 use super::{Replayed, Speed};
 use crate::explain;
-use crate::host::PREFILL_REST;
 use crate::outcome::{Axis, Mark, Outcome};
 use crate::suite::figures::{chart, put, put_counters, put_latencies, series};
 use crate::suite::tail::tail_chart;
@@ -119,10 +118,10 @@ pub(super) fn file_name(r: &Replayed) -> String {
 pub(super) fn method(r: &Replayed) -> String {
     let it_was = r.begins.it_was();
     let drive = if r.spec.prefill {
-        format!(
-            "{it_was}; it was written once in sequence, all of it, and rested for {}.",
-            format_duration(PREFILL_REST)
-        )
+        let rested = format_duration(r.rested);
+        format!("{it_was}; it was written once in sequence, all of it, and rested for {rested}.")
+    } else if r.rested > 0 {
+        format!("{} It rested for {}.", r.begins.unwritten(), format_duration(r.rested))
     } else {
         r.begins.unwritten().to_owned()
     };

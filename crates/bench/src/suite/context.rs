@@ -1,5 +1,7 @@
 //! What a test is given.
 
+use std::borrow::Cow;
+
 use ssdlab_core::{Nanos, Rng, SECOND, nanos_from_us};
 use ssdlab_device::{Device, LinkPolicy};
 
@@ -23,6 +25,17 @@ pub struct Context<'a> {
     monitor: &'a Monitor<'a>,
 }
 
+/// A drive that was saved is not filled before, unless that is asked for: its state is what the test is about.
+fn as_it_begins<'s>(begins: Begins, def: &TestDef, settings: &'s [(String, String)]) -> Cow<'s, [(String, String)]> {
+    const FILLS: &str = "prefill";
+    let unsaid = def.params.iter().any(|param| param.key == FILLS) && settings.iter().all(|(key, _)| key != FILLS);
+    if begins == Begins::Saved && unsaid {
+        let none = (FILLS.to_owned(), "none".to_owned());
+        return settings.iter().cloned().chain([none]).collect::<Vec<_>>().into();
+    }
+    settings.into()
+}
+
 impl<'a> Context<'a> {
     /// # Errors
     /// A setting that the test does not know, or a value out of range.
@@ -40,7 +53,8 @@ impl<'a> Context<'a> {
         // one place gets no further. It does little in a second, so that a quick run of it can take all of them.
         let whole_times = quick && !small && lab.has_disk(seed).map_err(BenchError::Device)?;
         let defs = [def.params, COMMON_PARAMS];
-        let mut params = Params::resolve_for(def.name, &defs, settings, quick, whole_times)?;
+        let settings = as_it_begins(lab.begins(), def, settings);
+        let mut params = Params::resolve_for(def.name, &defs, &settings, quick, whole_times)?;
         if small {
             params.shrink_spans(QUICK_DIVISOR);
         }

@@ -25,7 +25,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let mut spec = spec(args)?;
     let drive = TestedDevice::only(&args.device, &args.changed.keys()?, args.seed, &args.real.destroyed)?;
     let drive = drive.starting(&args.start, args.seed)?;
-    let keep = Keep::at(&args.save)?;
+    let keep = Keep::at(args.save.save.as_deref())?;
     spec.keep = keep.is_asked_for();
     let mut folder = OutputFolder::for_report("replay", &args.report)?;
     stop_on_ctrl_c()?;
@@ -74,6 +74,7 @@ fn spec(args: &ReplayArgs) -> Result<ReplaySpec, Failure> {
         queue_depth: args.queue_depth,
         placement: PlacementSpec { fit, devices, ..Default::default() },
         prefill: args.prefill.map_or(args.start.from.is_none(), |prefill| prefill == PrefillArg::Drive),
+        rest: args.rest.nanos(),
         seed: args.seed,
         keep: false,
         trace: source(&args.trace)?,

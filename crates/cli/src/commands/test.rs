@@ -25,11 +25,7 @@ pub fn run(args: &TestArgs) -> Result<(), Failure> {
         .map(|text| parse_setting(text))
         .collect::<Result<Vec<_>, _>>()
         .map_err(param_failure)?;
-    let (of_drive, mut settings): (Vec<_>, Vec<_>) = all.into_iter().partition(|(key, _)| is_of_drive(key));
-    let fills_before = test.params.iter().any(|param| param.key == "prefill");
-    if args.start.from.is_some() && fills_before && settings.iter().all(|(key, _)| key != "prefill") {
-        settings.push(("prefill".to_owned(), "none".to_owned()));
-    }
+    let (of_drive, settings): (Vec<_>, Vec<_>) = all.into_iter().partition(|(key, _)| is_of_drive(key));
     let job = PlanJob { lab: 0, test, variant: String::new(), settings };
     job.check(args.common.quick).map_err(param_failure)?;
     let seed = args.common.seed;

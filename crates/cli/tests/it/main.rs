@@ -7,5 +7,6 @@ mod killed;
 mod quick_against_full;
 mod real_drives;
 mod run_and_replay;
+mod saved;
 mod sweep;
 mod transcripts;
