@@ -47,19 +47,27 @@ impl SourceText {
 
 /// The key by which a file builds on one of the catalog.
 const BASE: &str = "base";
+/// The key that names what of the base this file leaves out: keys, or whole sections.
+const WITHOUT: &str = "without";
 
 pub(crate) fn load<T: DeserializeOwned>(kind: &Kind, file: &str, text: &str) -> Result<Loaded<T>, Diagnostic> {
     let mut source = SourceText::new(file, text);
-    let own: Table = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
+    let mut own: Table = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
     source.no_lists_of_sections(&own, kind)?;
     let Some(base) = own.get(BASE) else {
+        if own.contains_key(WITHOUT) {
+            let error = Diagnostic::new("`without` leaves out what a base has, and there is no `base`");
+            return Err(error.at(source.value_place(WITHOUT)).help("leave the keys themselves out"));
+        }
         let spec = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
         return Ok(Loaded { spec, rows: rows_of(text, (kind.keys)()), base: None, source });
     };
     let base = source.find_base(base, kind)?;
-    let merged = with_base(base, own, kind)?.to_string();
+    let without = source.without(&mut own, base, kind)?;
+    let merged = with_base(base, own, &without, kind)?.to_string();
     let spec = toml::from_str(&merged).map_err(|e| source.problem(&e, kind, &merged))?;
-    let of_base = rows_with_bases(base, kind)?;
+    let mut of_base = rows_with_bases(base, kind)?;
+    of_base.retain(|row| !without.iter().any(|path| is_within(&row.key, path)));
     source.of_base = of_base.iter().map(|row| row.key.clone()).collect();
     let rows = overlay(of_base, rows_of(text, (kind.keys)()));
     Ok(Loaded { spec, rows, base: Some(base.name.to_owned()), source })
@@ -68,22 +76,41 @@ pub(crate) fn load<T: DeserializeOwned>(kind: &Kind, file: &str, text: &str) -> 
 /// The values of a file and of the one that it builds on, as one table.
 pub(crate) fn merged(kind: &Kind, file: &str, text: &str) -> Result<Table, Diagnostic> {
     let source = SourceText::new(file, text);
-    let own: Table = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
-    match own.get(BASE) {
-        Some(base) => with_base(source.find_base(base, kind)?, own, kind),
+    let mut own: Table = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
+    let Some(base) = own.get(BASE) else { return Ok(own) };
+    let base = source.find_base(base, kind)?;
+    let without = source.without(&mut own, base, kind)?;
+    with_base(base, own, &without, kind)
+}
+
+/// What a file of the catalog says, on top of those that it builds on.
+fn whole(file: &EmbeddedFile, kind: &Kind) -> Result<Table, Diagnostic> {
+    let own: Table = toml::from_str(file.text).map_err(|e| Diagnostic::new(format!("{}: {e}", file.path)))?;
+    match base_of(file, kind)? {
+        Some(deeper) => with_base(deeper, own, &[], kind),
         None => Ok(own),
     }
 }
 
-fn with_base(base: &EmbeddedFile, mut changes: Table, kind: &Kind) -> Result<Table, Diagnostic> {
-    let own: Table = toml::from_str(base.text).map_err(|e| Diagnostic::new(format!("{}: {e}", base.path)))?;
-    let mut merged = match base_of(base, kind)? {
-        Some(deeper) => with_base(deeper, own, kind)?,
-        None => own,
-    };
+fn with_base(base: &EmbeddedFile, mut changes: Table, without: &[String], kind: &Kind) -> Result<Table, Diagnostic> {
+    let mut merged = whole(base, kind)?;
+    without.iter().for_each(|path| _ = take(&mut merged, path));
     changes.remove(BASE);
     merge(&mut merged, changes);
     Ok(merged)
+}
+
+/// Takes a key or a section out of a table.
+fn take(table: &mut Table, path: &str) -> Option<toml::Value> {
+    match path.split_once('.') {
+        None => table.remove(path),
+        Some((section, rest)) => take(table.get_mut(section)?.as_table_mut()?, rest),
+    }
+}
+
+/// Whether a key is this one, or in this section.
+fn is_within(key: &str, path: &str) -> bool {
+    key.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// The file of the catalog on which one of the catalog builds.
@@ -164,6 +191,26 @@ impl SourceText {
         })
     }
 
+    /// What this file leaves out of its base; it is no key of the spec.
+    fn without(&self, own: &mut Table, base: &EmbeddedFile, kind: &Kind) -> Result<Vec<String>, Diagnostic> {
+        let Some(list) = own.remove(WITHOUT) else { return Ok(Vec::new()) };
+        let texts = list.as_array().map(|list| list.iter().map(toml::Value::as_str).collect::<Option<Vec<_>>>());
+        let Some(Some(paths)) = texts else {
+            return Err(Diagnostic::new("`without` does not fit here")
+                .at(self.value_place(WITHOUT))
+                .help("write a list of keys and sections, such as without = [\"slc_cache.when_full\", \"ecc\"]"));
+        };
+        let mut of_base = whole(base, kind)?;
+        for path in &paths {
+            if take(&mut of_base, path).is_none() {
+                let error = Diagnostic::new(format!("there is no `{path}` in {} that could be left out", base.name));
+                let help = format!("`ssdlab show {}` prints what there is, each key once", base.name);
+                return Err(error.at(self.value_place(WITHOUT)).help(help));
+            }
+        }
+        Ok(paths.into_iter().map(str::to_owned).collect())
+    }
+
     /// Refuses `[[gc]]` for `[gc]`: a list would be read as the values of the section's keys, in their order.
     fn no_lists_of_sections(&self, own: &Table, kind: &Kind) -> Result<(), Diagnostic> {
         let is_list = |name: &str, value: &toml::Value| {
@@ -207,7 +254,9 @@ impl SourceText {
         let mut diagnostic =
             Diagnostic::new(format!("{}: {}", error.key, error.problem)).at(self.value_place(&error.key));
         if !self.has(&error.key) && self.of_base.contains(&error.key) {
-            diagnostic = diagnostic.help(format!("{} comes from the base", error.key));
+            let key = &error.key;
+            diagnostic =
+                diagnostic.help(format!("{key} comes from the base; `without` leaves keys and sections of it out"));
         }
         diagnostic.help(error.expected.clone())
     }

@@ -23,6 +23,9 @@ impl KeyTable {
         root.insert("anyOf".to_owned(), json!([{ "required": ["base"] }, { "required": required }]));
         if let Some(properties) = root.get_mut("properties").and_then(Value::as_object_mut) {
             properties.insert("base".to_owned(), json!({ "type": "string", "description": base }));
+            let without = "Keys and whole sections of the base that this file leaves out.";
+            let paths = json!({ "type": "array", "items": { "type": "string" }, "description": without });
+            properties.insert("without".to_owned(), paths);
         }
         schema
     }

@@ -140,10 +140,12 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             // An exact spare is as small as it was asked for, but nothing may eat into it.
             let whole = drive.flash.exact_spare_per_10000.is_some() && usable == mapped.built_bytes(&mapped_die);
             if usable < needed && !whole {
+                let unit = u64::from(drive.mapping.unit_bytes());
+                let most = usable.saturating_sub(spare) / unit * unit;
                 return Err(SpecError::new(
                     "capacity_bytes",
                     format!("bad, reserved and system blocks leave {usable} bytes, and {needed} are needed"),
-                    "use a smaller capacity, more flash, or a smaller reserve",
+                    format!("use at most {most} bytes, more flash, or a smaller reserve"),
                 ));
             }
             Ok(map)

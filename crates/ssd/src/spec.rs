@@ -580,7 +580,9 @@ impl DriveSpec {
             let unit = u64::from(self.mapping.unit_bytes());
             let help = match usable.saturating_sub(kept_free) / unit * unit {
                 0 => format!("use more flash, or keep less free: collection and cache ask for {kept_free} bytes"),
-                most => format!("use at most {most} bytes, or more flash"),
+                most => {
+                    format!("use less than {most} bytes, since bad and system blocks take their part; or more flash")
+                }
             };
             return Err(SpecError::new(
                 "capacity_bytes",

@@ -208,6 +208,29 @@ fn a_missing_base_is_answered_with_the_nearest() {
     assert!(error.contains("did you mean jmf667h-imft-128gb or jmf667h-imft-256gb"), "{error}");
 }
 
+/// From a fixed cache to a dynamic one: what only the fixed one has must go.
+#[test]
+fn a_file_leaves_keys_and_sections_of_its_base_out() {
+    let base = "base = \"600p-512gb\"\n";
+    let dynamic = "[slc_cache]\npolicy = \"dynamic\"\nkeep_free_per_1000 = 70\nhost_while_folding = \"native\"\n";
+    let error = message("with", &format!("{base}{dynamic}"));
+    assert!(error.contains("comes from the base; `without` leaves keys and sections of it out"), "{error}");
+    let folder = Folder::new("without");
+    let text = format!("{base}without = [\"slc_cache\"]\n{dynamic}");
+    let drive = resolve(&folder.write("my.toml", &text)).unwrap_or_else(|e| panic!("{e}"));
+    assert!(drive.rows.iter().all(|row| row.key != "slc_cache.when_full"), "nor is it shown");
+    for (name, text, says) in [
+        ("none", format!("{base}without = [\"slc_cash\"]\n"), "there is no `slc_cash` in 600p-512gb"),
+        ("words", format!("{base}without = \"ecc\"\n"), "`without` does not fit here"),
+    ] {
+        let error = message(name, &text);
+        assert!(error.contains(says) && error.contains(" --> my.toml:2:11\n"), "{error}");
+    }
+    let alone = complete(|text| text.replacen("[flash]", "without = [\"ecc\"]\n[flash]", 1));
+    let error = message("alone", &alone);
+    assert!(error.contains("there is no `base`"), "{error}");
+}
+
 #[test]
 fn broken_toml_is_shown_where_it_breaks() {
     let error = message("syntax", &format!("{BASE}[flash\n"));
