@@ -43,6 +43,6 @@ pub use drive::Drive;
 pub use export::{Export, serial};
 pub use limits::Limits;
 pub use lock::Lock;
-pub use server::{OnCut, Protocol, Server, ServerOptions};
+pub use server::{OnCut, Protocol, Server, ServerOptions, Snapshots};
 pub use status::{CONTROL_PATIENCE, Statistics, lateness_line};
 pub use stream::{Listener, Stream};

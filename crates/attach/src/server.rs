@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use ssdlab_contents::{Image, ImageError, MediaKey, PAGE_BYTES};
+use ssdlab_contents::{ImageError, MediaKey, PAGE_BYTES, UnfinishedImage};
 use ssdlab_core::Nanos;
 use ssdlab_device::{Device, Security};
 
@@ -77,6 +78,7 @@ pub struct Server {
     stop: UnixStream,
     cuts: Cuts,
     erasing: Option<Erasing>,
+    snapshots: Snapshots,
     now: Nanos,
     next_id: u64,
     outcomes: Vec<Outcome>,
@@ -106,6 +108,7 @@ impl Server {
             clock: Clock::start(now, options.time_scale),
             cuts: Cuts::new(options.cuts.clone()),
             erasing: None,
+            snapshots: Snapshots::default(),
             options,
             statistics: Statistics::default(),
             connections: BTreeMap::new(),
@@ -121,11 +124,12 @@ impl Server {
         })
     }
 
-    /// Serves until it is told to stop. Returns the drive, its time, and what is known of the server.
+    /// Serves until it is told to stop. Returns the drive, its time, what is known of the server, and the snapshots that it has begun:
+    /// they are cut short if nobody waits for them.
     ///
     /// # Errors
     /// If the system refuses to wait.
-    pub fn run(mut self) -> std::io::Result<(Drive, Nanos, Statistics)> {
+    pub fn run(mut self) -> std::io::Result<(Drive, Nanos, Statistics, Snapshots)> {
         precise_timers();
         self.clock = Clock::start(self.now, self.options.time_scale);
         loop {
@@ -133,7 +137,7 @@ impl Server {
             self.pass_time();
             if ready.stop {
                 self.pass_time();
-                return Ok((self.drive, self.now, self.statistics));
+                return Ok((self.drive, self.now, self.statistics, self.snapshots));
             }
             let now = instant();
             for (listener, _) in ready.listeners.iter().enumerate().filter(|(_, came)| **came) {
@@ -468,14 +472,14 @@ impl Server {
         let copy = self.drive.device.copy_to_save(self.now);
         let name = self.drive.export().name.clone();
         let reserved = self.drive.lock().map_or_else(Vec::new, Lock::pages);
-        std::thread::spawn(move || {
+        let thread = std::thread::spawn(move || {
             let with_drive = copy.is_some();
             let key = changes.map(MediaKey::random).transpose().map_err(ImageError::Io);
-            let image = key.and_then(|key| Image::create(&path, &name, number, &store, key));
+            let image = key.and_then(|key| UnfinishedImage::create(&path, &name, number, &store, key));
             let written = image.and_then(|mut image| {
-                copy.map_or(Ok(()), |copy| image.append_state(&copy.save()))?;
-                image.append_reserved(&reserved)?;
-                image.close()
+                copy.map_or(Ok(()), |copy| image.image().append_state(&copy.save()))?;
+                image.image().append_reserved(&reserved)?;
+                image.finish_closed()
             });
             let stored_bytes = store.stored_pages() * PAGE_BYTES as u64;
             let told =
@@ -483,6 +487,7 @@ impl Server {
             let answer = written.map(|()| told()).map_err(|e| format!("{}: {e}", path.display()));
             control.answer_patiently(answer);
         });
+        self.snapshots.add(thread);
     }
 
     fn obey(&mut self, order: &Order) -> Result<serde_json::Value, String> {
@@ -521,6 +526,25 @@ impl Server {
             now: self.now,
             ready_at: self.ready_at,
         }
+    }
+}
+
+/// Snapshots that are being written.
+#[derive(Default)]
+pub struct Snapshots {
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Snapshots {
+    fn add(&mut self, thread: JoinHandle<()>) {
+        self.threads.retain(|thread| !thread.is_finished());
+        self.threads.push(thread);
+    }
+
+    /// Until they are whole, or their clients know why not.
+    pub fn wait(self) {
+        // A thread that has panicked has said so.
+        self.threads.into_iter().for_each(|thread| drop(thread.join()));
     }
 }
 

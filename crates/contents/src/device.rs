@@ -11,7 +11,7 @@ use ssdlab_device::{
 use crate::buffers::Buffers;
 use crate::bytes::{AfterCut, Bytes, TrimmedReads};
 use crate::copy_to_save::CopyToSave;
-use crate::image::{Image, ReservedPage};
+use crate::image::{Image, LockedImage, ReservedPage};
 use crate::open_image::OpenImage;
 use crate::order::Order;
 use crate::store::Store;
@@ -150,7 +150,12 @@ impl ContentDevice {
         self.image.set(image);
     }
 
-    /// The image, to be closed; changes are no longer written to it.
+    /// The device holds what this image does, which stays as it is: nothing is written to it, and nobody else can change it.
+    pub fn set_read_image(&mut self, image: LockedImage) {
+        self.image.set_read(image);
+    }
+
+    /// The image, to be closed; changes are no longer written to it. `None` if there is none, or it could not be written.
     pub fn take_image(&mut self) -> Option<Image> {
         self.image.take()
     }

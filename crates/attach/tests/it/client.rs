@@ -44,7 +44,11 @@ pub fn serve_with(device: Steady, options: ServerOptions, memory: u64, read_only
     let iscsi = Listener::Unix(UnixListener::bind(path.with_extension("iscsi")).unwrap());
     let listeners = vec![(Protocol::Nbd, listener), (Protocol::Iscsi, iscsi)];
     let server = Server::new(drive, 0, listeners, control, stop, options).unwrap();
-    let thread = std::thread::spawn(move || server.run().unwrap().2);
+    let thread = std::thread::spawn(move || {
+        let (_, _, statistics, snapshots) = server.run().unwrap();
+        snapshots.wait();
+        statistics
+    });
     Running { path, stop: stopper, thread: Some(thread) }
 }
 
@@ -92,9 +96,15 @@ impl Running {
         serde_json::from_slice(&answer).unwrap()
     }
 
+    /// Tells the server to end.
+    pub fn end(&self) {
+        (&self.stop).write_all(&[0]).unwrap();
+    }
+
     /// Ends the server in good order.
     pub fn stop(mut self) -> Statistics {
-        self.stop.write_all(&[0]).unwrap();
+        // It may have ended.
+        drop((&self.stop).write_all(&[0]));
         self.thread.take().unwrap().join().unwrap()
     }
 }

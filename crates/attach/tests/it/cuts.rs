@@ -106,6 +106,32 @@ fn a_snapshot_is_an_image_of_bytes_and_drive_as_they_were() {
     std::fs::remove_file(&path).unwrap();
 }
 
+/// A server that is told to end lets a snapshot become whole first.
+#[test]
+fn a_snapshot_outlasts_its_server() {
+    let server = serve(Steady::new(1000, true), options());
+    let mut c = server.client();
+    for at in 0..60 {
+        assert_eq!(c.write(0, at << 20, &[at as u8 + 1; 1 << 20]), 0);
+    }
+    let path = std::env::temp_dir().join(format!("ssdlab-last-snapshot-{}.ssd", std::process::id()));
+    let beside = path.with_extension("ssd.ssdlab-new");
+    drop(std::fs::remove_file(&path));
+    std::thread::scope(|scope| {
+        let told = scope.spawn(|| server.order(&Order::Snapshot { path: path.clone(), number: 1 }));
+        while !beside.exists() && !path.exists() {
+            std::thread::yield_now();
+        }
+        server.end();
+        assert_eq!(told.join().unwrap()["stored_bytes"], 60 << 20);
+    });
+    server.stop();
+    let contents = ssdlab_contents::Image::inspect(&path).unwrap();
+    assert!(contents.header.clean && contents.state.is_some() && !beside.exists());
+    assert!((0..60).all(|at| contents.store.page(at << 8).unwrap()[..] == [at as u8 + 1; 4096]));
+    std::fs::remove_file(&path).unwrap();
+}
+
 const MS: u64 = 1_000_000;
 
 #[test]

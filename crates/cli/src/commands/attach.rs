@@ -14,8 +14,8 @@ use ssdlab_attach::{
 use ssdlab_bench::parse_bytes;
 use ssdlab_catalog::device;
 use ssdlab_contents::{
-    ContentDevice, ContentOptions, DriveState, Image, ImageContents, ImageError, MediaKey, Store, TrimmedReads,
-    lay_out, resume,
+    ContentDevice, ContentOptions, DriveState, FoundImage, Image, ImageContents, ImageError, MediaKey, Store,
+    TrimmedReads, lay_out, resume,
 };
 use ssdlab_core::{Nanos, UNIT_BYTES};
 use ssdlab_device::{Device, DeviceInfo, Security};
@@ -28,6 +28,7 @@ use crate::output::{complain, print};
 
 /// A command that was told to end and does not is ended after so long.
 const PATIENCE: Duration = Duration::from_secs(5);
+const NEEDS_SPACE: &str = "an image needs free space on its disk; with --read-only it needs none, and stays as it is";
 
 pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     let recipe = device(&args.device)?;
@@ -93,9 +94,11 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
             Some(started.map_err(|e| Failure::bad_input(format!("cannot run {}: {e}", command[0])))?)
         }
     };
-    let (drive, now, statistics) = server.run().map_err(failed)?;
+    let (drive, now, statistics, snapshots) = server.run().map_err(failed)?;
     drop(places);
     let closed = close(drive, now);
+    // After that, so that the drive is safe first.
+    snapshots.wait();
     report(&statistics);
     closed?;
     captive.map_or(Ok(()), |captive| conclude(&captive))
@@ -122,8 +125,12 @@ fn contents(
     };
     let encrypts = inner.security().is_some_and(Security::encrypts);
     let path = args.image.as_deref();
-    let wrong = |e: ImageError| Failure::bad_input(format!("{}: {e}", path.unwrap_or(Path::new("")).display()));
-    let found = path.filter(|path| path.exists()).map(Image::find).transpose().map_err(wrong)?;
+    let wrong = |e: ImageError| {
+        let failure = Failure::bad_input(format!("{}: {e}", path.unwrap_or(Path::new("")).display()));
+        if matches!(e, ImageError::NoSpace) { failure.help(NEEDS_SPACE) } else { failure }
+    };
+    let find = if args.read_only { Image::find_to_read } else { Image::find };
+    let found = path.filter(|path| path.exists()).map(find).transpose().map_err(wrong)?;
     let mut image = None;
     let mut store = match (&found, path) {
         (Some(found), Some(path)) => {
@@ -150,7 +157,10 @@ fn contents(
         }
     };
     let is_as_saved = saved.is_some_and(|(state, clean)| clean && state.since.is_empty() && !state.erased);
-    if let Some(found) = found {
+    let mut read = None;
+    if args.read_only {
+        read = found.map(FoundImage::keep_locked);
+    } else if let Some(found) = found {
         let (mut begun, contents) = found.begin().map_err(wrong)?;
         if encrypts && !begun.is_encrypted() {
             begun.encrypt(&contents.store).map_err(wrong)?;
@@ -170,8 +180,14 @@ fn contents(
     let options = ContentOptions { trimmed, ..ContentOptions::default() };
     let mut device = ContentDevice::with_store(inner, options, store);
     image.into_iter().for_each(|image| device.set_image(image));
+    read.into_iter().for_each(|image| device.set_read_image(image));
     if !is_as_saved {
         device.keep_state(now);
+    }
+    if let Some(error) = device.image_error() {
+        let path = path.unwrap_or(Path::new("")).display();
+        return Err(Failure::bad_input(format!("{path}: the state of the drive could not be written: {error}"))
+            .help(NEEDS_SPACE));
     }
     Ok((device, now, lock))
 }

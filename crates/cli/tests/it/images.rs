@@ -201,3 +201,24 @@ fn status_of_plain(folder: &Path) -> serde_json::Value {
     let line = format!("{} ctl $control --json status", env!("CARGO_BIN_EXE_ssdlab"));
     serde_json::from_str(&says(folder, &["attach", "./encrypts.toml", "--run", &line])).unwrap()
 }
+
+/// What it holds can be had whatever its disk is like, and others can look at it meanwhile.
+#[test]
+fn a_drive_that_is_served_read_only_leaves_its_image_as_it_was() {
+    let folder = place("read-only");
+    assert!(attach(&folder, "./encrypts.toml", "$ctl cut; $ctl restore; kill -9 $PPID").status.code().is_none());
+    let before = std::fs::read(folder.join("d.ssd")).unwrap();
+    assert_eq!(info(&folder)["clean"], false);
+    let program = env!("CARGO_BIN_EXE_ssdlab");
+    let line = format!(
+        "{program} ctl $control cut && {program} ctl $control restore && {program} image check d.ssd \
+         && ! {program} image erase d.ssd && ! {program} attach ./encrypts.toml --image d.ssd --run true"
+    );
+    let output = ssdlab(&folder, &["attach", "./encrypts.toml", "--read-only", "--image", "d.ssd", "--run", &line]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{told}");
+    assert_eq!(told.matches("d.ssd: in use by another process").count(), 2, "{told}");
+    assert!(std::fs::read(folder.join("d.ssd")).unwrap() == before);
+    assert!(attach(&folder, "./encrypts.toml", "true").status.success());
+    assert_eq!(info(&folder)["clean"], true);
+}

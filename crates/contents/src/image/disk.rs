@@ -44,7 +44,7 @@ pub fn is_same(_: &File, path: &Path) -> bool {
 
 pub fn write_at(file: &mut File, at: u64, bytes: &[u8]) -> Result<()> {
     file.seek(SeekFrom::Start(at))?;
-    if let Err(killed) = kill::step() {
+    if let Err(killed) = kill::write() {
         file.write_all(&bytes[..kill::written(bytes.len())])?;
         return Err(killed);
     }
@@ -62,14 +62,24 @@ pub fn sync(file: &File) -> Result<()> {
     if cfg!(test) { Ok(()) } else { file.sync_data() }
 }
 
-/// A file takes the place of another, for good.
+/// Takes a name that nothing has, so that what is put there next overwrites nothing of others.
+pub fn claim(path: &Path) -> Result<()> {
+    kill::step()?;
+    File::create_new(path).map(drop)
+}
+
+/// A file takes the place of another.
 pub fn replace(new: &Path, old: &Path) -> Result<()> {
     kill::step()?;
-    std::fs::rename(new, old)?;
+    std::fs::rename(new, old)
+}
+
+/// The names beside this one are kept even if the machine goes down.
+pub fn sync_folder(path: &Path) -> Result<()> {
     kill::step()?;
     // Elsewhere a folder cannot be opened as a file.
     if cfg!(unix) && !cfg!(test) {
-        let folder = old.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         File::open(folder)?.sync_all()?;
     }
     Ok(())
@@ -86,7 +96,7 @@ pub fn forget_key(file: &mut File) -> Result<()> {
 ///
 /// # Errors
 /// [`ImageError::Foreign`] if something else has its name: a link, a folder, or a file that does not begin as images do, also while
-/// their key is being overwritten.
+/// their key is being overwritten. [`ImageError::InUse`] while another process writes it.
 pub fn remove_unfinished(path: &Path) -> std::result::Result<(), ImageError> {
     let foreign = || ImageError::Foreign(path.to_owned());
     match std::fs::symlink_metadata(path) {
@@ -96,6 +106,7 @@ pub fn remove_unfinished(path: &Path) -> std::result::Result<(), ImageError> {
         Err(e) => return Err(e.into()),
     }
     let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+    super::lock(&file)?;
     let mut begin = Vec::new();
     (&mut file).take(MAGIC.len() as u64).read_to_end(&mut begin)?;
     if !MAGIC.starts_with(&begin) && begin.iter().any(|&byte| byte != 0) {
@@ -109,6 +120,11 @@ pub fn remove_unfinished(path: &Path) -> std::result::Result<(), ImageError> {
 mod kill {
     #[inline]
     pub fn step() -> std::io::Result<()> {
+        Ok(())
+    }
+
+    #[inline]
+    pub fn write() -> std::io::Result<()> {
         Ok(())
     }
 
@@ -133,7 +149,13 @@ pub mod kill {
         LEFT.set(steps.map(|steps| (steps, eighths)));
     }
 
+    /// A step that is done or not: after the end nothing is written any more.
     pub fn step() -> Result<()> {
+        write().inspect_err(|_| _ = written(0))
+    }
+
+    /// A step that may be done in part: see [`written`].
+    pub fn write() -> Result<()> {
         match LEFT.get() {
             None => Ok(()),
             Some((0, _)) => Err(Error::other("killed")),

@@ -33,6 +33,8 @@ pub const MOST_NAME_BYTES: usize = 1024;
 const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"SLre");
 const CLEAN: u32 = 1;
 const ENCRYPTED: u32 = 2;
+/// Programs that do not know it take the header for none.
+const UNFINISHED: u32 = 4;
 const FIRST_ENCRYPTED: u32 = 3;
 const KEY_AT: usize = 2048;
 
@@ -41,6 +43,8 @@ const KEY_AT: usize = 2048;
 pub struct Header {
     /// The image was closed in good order.
     pub clean: bool,
+    /// Not all that the image shall begin with is in it.
+    pub unfinished: bool,
     /// Counts the headers written.
     pub generation: u64,
     pub capacity_bytes: u64,
@@ -63,8 +67,9 @@ impl Header {
         let mut bytes = Vec::with_capacity(HEADER_BYTES);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&VERSION.to_le_bytes());
-        let encrypted = if self.key.is_some() { ENCRYPTED } else { 0 };
-        bytes.extend_from_slice(&(encrypted | if self.clean { CLEAN } else { 0 }).to_le_bytes());
+        let flags = [(self.clean, CLEAN), (self.key.is_some(), ENCRYPTED), (self.unfinished, UNFINISHED)];
+        let flags: u32 = flags.iter().filter(|flag| flag.0).map(|flag| flag.1).sum();
+        bytes.extend_from_slice(&flags.to_le_bytes());
         for number in [self.generation, self.capacity_bytes, self.committed_end, self.image_number] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
@@ -96,13 +101,14 @@ impl Header {
         }
         let flags = u32_at(bytes, 12);
         let name_bytes = u32_at(bytes, 48) as usize;
-        let known = if version < FIRST_ENCRYPTED { CLEAN } else { CLEAN | ENCRYPTED };
+        let known = if version < FIRST_ENCRYPTED { CLEAN } else { CLEAN | ENCRYPTED | UNFINISHED };
         if flags & !known != 0 || name_bytes > MOST_NAME_BYTES {
             return Ok(None);
         }
         let Ok(device) = std::str::from_utf8(&bytes[52..52 + name_bytes]) else { return Ok(None) };
         Ok(Some(Header {
             clean: flags & CLEAN != 0,
+            unfinished: flags & UNFINISHED != 0,
             generation: u64_at(bytes, 16),
             capacity_bytes: u64_at(bytes, 24),
             committed_end: u64_at(bytes, 32),

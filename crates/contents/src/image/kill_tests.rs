@@ -154,3 +154,67 @@ fn an_image_that_was_plain_is_noise_once_it_is_encrypted() {
     assert!(same(&Image::inspect(&path).unwrap().store, &store));
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// Nor is one that is begun by a process that ends: what it leaves beside is refused, or whole.
+#[test]
+fn a_new_image_that_is_killed_anywhere_is_whole_or_not_there() {
+    let folder = folder("new");
+    let (path, beside) = (folder.join("drive.ssd"), folder.join("drive.ssd.ssdlab-new"));
+    let store = store();
+    let is_whole = |path: &Path| match Image::inspect(path) {
+        Ok(found) => same(&found.store, &store) && found.state.is_some(),
+        Err(ImageError::Unfinished | ImageError::NoImage) => false,
+        Err(e) => panic!("{e}"),
+    };
+    let (mut steps, mut refused) = (0, 0);
+    loop {
+        let mut ended = false;
+        for eighths in [0, 1, 4, 7] {
+            drop(std::fs::remove_file(&path));
+            kill::after(Some(steps), eighths);
+            let result = UnfinishedImage::create(&path, "a", 7, &store, None).and_then(|mut unfinished| {
+                unfinished.image().append_state(b"state")?;
+                unfinished.finish_closed()
+            });
+            kill::after(None, 0);
+            ended = result.is_ok();
+            assert!(!ended || is_whole(&path));
+            // Its name alone may be taken, by an empty file.
+            let empty = path.metadata().is_ok_and(|found| found.len() == 0);
+            assert!(
+                !path.exists() || is_whole(&path) || empty && is_whole(&beside),
+                "{steps} steps, {eighths} eighths"
+            );
+            if beside.exists() && !is_whole(&beside) {
+                assert!(Image::open(&beside).is_err());
+                refused += 1;
+            }
+        }
+        if ended {
+            break;
+        }
+        steps += 1;
+    }
+    assert!(steps > 8 && refused > 16, "{steps} steps, {refused} refused");
+    assert!(!beside.exists());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// One that could not be written leaves nothing behind, and nothing of others is overwritten, or taken from who is at it.
+#[test]
+fn a_new_image_that_fails_goes_and_two_do_not_share_a_name() {
+    let folder = folder("two");
+    let (path, beside) = (folder.join("drive.ssd"), folder.join("drive.ssd.ssdlab-new"));
+    let create = || UnfinishedImage::create(&path, "a", 7, &store(), None);
+    let first = create().unwrap();
+    assert!(matches!(create().err(), Some(ImageError::InUse)));
+    drop(first);
+    assert!(!beside.exists() && !path.exists());
+    let first = create().unwrap();
+    std::fs::write(&path, b"a letter").unwrap();
+    assert!(matches!(first.finish_closed(), Err(ImageError::Exists)));
+    assert!(matches!(create().err(), Some(ImageError::Exists)));
+    assert_eq!(std::fs::read(&path).unwrap(), b"a letter");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    std::fs::remove_dir_all(&folder).unwrap();
+}

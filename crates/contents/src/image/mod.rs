@@ -24,7 +24,8 @@
 //! Records are given to the operating system before a command is answered, not forced to its disk: a crash of the machine
 //! itself can damage an image, which is then refused.
 //!
-//! A file that is written anew is `NAME.ssdlab-new` until it is whole. One of that name that is no unfinished image is not touched.
+//! A file that is new, or written anew, is `NAME.ssdlab-new` until it is whole, and its header says that it is not finished. One of that
+//! name that is no unfinished image is not touched.
 
 mod disk;
 mod format;
@@ -75,14 +76,27 @@ pub enum ImageError {
     Exists,
     #[error("{} is there, and is no image that was left unfinished: move it away", .0.display())]
     Foreign(PathBuf),
+    #[error("unfinished: whoever wrote it ended before it was whole")]
+    Unfinished,
+    #[error("its disk is full")]
+    NoSpace,
     #[error("{0}")]
-    Io(#[from] std::io::Error),
+    Io(std::io::Error),
+}
+
+impl From<std::io::Error> for ImageError {
+    fn from(e: std::io::Error) -> Self {
+        match e.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => ImageError::NoSpace,
+            _ => ImageError::Io(e),
+        }
+    }
 }
 
 /// What stands behind the name of an image that is not finished.
 const UNFINISHED: &str = ".ssdlab-new";
 
-/// An image that nobody else can use, and that has not been changed yet.
+/// An image that nobody else can change, and that has not been changed yet.
 pub struct FoundImage {
     file: File,
     path: PathBuf,
@@ -90,6 +104,12 @@ pub struct FoundImage {
 }
 
 impl FoundImage {
+    /// It stays as it is, and locked.
+    #[must_use]
+    pub fn keep_locked(self) -> LockedImage {
+        LockedImage { _file: self.file }
+    }
+
     /// From now on the image counts as open, until it is closed. What was cut short of it goes, and it is written anew if most of
     /// it is useless.
     ///
@@ -110,10 +130,19 @@ impl FoundImage {
         image.commit()?;
         let needed = image.needed_bytes(&contents.store);
         if image.end > 2 * needed {
-            image.write_anew(&contents.store, image.header.key.clone())?;
+            match image.write_anew(&contents.store, image.header.key.clone()) {
+                // It goes on as it is.
+                Err(ImageError::NoSpace) => {}
+                written => written?,
+            }
         }
         Ok((image, contents))
     }
+}
+
+/// An image that nobody can change.
+pub struct LockedImage {
+    _file: File,
 }
 
 /// An image that is open for changes.
@@ -132,7 +161,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// Makes a new image with what the store holds, encrypted if there is a key. The file must not exist.
+    /// Makes a new image with what the store holds, encrypted if there is a key. The file must not exist. Its name is there only
+    /// once it is whole: see [`UnfinishedImage`].
     ///
     /// # Errors
     /// If the file exists or cannot be written.
@@ -146,33 +176,7 @@ impl Image {
         store: &Store,
         key: Option<MediaKey>,
     ) -> Result<Image, ImageError> {
-        let file = disk::create_new(path).map_err(|e| match e.kind() {
-            ErrorKind::AlreadyExists => ImageError::Exists,
-            _ => e.into(),
-        })?;
-        let header = Header {
-            clean: false,
-            generation: 0,
-            capacity_bytes: store.capacity_bytes(),
-            committed_end: FIRST_RECORD,
-            image_number,
-            device: device.to_owned(),
-            key,
-        };
-        let mut image = Image {
-            file,
-            path: path.to_owned(),
-            header,
-            end: FIRST_RECORD,
-            records: 0,
-            state: Vec::new(),
-            erased: false,
-            changed: Pages::default(),
-            reserved: Reserved::default(),
-        };
-        // What could not be written leaves no beginning of it behind.
-        image.write_first(store).inspect_err(|_| drop(disk::remove(path)))?;
-        Ok(image)
+        UnfinishedImage::create(path, device, image_number, store, key)?.finish()
     }
 
     /// Headers, and what the store holds.
@@ -200,6 +204,18 @@ impl Image {
         Ok(FoundImage { file, path, contents })
     }
 
+    /// Reads an image that is not to be changed, by others neither while this is there. Others may read it.
+    ///
+    /// # Errors
+    /// As [`read_image`]; if another process changes it.
+    pub fn find_to_read(path: &Path) -> Result<FoundImage, ImageError> {
+        let mut file = open_regular(path)?;
+        locked(file.try_lock_shared())?;
+        let bytes = file.metadata()?.len();
+        let contents = read_image(&mut BufReader::with_capacity(1 << 20, &mut file), bytes)?;
+        Ok(FoundImage { file, path: path.to_owned(), contents })
+    }
+
     /// Opens an image for changes.
     ///
     /// # Errors
@@ -213,10 +229,7 @@ impl Image {
     /// # Errors
     /// As [`read_image`]; if another process changes it.
     pub fn inspect(path: &Path) -> Result<ImageContents, ImageError> {
-        let file = open_regular(path)?;
-        locked(file.try_lock_shared())?;
-        let bytes = file.metadata()?.len();
-        read_image(&mut BufReader::with_capacity(1 << 20, file), bytes)
+        Ok(Image::find_to_read(path)?.contents)
     }
 
     /// Whether the pages are encrypted.
@@ -410,28 +423,24 @@ impl Image {
 
     /// A new file takes the place of the old one when it is whole.
     fn write_anew(&mut self, store: &Store, key: Option<MediaKey>) -> Result<(), ImageError> {
-        let mut name = self.path.clone().into_os_string();
-        name.push(UNFINISHED);
-        let new = PathBuf::from(name);
-        disk::remove_unfinished(&new)?;
-        let written = self.write_beside(&new, store, key);
-        let mut image = written.inspect_err(|_| drop(disk::remove_unfinished(&new)))?;
-        disk::replace(&new, &self.path)?;
-        image.path.clone_from(&self.path);
+        let image = self.write_beside(store, key)?.replace()?;
         let mut old = std::mem::replace(self, image);
+        disk::sync_folder(&self.path)?;
         // Its name is gone. Its key may be on the disk for long.
         Ok(disk::forget_key(&mut old.file)?)
     }
 
     /// The same image in a new file.
-    fn write_beside(&mut self, new: &Path, store: &Store, key: Option<MediaKey>) -> Result<Image, ImageError> {
+    fn write_beside(&self, store: &Store, key: Option<MediaKey>) -> Result<UnfinishedImage, ImageError> {
         let number = self.header.image_number.wrapping_add(1);
-        let mut image = if self.state.is_empty() {
-            Image::create(new, &self.header.device, number, store, key)?
+        let begin = |store: &Store| UnfinishedImage::begin(&self.path, &self.header.device, number, store, key);
+        let mut unfinished;
+        if self.state.is_empty() {
+            unfinished = begin(store)?;
         } else {
             // What was changed since the drive was saved stands behind its state.
-            let empty = Store::new(store.capacity_bytes());
-            let mut image = Image::create(new, &self.header.device, number, &empty, key)?;
+            unfinished = begin(&Store::new(store.capacity_bytes()))?;
+            let image = unfinished.image();
             let units = store.capacity_bytes().div_ceil(UNIT_BYTES) as u32;
             for (units, _) in self.changed.stretches(0..units).filter(|stretch| !stretch.1) {
                 image.append(store, units)?;
@@ -440,17 +449,14 @@ impl Image {
             for (units, _) in self.changed.stretches(0..units).filter(|stretch| stretch.1) {
                 image.append(store, units)?;
             }
-            image.commit()?;
-            image
-        };
+        }
         let reserved: Vec<ReservedPage> =
             self.reserved.pages().map(|(number, bytes)| (number, Some(bytes.to_vec()))).collect();
         if !reserved.is_empty() {
-            image.append_reserved(&reserved)?;
-            image.commit()?;
+            unfinished.image().append_reserved(&reserved)?;
         }
-        disk::sync(&image.file)?;
-        Ok(image)
+        unfinished.image().make_whole(false)?;
+        Ok(unfinished)
     }
 
     /// Bytes of an image that holds no more than it must.
@@ -471,12 +477,138 @@ impl Image {
     /// # Errors
     /// If the file cannot be written.
     pub fn close(mut self) -> Result<(), ImageError> {
+        self.make_whole(true)
+    }
+
+    /// All that is in the file counts, and is on the disk of the machine. `clean`: so that nothing comes behind it.
+    fn make_whole(&mut self, clean: bool) -> Result<(), ImageError> {
         self.commit()?;
         disk::sync(&self.file)?;
-        self.header.clean = true;
+        (self.header.clean, self.header.unfinished) = (clean, false);
         self.write_header()?;
         self.write_header()?;
         Ok(disk::sync(&self.file)?)
+    }
+}
+
+/// A new image that is being written: beside its place, under a name of its own (see the module's own page). It is refused as an
+/// image, and goes when this does, unless it is finished.
+pub struct UnfinishedImage {
+    /// There until it is in its place.
+    image: Option<Image>,
+    place: PathBuf,
+}
+
+impl UnfinishedImage {
+    /// Begins one with what the store holds, encrypted if there is a key. At its place nothing may be.
+    ///
+    /// # Errors
+    /// As [`Image::create`].
+    ///
+    /// # Panics
+    /// As [`Image::create`].
+    pub fn create(
+        place: &Path,
+        device: &str,
+        image_number: u64,
+        store: &Store,
+        key: Option<MediaKey>,
+    ) -> Result<UnfinishedImage, ImageError> {
+        match place.symlink_metadata() {
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(e) => return Err(e.into()),
+            Ok(_) => return Err(ImageError::Exists),
+        }
+        UnfinishedImage::begin(place, device, image_number, store, key)
+    }
+
+    fn begin(
+        place: &Path,
+        device: &str,
+        image_number: u64,
+        store: &Store,
+        key: Option<MediaKey>,
+    ) -> Result<UnfinishedImage, ImageError> {
+        let mut path = place.to_owned().into_os_string();
+        path.push(UNFINISHED);
+        let path = PathBuf::from(path);
+        disk::remove_unfinished(&path)?;
+        let header = Header {
+            clean: false,
+            unfinished: true,
+            generation: 0,
+            capacity_bytes: store.capacity_bytes(),
+            committed_end: FIRST_RECORD,
+            image_number,
+            device: device.to_owned(),
+            key,
+        };
+        let image = Image {
+            file: disk::create_new(&path)?,
+            path,
+            header,
+            end: FIRST_RECORD,
+            records: 0,
+            state: Vec::new(),
+            erased: false,
+            changed: Pages::default(),
+            reserved: Reserved::default(),
+        };
+        let mut unfinished = UnfinishedImage { image: Some(image), place: place.to_owned() };
+        unfinished.image().write_first(store)?;
+        Ok(unfinished)
+    }
+
+    /// What it shall begin with besides goes in here.
+    pub fn image(&mut self) -> &mut Image {
+        self.image.as_mut().expect("it is not in its place")
+    }
+
+    /// It is whole: it takes its place, and is open for changes.
+    ///
+    /// # Errors
+    /// If there is something by now, or it cannot be written.
+    pub fn finish(mut self) -> Result<Image, ImageError> {
+        self.image().make_whole(false)?;
+        self.take_place()
+    }
+
+    /// The same, and the image is closed in good order.
+    ///
+    /// # Errors
+    /// As [`UnfinishedImage::finish`].
+    pub fn finish_closed(mut self) -> Result<(), ImageError> {
+        self.image().make_whole(true)?;
+        self.take_place().map(drop)
+    }
+
+    fn take_place(self) -> Result<Image, ImageError> {
+        let place = self.place.clone();
+        disk::claim(&place).map_err(|e| match e.kind() {
+            ErrorKind::AlreadyExists => ImageError::Exists,
+            _ => e.into(),
+        })?;
+        let image = self.replace().inspect_err(|_| drop(disk::remove(&place)))?;
+        disk::sync_folder(&place)?;
+        Ok(image)
+    }
+
+    /// It takes the place of what is there.
+    fn replace(mut self) -> Result<Image, ImageError> {
+        let beside = self.image().path.clone();
+        disk::replace(&beside, &self.place)?;
+        let mut image = self.image.take().expect("it is not in its place");
+        image.path.clone_from(&self.place);
+        Ok(image)
+    }
+}
+
+impl Drop for UnfinishedImage {
+    fn drop(&mut self) {
+        if let Some(image) = &mut self.image {
+            drop(disk::forget_key(&mut image.file));
+            drop(disk::remove(&image.path));
+        }
     }
 }
 

@@ -43,6 +43,9 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
     let read = [Header::read(&headers[0])?, Header::read(&headers[1])?];
     let headers_match = read.iter().all(Option::is_some);
     let header = read.into_iter().flatten().max_by_key(|h| h.generation).ok_or(ImageError::NoImage)?;
+    if header.unfinished {
+        return Err(ImageError::Unfinished);
+    }
     let damaged = |at: u64, what: &'static str| Err(ImageError::Damaged { at, what });
     if header.capacity_bytes > Store::MAX_CAPACITY_BYTES {
         return damaged(0, "a capacity that no device has");
