@@ -49,6 +49,9 @@ pub trait Client: Send {
     /// A request of it has ended.
     fn ended(&mut self, now: Nanos, drive: &mut Drive, outcome: Outcome, out: &mut Output);
 
+    /// Another client has reset the drive.
+    fn drive_was_reset(&mut self) {}
+
     /// Whether it may not ask for anything yet.
     fn in_handshake(&self) -> bool;
 

@@ -93,6 +93,11 @@ impl Connection {
         step
     }
 
+    /// See [`Client::drive_was_reset`].
+    pub fn drive_was_reset(&mut self) {
+        self.client.drive_was_reset();
+    }
+
     /// A request of the client has ended.
     pub fn ended(&mut self, now: Nanos, drive: &mut Drive, outcome: Outcome) {
         self.client.ended(now, drive, outcome, &mut self.out);

@@ -8,6 +8,7 @@ use ssdlab_device::{Completion, Device, PayloadId, Request, Status};
 use crate::export::Export;
 use crate::lock::{Lock, Meets};
 use crate::request::{DriveError, DriveRequest, Extent, Outcome, Started};
+use crate::stand_by::StandBy;
 
 /// What one command carries: larger requests are split as the system's block layer would, into parts that are sent
 /// together.
@@ -97,6 +98,11 @@ pub struct Drive {
     /// When it is ready after the last of them.
     ready_at: Nanos,
     resets: u32,
+    standing_by: Option<StandBy>,
+    /// A host has asked for that, and for nothing since.
+    stands_by: bool,
+    /// Up to which the device's time has passed at once, while it went to stand by.
+    passed: Nanos,
 }
 
 impl Drive {
@@ -126,6 +132,9 @@ impl Drive {
             restores: 0,
             ready_at: 0,
             resets: 0,
+            standing_by: None,
+            stands_by: false,
+            passed: 0,
         }
     }
 
@@ -145,11 +154,12 @@ impl Drive {
         &self.export
     }
 
-    /// Requests under way, and an erase that a host has asked for.
+    /// Requests under way, and an erase or a standby that a host has asked for.
     #[must_use]
     pub fn under_way(&self) -> usize {
         let lock = self.lock.as_ref().map_or(0, |lock| lock.waiting.len() + usize::from(lock.is_erasing()));
-        self.jobs.len() - self.free.len() + lock
+        let standing_by = self.standing_by.as_ref().map_or(0, |stand_by| 1 + stand_by.waiting.len());
+        self.jobs.len() - self.free.len() + lock + standing_by
     }
 
     /// When something will happen by itself.
@@ -157,7 +167,32 @@ impl Drive {
     pub fn next_event(&self) -> Option<Nanos> {
         let lock = self.lock.as_ref().filter(|lock| lock.is_erasing());
         let erase = lock.and_then(|lock| lock.next_event().or(self.is_idle().then_some(self.ready_at)));
-        self.device.next_event().into_iter().chain(erase).min()
+        let standing_by = self.standing_by.as_ref();
+        let stand_by =
+            standing_by.and_then(|s| s.ends.or((self.is_idle() && !self.is_erasing()).then_some(self.ready_at)));
+        self.device.next_event().into_iter().chain(erase).chain(stand_by).min()
+    }
+
+    /// Whether the drive is ready for commands: after the power has come back, that takes a while.
+    #[must_use]
+    pub fn is_ready(&self, now: Nanos) -> bool {
+        self.device.has_power() && now >= self.ready_at
+    }
+
+    /// Whether a host has had it stand by, and wanted nothing of it since.
+    #[must_use]
+    pub fn stands_by(&self) -> bool {
+        self.stands_by
+    }
+
+    /// The device's own time, which may be ahead while it goes to stand by.
+    #[must_use]
+    pub fn device_time(&self, now: Nanos) -> Nanos {
+        now.max(self.passed)
+    }
+
+    fn is_erasing(&self) -> bool {
+        self.device.is_erasing() || self.lock.as_ref().is_some_and(Lock::is_erasing)
     }
 
     /// No request is at the device.
@@ -253,8 +288,19 @@ impl Drive {
             lock.waiting.push(request);
             return Ok(Started::Later { held_bytes });
         }
+        if let Some(stand_by) = &mut self.standing_by {
+            let held_bytes = request.held_bytes();
+            stand_by.waiting.push(request);
+            return Ok(Started::Later { held_bytes });
+        }
+        if request.stands_by && self.device.has_plug() {
+            self.check(Op::Flush, Extent::default())?;
+            self.standing_by = Some(StandBy::new(&request));
+            return Ok(Started::Later { held_bytes: 0 });
+        }
         let held_bytes = request.held_bytes();
-        let DriveRequest { owner, cookie, op, extent, mut further, data, fua, cache_only, headroom_bytes } = request;
+        let DriveRequest { owner, cookie, op, extent, mut further, data, fua, cache_only, headroom_bytes, .. } =
+            request;
         self.check(op, extent)?;
         further.iter().try_for_each(|&extent| self.check(op, extent))?;
         let (offset_bytes, length_bytes) =
@@ -310,6 +356,7 @@ impl Drive {
                 self.jobs.len() as u32 - 1
             }
         };
+        self.stands_by = false;
         self.send_parts(now, slot);
         Ok(Started::Later { held_bytes })
     }
@@ -353,6 +400,7 @@ impl Drive {
     }
 
     fn send_parts(&mut self, now: Nanos, slot: u32) {
+        let now = self.device_time(now);
         let job = self.jobs[slot as usize].as_mut().expect("a request that is not there");
         loop {
             let left = job.length_bytes - job.cursor;
@@ -400,20 +448,53 @@ impl Drive {
 
     /// Lets time pass; appends the outcomes of requests that have ended.
     pub fn advance(&mut self, to: Nanos, outcomes: &mut Vec<Outcome>) {
-        let mut done = std::mem::take(&mut self.done);
-        self.device.advance(to, &mut done);
-        for c in done.drain(..) {
-            self.part_done(to, &c, outcomes);
+        // Until then the device is at rest.
+        if to >= self.passed {
+            let mut done = std::mem::take(&mut self.done);
+            self.device.advance(to, &mut done);
+            for c in done.drain(..) {
+                self.part_done(to, &c, outcomes);
+            }
+            self.done = done;
         }
-        self.done = done;
         self.go_on_erasing(to, outcomes);
+        self.go_on_standing_by(to, outcomes);
     }
 
     /// An erase that a host has asked for begins and ends; what waited for it is started.
     fn go_on_erasing(&mut self, now: Nanos, outcomes: &mut Vec<Outcome>) {
-        let at_rest = self.is_idle() && now >= self.ready_at;
+        let stands_by = self.standing_by.as_ref().is_some_and(|stand_by| stand_by.ends.is_some());
+        let at_rest = self.is_idle() && now >= self.ready_at && !stands_by;
         let Some(lock) = &mut self.lock else { return };
-        for request in lock.go_on(&mut self.device, now, at_rest) {
+        let waiting = lock.go_on(&mut self.device, now, at_rest);
+        self.start_all(now, waiting, outcomes);
+    }
+
+    /// A standby that a host has asked for begins and ends; what waited for it is started.
+    fn go_on_standing_by(&mut self, now: Nanos, outcomes: &mut Vec<Outcome>) {
+        let at_rest = self.is_idle() && now >= self.ready_at && !self.is_erasing();
+        let Some(stand_by) = &mut self.standing_by else { return };
+        let ends = match stand_by.ends {
+            Some(ends) => ends,
+            None if !at_rest => return,
+            None => {
+                self.passed = self.device.stand_by(now);
+                *stand_by.ends.insert(self.passed)
+            }
+        };
+        if ends > now {
+            return;
+        }
+        let stand_by = self.standing_by.take().expect("it is there");
+        self.stands_by = true;
+        // What could not be kept must not count as done.
+        let result = if self.device.image_error().is_some() { Err(DriveError::Aborted) } else { Ok(()) };
+        outcomes.push(stand_by.outcome(result, ends));
+        self.start_all(now, stand_by.waiting, outcomes);
+    }
+
+    fn start_all(&mut self, now: Nanos, requests: Vec<DriveRequest>, outcomes: &mut Vec<Outcome>) {
+        for request in requests {
             let (owner, cookie, held_bytes) = (request.owner, request.cookie, request.held_bytes());
             let result = match self.start(now, request) {
                 Ok(Started::Later { .. }) => continue,
@@ -507,10 +588,11 @@ impl Drive {
         }
     }
 
-    /// Takes the power away; time has passed to `now`. Returns what is never answered by the device, as outcomes that say
+    /// Takes the power away; time has passed to `now`. A cut while the drive goes to stand by finds it there. Returns what is never answered by the device, as outcomes that say
     /// so: whether anybody hears of them is for the host to decide.
     pub fn cut(&mut self, now: Nanos) -> Vec<Outcome> {
-        self.device.cut(now);
+        self.device.cut(self.device_time(now));
+        self.stands_by = false;
         self.incoming_bytes = 0;
         self.free.clear();
         let jobs: Vec<Job> = std::mem::take(&mut self.jobs).into_iter().flatten().collect();
@@ -518,7 +600,9 @@ impl Drive {
         jobs.iter().flat_map(|job| job.payloads.iter().flatten()).for_each(|&id| self.device.release(id));
         let jobs = jobs.into_iter().map(|job| (job.owner, job.cookie, job.held_bytes));
         let waiting = self.lock.as_mut().map_or_else(Vec::new, |lock| lock.cut(&mut self.device));
-        let waiting = waiting.iter().map(|request| (request.owner, request.cookie, request.held_bytes()));
+        let stand_by = self.standing_by.take();
+        let behind = stand_by.iter().flat_map(|stand_by| &stand_by.waiting);
+        let waiting = waiting.iter().chain(behind).map(|request| (request.owner, request.cookie, request.held_bytes()));
         let lost = jobs.chain(waiting).map(|(owner, cookie, held_bytes)| Outcome {
             owner,
             cookie,
@@ -526,13 +610,14 @@ impl Drive {
             result: Err(DriveError::NoPower),
             due: now,
         });
-        lost.collect()
+        let stand_by = stand_by.as_ref().map(|stand_by| stand_by.outcome(Err(DriveError::NoPower), now));
+        stand_by.into_iter().chain(lost).collect()
     }
 
     /// Gives the power back. Returns the time at which the device is ready.
     pub fn restore(&mut self, now: Nanos) -> Nanos {
         self.restores += 1;
-        self.ready_at = self.device.restore(now);
+        self.ready_at = self.device.restore(self.device_time(now));
         self.ready_at
     }
 }

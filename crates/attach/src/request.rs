@@ -26,6 +26,8 @@ pub struct DriveRequest {
     pub data: Vec<u8>,
     /// It ends once what it changes is on the medium.
     pub fua: bool,
+    /// A flush after which the drive stands by: a cut is clean then, until the next request.
+    pub stands_by: bool,
     /// A read whose data nobody wants.
     pub cache_only: bool,
     /// Of a read: bytes that stay free before the first piece of its data, for what its protocol says first.
@@ -44,6 +46,7 @@ impl DriveRequest {
             further: Vec::new(),
             data: Vec::new(),
             fua: false,
+            stands_by: false,
             cache_only: false,
             headroom_bytes: 0,
         }

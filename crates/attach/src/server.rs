@@ -262,7 +262,13 @@ impl Server {
         }
         while life == Life::Goes && self.connections[&id].may_ask(&self.options.limits) {
             let connection = self.connections.get_mut(&id).expect("it is there");
-            match connection.step(self.now, &mut self.drive) {
+            let resets = self.drive.resets();
+            let step = connection.step(self.now, &mut self.drive);
+            if self.drive.resets() != resets {
+                let others = self.connections.iter_mut().filter(|other| *other.0 != id);
+                others.for_each(|(_, other)| other.drive_was_reset());
+            }
+            match step {
                 Step::Wait | Step::Leaves => break,
                 Step::Went => {}
                 Step::LoggedIn => self.end_earlier(id),
@@ -270,7 +276,7 @@ impl Server {
                 Step::Broken => {
                     self.statistics.disconnected += 1;
                     // It may hear why.
-                    connection.write(now);
+                    self.connections.get_mut(&id).map(|connection| connection.write(now));
                     life = Life::Ended;
                 }
             }
@@ -469,7 +475,7 @@ impl Server {
         // A copy of the key would outlive an erase: the image has one of its own.
         let changes = self.drive.device.encrypts().then(|| self.drive.device.key_changes());
         let store = self.drive.device.store().clone();
-        let copy = self.drive.device.copy_to_save(self.now);
+        let copy = self.drive.device.copy_to_save(self.drive.device_time(self.now));
         let name = self.drive.export().name.clone();
         let reserved = self.drive.lock().map_or_else(Vec::new, Lock::pages);
         let thread = std::thread::spawn(move || {

@@ -340,6 +340,7 @@ impl ContentDevice {
         self.end_erase();
         let done = self.inner.plug().expect(HAS_PLUG).stand_by(now);
         self.bytes.all_durable();
+        self.image.write(Image::commit);
         done
     }
 

@@ -626,6 +626,12 @@ impl Client for IscsiClient {
         }
     }
 
+    /// Its commands are forgotten, and the next one hears of the reset.
+    fn drive_was_reset(&mut self) {
+        let cookies: Vec<u64> = self.tasks.keys().copied().collect();
+        cookies.into_iter().for_each(|cookie| _ = self.abort(cookie));
+    }
+
     fn in_handshake(&self) -> bool {
         matches!(self.phase, Phase::Login(_))
     }

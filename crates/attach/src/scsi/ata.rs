@@ -17,6 +17,9 @@ const FLUSH_CACHE: u8 = 0xe7;
 const FLUSH_CACHE_EXT: u8 = 0xea;
 const STANDBY_IMMEDIATE: u8 = 0xe0;
 const IDLE_IMMEDIATE: u8 = 0xe1;
+const STANDBY: u8 = 0xe2;
+const IDLE: u8 = 0xe3;
+const SLEEP: u8 = 0xe6;
 const DATA_SET_MANAGEMENT: u8 = 0x06;
 const TRUSTED_RECEIVE: u8 = 0x5c;
 const TRUSTED_RECEIVE_DMA: u8 = 0x5d;
@@ -29,6 +32,10 @@ const SMART_ENABLE: u8 = 0xd8;
 const SMART_RETURN_STATUS: u8 = 0xda;
 /// LBA (23:8) of every SMART command, and of a drive in good health.
 const SMART_SIGNATURE: u64 = 0xc2_4f;
+
+/// What CHECK POWER MODE says.
+const IN_STANDBY: u16 = 0;
+const ACTIVE: u16 = 0xff;
 
 const STATUS_READY: u8 = 0x50;
 const STATUS_ERROR: u8 = 0x51;
@@ -65,7 +72,10 @@ pub enum Work {
     /// It is over.
     Data(Vec<u8>),
     Done,
+    PowerMode,
     Flush,
+    /// See [`crate::request::DriveRequest::stands_by`].
+    StandBy,
     Trim(Vec<Extent>),
 }
 
@@ -142,8 +152,12 @@ impl PassThrough {
                 SMART_ENABLE | SMART_RETURN_STATUS if self.way == Way::None => Ok(Work::Done),
                 _ => aborted,
             },
-            CHECK_POWER_MODE | IDLE_IMMEDIATE if self.way == Way::None => Ok(Work::Done),
-            FLUSH_CACHE | FLUSH_CACHE_EXT | STANDBY_IMMEDIATE if self.way == Way::None => Ok(Work::Flush),
+            CHECK_POWER_MODE if self.way == Way::None => Ok(Work::PowerMode),
+            // No timer is kept.
+            IDLE | IDLE_IMMEDIATE if self.way == Way::None => Ok(Work::Done),
+            FLUSH_CACHE | FLUSH_CACHE_EXT if self.way == Way::None => Ok(Work::Flush),
+            // The next command wakes the drive, as it would after a reset.
+            STANDBY | STANDBY_IMMEDIATE | SLEEP if self.way == Way::None => Ok(Work::StandBy),
             DATA_SET_MANAGEMENT if drive.export().trim && self.feature == 1 && self.way == Way::Out => {
                 self.trim(drive.export(), data)
             }
@@ -202,14 +216,19 @@ impl PassThrough {
         bytes
     }
 
+    /// The same command, which says whether the drive stands by.
+    #[must_use]
+    pub fn with_power_mode(self, stands_by: bool) -> Self {
+        PassThrough { count: if stands_by { IN_STANDBY } else { ACTIVE }, ..self }
+    }
+
     /// What a command that has succeeded says besides: the registers, if they were asked for.
     #[must_use]
     pub fn succeeded(&self) -> Option<Sense> {
-        let count = if self.command == CHECK_POWER_MODE { 0xff } else { self.count };
         let ata = AtaReturn {
             extend: self.extend,
             error: 0,
-            count,
+            count: self.count,
             lba: self.lba,
             device: self.device,
             status: STATUS_READY,

@@ -36,6 +36,7 @@ impl Sense {
     pub const SAVED_PARAMETERS: Sense = Sense::new(ILLEGAL_REQUEST, 0x39, 0);
     pub const MISCOMPARED: Sense = Sense::new(MISCOMPARE, 0x1d, 0);
     pub const NO_POWER: Sense = Sense::new(NOT_READY, 0x04, 0);
+    pub const BECOMING_READY: Sense = Sense::new(NOT_READY, 0x04, 0x01);
     pub const POWER_ON: Sense = Sense::new(UNIT_ATTENTION, 0x29, 0);
     pub const DEVICE_RESET: Sense = Sense::new(UNIT_ATTENTION, 0x29, 0x03);
 

@@ -16,6 +16,8 @@ use crate::request::{DriveError, DriveRequest, Extent};
 
 /// Of an allocation length, what anything that is told can need.
 const MOST_TOLD_BYTES: u64 = 1 << 20;
+/// The power condition of START STOP UNIT.
+const STANDBY_CONDITION: u8 = 3;
 /// The largest transfer of a security protocol.
 const MOST_SECURITY_BYTES: u64 = 1 << 20;
 
@@ -90,7 +92,7 @@ impl LogicalUnit {
         match cdb[0] {
             INQUIRY => return inquiry(drive, &cdb, command.lun == 0),
             REPORT_LUNS => return report_luns(&cdb),
-            REQUEST_SENSE => return self.request_sense(drive, &cdb, command.lun == 0),
+            REQUEST_SENSE => return self.request_sense(now, drive, &cdb, command.lun == 0),
             _ => {}
         }
         if command.lun != 0 {
@@ -109,6 +111,7 @@ impl LogicalUnit {
         }
         let done = Ok(Plan::Answer(Answer::default()));
         match cdb[0] {
+            TEST_UNIT_READY if !drive.is_ready(now) => Err(Sense::BECOMING_READY),
             TEST_UNIT_READY => done,
             MODE_SENSE_6 | MODE_SENSE_10 => modes(drive.export(), &cdb),
             START_STOP_UNIT => start_stop(&command),
@@ -132,11 +135,14 @@ impl LogicalUnit {
         }
     }
 
-    fn request_sense(&mut self, drive: &Drive, cdb: &[u8; 16], there: bool) -> Planned {
+    fn request_sense(&mut self, now: Nanos, drive: &Drive, cdb: &[u8; 16], there: bool) -> Planned {
         let sense = match there {
             false => Sense::NO_SUCH_UNIT,
             true if !drive.device.has_power() => Sense::NO_POWER,
-            true => self.attention(drive).unwrap_or(Sense::NONE),
+            true => {
+                let otherwise = if drive.is_ready(now) { Sense::NONE } else { Sense::BECOMING_READY };
+                self.attention(drive).unwrap_or(otherwise)
+            }
         };
         told(if cdb[1] & 1 != 0 { sense.descriptors() } else { sense.fixed() }, cdb[4].into())
     }
@@ -186,16 +192,16 @@ fn modes(export: &Export, cdb: &[u8; 16]) -> Planned {
     told(pages::modes(export, question)?, allocation)
 }
 
-/// To stop is to flush: what the drive does without power afterwards is what its plug does.
+/// To stop is to stand by, and so is the standby condition. The next command wakes the drive.
 fn start_stop(command: &Command) -> Planned {
     let (power_condition, load_eject, start) = (command.cdb[4] >> 4, command.cdb[4] & 2 != 0, command.cdb[4] & 1 != 0);
     if load_eject {
         return Err(Sense::INVALID_FIELD_IN_CDB);
     }
-    if start || power_condition != 0 {
+    if power_condition != STANDBY_CONDITION && (start || power_condition != 0) {
         return Ok(Plan::Answer(Answer::default()));
     }
-    Ok(Plan::Task(Task::new([request(command, Op::Flush, Extent::default())], Then::Nothing, 0)))
+    Ok(Plan::Task(Task::new([stand_by(command)], Then::Nothing, 0)))
 }
 
 fn log_sense(drive: &mut Drive, now: Nanos, cdb: &[u8; 16]) -> Planned {
@@ -246,6 +252,10 @@ fn maintenance_in(drive: &Drive, cdb: &[u8; 16]) -> Planned {
 
 fn request(command: &Command, op: Op, extent: Extent) -> DriveRequest {
     DriveRequest::new(command.owner, command.cookie, op, extent.offset_bytes, extent.length_bytes)
+}
+
+fn stand_by(command: &Command) -> DriveRequest {
+    DriveRequest { stands_by: true, ..request(command, Op::Flush, Extent::default()) }
 }
 
 /// The bytes of a range of blocks.
@@ -328,28 +338,13 @@ fn write_same(export: &Export, mut command: Command) -> Planned {
     let mut block = std::mem::take(&mut command.data);
     block.truncate(sector);
     let zeroes = no_data || block.iter().all(|byte| *byte == 0);
-    let steps = match (zeroes, unmap && export.trimmed_reads_zeroes) {
-        (true, true) => unmapped_steps(export, &command, extent),
-        (true, false) => vec![request(&command, Op::WriteZeroes, extent)],
-        (false, _) => {
-            let data = block.repeat(range.blocks as usize);
-            vec![DriveRequest { data, ..request(&command, Op::Write, extent) }]
-        }
+    // With UNMAP it may be a trim; but a drive may forget trims in a power cut, even behind a flush, and this is a write.
+    let step = if zeroes {
+        request(&command, Op::WriteZeroes, extent)
+    } else {
+        DriveRequest { data: block.repeat(range.blocks as usize), ..request(&command, Op::Write, extent) }
     };
-    Ok(Plan::Task(Task::new(steps, Then::Nothing, wanted_bytes)))
-}
-
-/// What makes a stretch read as zeroes by trimming all of it that can be trimmed.
-fn unmapped_steps(export: &Export, command: &Command, extent: Extent) -> Vec<DriveRequest> {
-    let Extent { offset_bytes: begin, length_bytes } = extent;
-    let end = begin + length_bytes;
-    let first = begin.next_multiple_of(export.trim_bytes).min(end);
-    let last = (end / export.trim_bytes * export.trim_bytes).max(first);
-    let stretches = [(Op::WriteZeroes, begin, first), (Op::Trim, first, last), (Op::WriteZeroes, last, end)];
-    let stretches = stretches.into_iter().filter(|(_, from, to)| from < to);
-    let steps =
-        stretches.map(|(op, from, to)| request(command, op, Extent { offset_bytes: from, length_bytes: to - from }));
-    steps.collect()
+    Ok(Plan::Task(Task::new([step], Then::Nothing, wanted_bytes)))
 }
 
 fn unmap(export: &Export, command: &Command) -> Planned {
@@ -433,14 +428,16 @@ fn security_sense(error: DriveError) -> Sense {
 fn pass_through(drive: &mut Drive, now: Nanos, command: &Command) -> Planned {
     let ata = PassThrough::read(&command.cdb, drive.export().sector_bytes)?;
     let wanted_bytes = if ata.takes_data() { ata.length_bytes } else { 0 };
-    let over = |data| {
+    let over = |data, ata: &PassThrough| {
         let sense = ata.succeeded();
         Ok(Plan::Answer(Answer { data, sense, wanted_bytes }))
     };
     let steps = match ata.begin(now, drive, &command.data)? {
-        Work::Data(data) => return over(vec![data]),
-        Work::Done => return over(Vec::new()),
+        Work::Data(data) => return over(vec![data], &ata),
+        Work::Done => return over(Vec::new(), &ata),
+        Work::PowerMode => return over(Vec::new(), &ata.with_power_mode(drive.stands_by())),
         Work::Flush => vec![request(command, Op::Flush, Extent::default())],
+        Work::StandBy => vec![stand_by(command)],
         Work::Trim(extents) => trim(command, &extents).into_iter().collect(),
     };
     Ok(Plan::Task(Task::new(steps, Then::Nothing, wanted_bytes).of_ata(ata)))

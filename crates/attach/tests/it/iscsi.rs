@@ -467,3 +467,120 @@ fn a_flood_of_pings_that_nobody_reads_is_not_kept() {
     assert!(sent < 40 << 20, "{sent} bytes were taken of a client that reads nothing");
     assert_eq!(server.initiator_with(2, &[]).ask(&[TEST_UNIT_READY, 0, 0, 0, 0, 0]).status, 0);
 }
+
+/// STANDBY IMMEDIATE and its like: the drive is at rest first, what comes meanwhile waits, and a cut after it is a clean one.
+#[test]
+fn a_client_can_shut_the_drive_down() {
+    let ata = |command: u8| [0x85, 3 << 1, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, command, 0];
+    let stops: [&[u8]; 4] =
+        [&ata(0xe0), &ata(0xe6), &[START_STOP_UNIT, 0, 0, 0, 0, 0], &[START_STOP_UNIT, 0, 0, 0, 0x31, 0]];
+    let errors = || ServerOptions { on_cut: OnCut::Errors, ..options() };
+    for (number, stop) in stops.into_iter().enumerate() {
+        let server = serve(Steady::new(150_000_000, true), errors());
+        let (mut i, mut other) = (server.initiator_with(1, &[]), server.initiator_with(2, &[]));
+        let mode = |i: &mut crate::initiator::Initiator| i.ask(&ata(0xe5)).sense_bytes[8 + 5];
+        let unclean = || server.order(&Order::Smart)["nvme_smart_log"]["unsafe_shutdowns"].as_u64().unwrap();
+        // A read is at the drive, and another one comes while it goes to stand by.
+        let read = |i: &mut crate::initiator::Initiator| {
+            let read = i.command(FINAL | READS, 512, &cdb_16(READ_16, 0, 0, 1));
+            i.send(&read, &[]);
+            read.task_tag()
+        };
+        let earlier = read(&mut other);
+        server.order(&Order::Status);
+        let stopping = i.command(FINAL, 0, stop);
+        i.send(&stopping, &[]);
+        server.order(&Order::Status);
+        let began = crate::client::now();
+        let later = read(&mut other);
+        assert_eq!(other.finish(earlier, &[]).data, [0; 512], "case {number}");
+        let ended = i.finish(stopping.task_tag(), &[]);
+        assert!(ended.status == 0 || ended.sense == (1, 0, 0x1d), "case {number}: {ended:?}");
+        assert_eq!(other.finish(later, &[]).data, [0; 512]);
+        assert!(began.elapsed() >= std::time::Duration::from_millis(300), "it waited");
+        assert_eq!(mode(&mut i), 0xff, "the read has woken it");
+        server.order(&Order::Cut);
+        server.order(&Order::Restore);
+        assert_eq!((unclean(), i.ask(&ata(0xe5)).sense), (1, (6, 0x29, 0)));
+        assert_eq!(i.write(&cdb_16(WRITE_16, 0, 0, 1), &[7; 512]).status, 0);
+        let ended = i.ask(stop);
+        assert!(ended.status == 0 || ended.sense == (1, 0, 0x1d));
+        assert_eq!(mode(&mut i), 0);
+        server.order(&Order::Cut);
+        server.order(&Order::Restore);
+        assert_eq!((unclean(), i.ask(&ata(0xe5)).sense), (1, (6, 0x29, 0)), "case {number}");
+        assert_eq!(i.read(&cdb_16(READ_16, 0, 0, 1), 512).data, [7; 512]);
+        // The power goes while it waits for what is under way.
+        let under_way = read(&mut i);
+        server.order(&Order::Status);
+        let stopping = i.command(FINAL, 0, stop);
+        i.send(&stopping, &[]);
+        let behind = read(&mut i);
+        server.order(&Order::Status);
+        server.order(&Order::Cut);
+        let tags = [under_way, stopping.task_tag(), behind];
+        let mut lost: Vec<u32> = tags.iter().map(|_| i.pdu().0.task_tag()).collect();
+        lost.sort_unstable();
+        assert_eq!(lost, tags);
+        server.order(&Order::Restore);
+        assert_eq!(unclean(), 2);
+    }
+}
+
+#[test]
+fn a_drive_that_is_not_ready_says_that_it_becomes_so() {
+    let server =
+        serve(Steady::new(1000, true).starting_in(300_000_000), ServerOptions { on_cut: OnCut::Errors, ..options() });
+    let mut i = server.initiator();
+    let ready = [TEST_UNIT_READY, 0, 0, 0, 0, 0];
+    assert_eq!(i.ask(&ready).status, 0);
+    server.order(&Order::Cut);
+    server.order(&Order::Restore);
+    assert_eq!((i.ask(&ready).sense, i.ask(&ready).sense), ((6, 0x29, 0), (2, 4, 1)));
+    assert_eq!(i.read(&[REQUEST_SENSE, 0, 0, 0, 18, 0], 18).data[12..14], [4, 1]);
+    std::thread::sleep(std::time::Duration::from_millis(350));
+    assert_eq!(i.ask(&ready).status, 0);
+}
+
+/// A drive may forget trims in a cut, even behind a flush.
+#[test]
+fn blocks_that_were_written_the_same_stay_so_after_a_flush_and_a_cut() {
+    let server =
+        serve(Steady::new(1000, true).forgetting_trims(), ServerOptions { on_cut: OnCut::Errors, ..options() });
+    let mut i = server.initiator();
+    let flush = cdb_16(SYNCHRONIZE_CACHE_16, 0, 0, 0);
+    assert_eq!(i.write(&cdb_16(WRITE_16, 0, 0, 64), &[9; 32768]).status, 0);
+    assert_eq!(i.ask(&flush).status, 0);
+    assert_eq!(i.ask(&cdb_16(WRITE_SAME_16, 9, 0, 32)).status, 0, "UNMAP and NDOB");
+    assert_eq!(i.ask(&flush).status, 0);
+    server.order(&Order::Cut);
+    server.order(&Order::Restore);
+    assert_eq!(i.ask(&[TEST_UNIT_READY, 0, 0, 0, 0, 0]).sense, (6, 0x29, 0));
+    assert_eq!(i.read(&cdb_16(READ_16, 0, 0, 64), 32768).data, [[0; 16384], [9; 16384]].concat());
+}
+
+#[test]
+fn a_reset_aborts_what_others_have_under_way() {
+    for function in [LOGICAL_UNIT_RESET, TARGET_WARM_RESET] {
+        let server = serve(Steady::new(150_000_000, false), options());
+        let (mut i, mut other) = (server.initiator_with(1, &[]), server.initiator_with(2, &[]));
+        let write = other.command(FINAL | WRITES, 4096, &cdb_16(WRITE_16, 0, 0, 8));
+        other.send(&write, &[]);
+        let (asked, _) = other.pdu();
+        assert_eq!(asked.code(), READY_TO_TRANSFER);
+        let read = other.command(FINAL | READS, 512, &cdb_16(READ_16, 0, 0, 1));
+        other.send(&read, &[]);
+        server.order(&Order::Status);
+        let mut reset = Header::new(TASK_MANAGEMENT | IMMEDIATE, FINAL | function, 9000);
+        reset.put_u32(24, i.cmd_sn);
+        i.send(&reset, &[]);
+        let (answer, _) = i.pdu();
+        assert_eq!((answer.code(), answer.0[2]), (TASK_MANAGEMENT_RESPONSE, FUNCTION_COMPLETE));
+        let late = other.data_out(write.task_tag(), asked.u32_at(20), 0, 0, true);
+        other.send(&late, &[1; 4096]);
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        assert!(other.hears_nothing());
+        assert_eq!(other.ask(&[TEST_UNIT_READY, 0, 0, 0, 0, 0]).sense, (6, 0x29, 3));
+        assert_eq!(other.read(&cdb_16(READ_16, 0, 0, 8), 4096).data, [0; 4096], "nothing was written");
+    }
+}

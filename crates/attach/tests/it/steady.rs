@@ -21,6 +21,11 @@ pub struct Steady {
     numbers: Vec<u8>,
     durable: Vec<u8>,
     cuts: u64,
+    unclean: u64,
+    stands_by: bool,
+    /// A flush leaves trims where a cut undoes them.
+    forgets_trims: bool,
+    starts_in: Nanos,
     /// How long an erase takes, if there is one; whether it is by key; and what was there before the last and how long.
     erase: Option<Nanos>,
     encrypts: bool,
@@ -32,6 +37,15 @@ impl Steady {
     /// With erases that take so long.
     pub fn erasing(self, takes: Nanos, encrypts: bool) -> Self {
         Steady { erase: Some(takes), encrypts, ..self }
+    }
+
+    /// One that is ready so long after the power has come back.
+    pub fn starting_in(self, starts_in: Nanos) -> Self {
+        Steady { starts_in, ..self }
+    }
+
+    pub fn forgetting_trims(self) -> Self {
+        Steady { forgets_trims: true, ..self }
     }
 
     pub fn new(latency: Nanos, plugged: bool) -> Self {
@@ -46,6 +60,10 @@ impl Steady {
             numbers: vec![0; units],
             durable: vec![0; units],
             cuts: 0,
+            unclean: 0,
+            stands_by: false,
+            forgets_trims: false,
+            starts_in: 1_000_000,
             erase: None,
             encrypts: false,
             key_changes: 0,
@@ -57,7 +75,11 @@ impl Steady {
         let first = r.offset_bytes / UNIT_BYTES;
         let end = (r.offset_bytes + r.length_bytes).div_ceil(UNIT_BYTES);
         match r.op {
-            Op::Flush => self.durable.clone_from(&self.numbers),
+            Op::Flush => {
+                let kept = |number: &u8| *number > 0 || !self.forgets_trims;
+                let changed = self.durable.iter_mut().zip(&self.numbers).filter(|pair| kept(pair.1));
+                changed.for_each(|(durable, number)| *durable = *number);
+            }
             Op::Write => {
                 for unit in first as usize..end as usize {
                     let number = &mut self.numbers[unit];
@@ -85,6 +107,7 @@ impl Device for Steady {
     fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
         self.info.check(&request)?;
         assert!(self.power);
+        self.stands_by = false;
         self.commands.push_back((now + self.latency, now, request));
         Ok(())
     }
@@ -165,17 +188,20 @@ impl Plug for Steady {
         assert!(std::mem::replace(&mut self.power, false));
         self.commands.clear();
         self.numbers.clone_from(&self.durable);
+        self.unclean += u64::from(!std::mem::take(&mut self.stands_by));
         self.cuts += 1;
     }
 
     fn restore(&mut self, now: Nanos) -> Nanos {
         assert!(!std::mem::replace(&mut self.power, true));
-        now + 1_000_000
+        now + self.starts_in
     }
 
     fn stand_by(&mut self, now: Nanos) -> Nanos {
+        assert!(self.commands.is_empty());
         self.durable.clone_from(&self.numbers);
-        now
+        self.stands_by = true;
+        now + self.latency
     }
 
     fn save(&self) -> Vec<u8> {
@@ -190,7 +216,7 @@ impl Plug for Steady {
     }
 
     fn unclean_shutdowns(&self) -> u64 {
-        self.cuts
+        self.unclean
     }
 
     fn power_cycles(&self) -> u64 {
