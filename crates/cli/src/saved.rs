@@ -106,7 +106,7 @@ fn in_image(path: &Path, device: &mut dyn Device) -> Result<Vec<u8>, Failure> {
         );
     };
     let clean = contents.header.clean;
-    let now = resume(device, &mut contents.store, state, clean).map_err(|e| {
+    let resumed = resume(device, &mut contents.store, state, clean).map_err(|e| {
         wrong(&format_args!("the image holds another drive: {e}"))
             .help(format!("name the drive for which it was made, with its --seed: {}", contents.header.device))
     })?;
@@ -114,7 +114,7 @@ fn in_image(path: &Path, device: &mut dyn Device) -> Result<Vec<u8>, Failure> {
         complain("notice: the process that had the image ended without closing it. That counts as a power cut");
     }
     let plug = device.plug().expect("it was seen");
-    let off = plug.stand_by(now);
+    let off = plug.stand_by(resumed.ready);
     plug.cut(off);
     Ok(plug.save())
 }

@@ -364,6 +364,11 @@ impl ContentDevice {
         self.write_state(saved);
     }
 
+    /// The same with the state of a device that goes on: see [`crate::Resumed::cut`].
+    pub fn keep_saved(&mut self, saved: Vec<u8>) {
+        self.write_state(Some(saved));
+    }
+
     /// What the device, which has no power, keeps, for the image; `None` without one.
     fn save_for_image(&mut self) -> Option<Vec<u8>> {
         self.image.is_written().then(|| self.inner.plug().expect(HAS_PLUG).save())

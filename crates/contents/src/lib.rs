@@ -43,6 +43,6 @@ pub use image::{
 };
 pub use lay_out::lay_out;
 pub use pages::{PAGE_BYTES, Page};
-pub use resume::{ResumeError, resume};
+pub use resume::{ResumeError, Resumed, resume};
 pub use state_file::{StateFileError, check_state_file, read_state_file, write_state_file};
 pub use store::{Kind, Piece, Store, Version, page_of, pieces};

@@ -23,10 +23,19 @@ pub enum ResumeError {
     Differs { unit: u32, held: Held },
 }
 
+/// A device that goes on.
+pub struct Resumed {
+    /// From then on it is ready.
+    pub ready: Nanos,
+    /// What it kept in the cut that an image counts which was not closed. For the next image it is better than what the device would
+    /// keep now: it has not counted yet that its power has come back.
+    pub cut: Option<Vec<u8>>,
+}
+
 /// Lets a device with a plug, fresh from the factory, become the one that was saved, and brings what was changed since onto it:
 /// first an erase, if its image was erased meanwhile.
 /// `clean`: the image was closed; if not, the power is cut once more, while the drive is at rest, so that the cut counts and
-/// nothing dies of it. The store's pages get the numbers of the drive's writes. Returns the time from which the drive is ready.
+/// nothing dies of it. The store's pages get the numbers of the drive's writes.
 ///
 /// # Errors
 /// If the state is not of this drive, or does not fit the bytes. The device is of no use then.
@@ -38,7 +47,7 @@ pub fn resume(
     store: &mut Store,
     state: &DriveState,
     clean: bool,
-) -> Result<Nanos, ResumeError> {
+) -> Result<Resumed, ResumeError> {
     const HAS_PLUG: &str = "a device that was saved has a plug";
     let pages = store.capacity_bytes().div_ceil(UNIT_BYTES);
     let saved = state.saved(pages)?;
@@ -52,12 +61,14 @@ pub fn resume(
     }
     now = replay(device, &state.since, now).map_err(ResumeError::Replay)?;
     let plug = device.plug().expect(HAS_PLUG);
+    let mut cut = None;
     if !clean {
         now = plug.stand_by(now);
         // A command behind STANDBY IMMEDIATE makes the cut an unclean one.
         now = replay(device, &[], now).map_err(ResumeError::Replay)?;
         let plug = device.plug().expect(HAS_PLUG);
         plug.cut(now);
+        cut = Some(plug.save());
         now = plug.restore(now);
     }
     let plug = device.plug().expect(HAS_PLUG);
@@ -96,5 +107,5 @@ pub fn resume(
             store.replace(unit, Version { number, page });
         }
     }
-    Ok(now)
+    Ok(Resumed { ready: now, cut })
 }

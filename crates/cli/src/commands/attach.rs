@@ -14,7 +14,7 @@ use ssdlab_attach::{
 use ssdlab_bench::parse_bytes;
 use ssdlab_catalog::device;
 use ssdlab_contents::{
-    ContentDevice, ContentOptions, DriveState, FoundImage, Image, ImageContents, ImageError, MediaKey, Store,
+    ContentDevice, ContentOptions, DriveState, FoundImage, Image, ImageContents, ImageError, MediaKey, Resumed, Store,
     TrimmedReads, lay_out, resume,
 };
 use ssdlab_core::{Nanos, UNIT_BYTES};
@@ -149,11 +149,12 @@ fn contents(
     let contents = found.as_ref().map(|found| &found.contents).filter(|_| !args.new_drive);
     let lock = lock(inner.as_mut(), name, args.seed, contents)?;
     let saved = contents.and_then(|contents| Some((contents.state.as_ref()?, contents.header.clean)));
-    let now = match saved {
+    let Resumed { ready: now, cut } = match saved {
         Some((state, clean)) if inner.plug().is_some() => go_on(inner.as_mut(), &mut store, state, clean)?,
         _ => {
             let laid_out = lay_out(inner.as_mut(), &store, 0);
-            laid_out.map_err(|e| Failure::run(format!("{name} could not be filled: {e}")))?
+            let ready = laid_out.map_err(|e| Failure::run(format!("{name} could not be filled: {e}")))?;
+            Resumed { ready, cut: None }
         }
     };
     let is_as_saved = saved.is_some_and(|(state, clean)| clean && state.since.is_empty() && !state.erased);
@@ -181,8 +182,10 @@ fn contents(
     let mut device = ContentDevice::with_store(inner, options, store);
     image.into_iter().for_each(|image| device.set_image(image));
     read.into_iter().for_each(|image| device.set_read_image(image));
-    if !is_as_saved {
-        device.keep_state(now);
+    match cut {
+        Some(saved) => device.keep_saved(saved),
+        None if is_as_saved => {}
+        None => device.keep_state(now),
     }
     if let Some(error) = device.image_error() {
         let path = path.unwrap_or(Path::new("")).display();
@@ -250,9 +253,9 @@ fn check_fit(
     Ok(())
 }
 
-/// The drive becomes the one that the image holds. Returns the time from which it is ready.
-fn go_on(drive: &mut dyn Device, store: &mut Store, state: &DriveState, clean: bool) -> Result<Nanos, Failure> {
-    let now = resume(drive, store, state, clean).map_err(|e| {
+/// The drive becomes the one that the image holds.
+fn go_on(drive: &mut dyn Device, store: &mut Store, state: &DriveState, clean: bool) -> Result<Resumed, Failure> {
+    let resumed = resume(drive, store, state, clean).map_err(|e| {
         Failure::bad_input(format!("the image holds another drive: {e}"))
             .help("attach the drive that it was made for, with its seed; --new-drive puts the bytes onto a new one")
     })?;
@@ -263,7 +266,7 @@ fn go_on(drive: &mut dyn Device, store: &mut Store, state: &DriveState, clean: b
              had been changed since the drive was saved were written to it again"
         ));
     }
-    Ok(now)
+    Ok(resumed)
 }
 
 /// Ends what is under way, shuts the drive down, and closes the image.

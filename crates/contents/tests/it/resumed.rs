@@ -117,11 +117,14 @@ pub fn again(
     let (image, contents) = Image::open(path).unwrap();
     let mut store = contents.store;
     let state = contents.state.expect("it was saved");
-    let now = resume(inner.as_mut(), &mut store, &state, contents.header.clean)?;
+    let resumed = resume(inner.as_mut(), &mut store, &state, contents.header.clean)?;
     let mut device = ContentDevice::with_store(inner, options, store);
     device.set_image(image);
-    device.keep_state(now);
-    Ok((device, now))
+    match resumed.cut {
+        Some(saved) => device.keep_saved(saved),
+        None => device.keep_state(resumed.ready),
+    }
+    Ok((device, resumed.ready))
 }
 
 /// What a drive is left with goes on in another one, three times over.
@@ -207,6 +210,29 @@ fn an_image_of_another_drive_is_refused() {
         "the state of the drive does not fit: its drive file or die file has other values, or another name"
     );
     assert!(again(&path, drive(), ContentOptions::default()).is_ok());
+}
+
+/// Its power comes back once for each process that was killed, but for the first: a new drive is kept as one with power.
+#[test]
+fn each_process_that_is_killed_counts_as_one_power_cycle() {
+    let path = path("cycles.ssd");
+    let drive = || Box::new(Ssd::new("ideal", &ideal_drive(), &ideal_die(), 1).unwrap());
+    let mut host = Host::new(begin(&path, drive(), ContentOptions::default()), Rng::new(1), 0, None);
+    let mut counted = Vec::new();
+    for _ in 0..4 {
+        host.work(30);
+        let bytes = host.bytes;
+        drop(host.device);
+        let (device, now) = again(&path, drive(), ContentOptions::default()).expect("it fits");
+        host = Host::new(device, Rng::new(now), now, Some(bytes));
+        let cycles = host.device.power_history(host.now).expect("it has a plug").0;
+        counted.push((cycles, host.device.unclean_shutdowns().unwrap()));
+    }
+    assert_eq!(counted, [(3, 1), (4, 2), (5, 3), (6, 4)]);
+    let first: Vec<_> = host.bytes.iter().map(|byte| byte.unwrap_or(0)).collect();
+    assert!(
+        (0..first.len()).all(|page| host.device.store().page(page as u32).map_or(0, |page| page[0]) == first[page])
+    );
 }
 
 /// Nor does the drive forget its wear.
