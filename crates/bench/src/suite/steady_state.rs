@@ -144,8 +144,28 @@ impl Criterion {
     pub const DEFAULT: Criterion = Criterion { window: STEADY_PARTS, tolerance: 0.1, trend: 0.05 };
 
     pub fn is_met(&self, values: &[f64]) -> bool {
+        self.is_within(values) && change(values).abs() <= self.trend
+    }
+
+    fn is_within(&self, values: &[f64]) -> bool {
         let m = mean(values);
-        values.iter().all(|v| (v - m).abs() <= self.tolerance * m) && change(values).abs() <= self.trend
+        values.iter().all(|v| (v - m).abs() <= self.tolerance * m)
+    }
+
+    /// What of it the values do not meet, in words and with the figures; empty if they meet it.
+    pub fn broken(&self, values: &[f64]) -> String {
+        let m = mean(values);
+        let allowed = |share: f64| format!("where {} % are allowed", 100.0 * share);
+        let mut clauses = Vec::new();
+        if !self.is_within(values) {
+            let furthest = values.iter().map(|v| (v - m).abs()).fold(0.0, f64::max) / m;
+            clauses.push(format!("up to {:.1} % off the mean {}", 100.0 * furthest, allowed(self.tolerance)));
+        }
+        let change = change(values);
+        if change.abs() > self.trend {
+            clauses.push(format!("a trend of {:+.1} % {}", 100.0 * change, allowed(self.trend)));
+        }
+        clauses.join(", and ")
     }
 }
 
@@ -287,7 +307,11 @@ impl Measured {
             );
             NotSteady::new(Unsettled::TooFewTurnovers, why)
         } else {
-            NotSteady::new(Unsettled::Drifts, last)
+            let figures = [("IOPS", Round::iops as fn(&Round) -> f64), ("write amplification", Round::waf)];
+            let broken = figures.map(|(what, of)| (what, asked.criterion().broken(&self.of_window(of))));
+            let broken = broken.iter().filter(|(_, broken)| !broken.is_empty());
+            let told: String = broken.map(|(what, broken)| format!("; {what}: {broken}")).collect();
+            NotSteady::new(Unsettled::Drifts, format!("{last}{told}"))
         })
     }
 }
