@@ -198,6 +198,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Whether what a test takes for the steady state is one; of a test that looks for none there is no doubt.
+    #[must_use]
+    pub fn has_settled(&self) -> bool {
+        self.not_steady.is_empty()
+    }
+
     /// Whether its last part is no steady state for this reason.
     #[must_use]
     pub fn is_unsettled_by(&self, reason: Unsettled) -> bool {

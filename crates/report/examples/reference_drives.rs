@@ -20,8 +20,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut drives = Vec::new();
     for device in document.all_devices() {
         let of_device = document.results.iter().filter(|r| r.device.as_ref().is_none_or(|d| *d == device.name));
-        let mut figures = BTreeMap::new();
+        let (mut figures, mut not_steady) = (BTreeMap::new(), Vec::new());
         for row in of_device {
+            if HEADLINES.iter().any(|h| h.settles && h.fits(&row.test, &row.variant)) {
+                not_steady.clone_from(&row.not_steady);
+            }
             for headline in HEADLINES.iter().filter(|h| h.fits(&row.test, &row.variant)) {
                 if let Some(metric) = row.metrics.get(headline.metric) {
                     figures.entry(headline.key.to_owned()).or_insert(libm::round(metric.value * 100.0) / 100.0);
@@ -33,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         // Header, then series, second, IOPS.
         let values = text.lines().skip(1).filter_map(|line| line.rsplit(',').next()?.parse::<f64>().ok());
         let iops = values.step_by(STEP_SECONDS).map(libm::round).collect();
-        drives.push(ReferenceDrive { name: device.name.clone(), figures, iops });
+        drives.push(ReferenceDrive { name: device.name.clone(), figures, iops, not_steady });
     }
     println!("{}", serde_json::to_string(&drives)?.replace("},{\"name\"", "},\n{\"name\""));
     Ok(())

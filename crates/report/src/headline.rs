@@ -20,7 +20,7 @@ pub struct Headline {
     pub lower_is_better: bool,
     /// Whether a quick run ranks drives by it as a full one does. One that does not is left out there.
     pub in_quick: bool,
-    /// Whether it is a figure of a state that a drive has to reach: absent if it has not.
+    /// Whether it is a figure of a state that a drive has to reach: it has none if it has not, whatever was measured.
     pub settles: bool,
 }
 
@@ -160,12 +160,13 @@ fn is_as_described(outcome: &Outcome) -> bool {
 }
 
 impl Headline {
-    /// Its value for a drive, if that was measured.
+    /// Its value for a drive, if that was measured and is what the title says.
     #[must_use]
     pub fn of<'a>(&self, outcomes: &'a [Outcome], device: &str) -> Option<&'a Metric> {
         outcomes
             .iter()
             .find(|o| o.device == device && self.fits(&o.test, &o.variant) && is_as_described(o))
+            .filter(|o| o.has_settled() || !self.settles)
             .and_then(|o| o.metrics.get(self.metric))
     }
 
@@ -190,7 +191,30 @@ impl Headline {
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_bench::{NotSteady, Unsettled};
+
     use super::*;
+
+    #[test]
+    fn what_has_not_settled_has_no_figure_of_the_steady_state() {
+        let of = |not_steady: Vec<NotSteady>, key: &str| {
+            let headline = HEADLINES.into_iter().find(|h| h.key == key).unwrap();
+            let outcome = Outcome {
+                test: headline.test.into(),
+                variant: headline.variant.into(),
+                device: "d".into(),
+                metrics: [(headline.metric.to_owned(), Metric::new(1_043.0, "IOPS"))].into(),
+                not_steady,
+                ..Outcome::default()
+            };
+            headline.of(&[outcome], "d").map(|m| m.value)
+        };
+        let drifts = || vec![NotSteady::new(Unsettled::Drifts, "they drift".to_owned())];
+        assert_eq!(["steady-write", "worst-second"].map(|key| of(drifts(), key)), [None, None]);
+        assert_eq!(of(Vec::new(), "steady-write"), Some(1_043.0));
+        // Of a figure that no state is needed for it makes no difference.
+        assert_eq!(of(drifts(), "random-read"), Some(1_043.0));
+    }
 
     #[test]
     fn a_figure_of_another_block_size_is_not_the_one_of_the_title() {

@@ -6,8 +6,10 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+use ssdlab_bench::NotSteady;
 use ssdlab_bench::suite::{PUBLISHED_SECONDS, is_of_whole_drive};
 
+use crate::headline::Headline;
 use crate::review::Review;
 
 /// A drive with its headline figures and the curve of its random writes.
@@ -18,9 +20,21 @@ pub struct ReferenceDrive {
     pub figures: BTreeMap<String, f64>,
     /// IOPS of random writes over the whole drive, at every [`STEP_SECONDS`]-th second of `consistency`.
     pub iops: Vec<f64>,
+    /// Why these writes came to no steady state: empty if they did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_steady: Vec<NotSteady>,
 }
 
 impl ReferenceDrive {
+    /// Its value by a headline, if it was measured and is what the title says.
+    pub(crate) fn figure(&self, headline: &Headline) -> Option<f64> {
+        self.figures.get(headline.key).copied().filter(|_| self.has_settled() || !headline.settles)
+    }
+
+    pub(crate) fn has_settled(&self) -> bool {
+        self.not_steady.is_empty()
+    }
+
     /// [`ReferenceDrive::iops`] of what `consistency` takes for the steady state.
     pub(crate) fn tail(&self) -> &[f64] {
         let (length, from) = PUBLISHED_SECONDS;

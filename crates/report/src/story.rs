@@ -8,14 +8,14 @@ mod steady;
 mod words;
 
 use ssdlab_bench::suite::{LONGEST_GAPS, is_of_whole_drive};
-use ssdlab_bench::{SlowIo, TimeShare, Unsettled};
+use ssdlab_bench::{Outcome, SlowIo, TimeShare, Unsettled};
 
 use crate::felt::LIMITS;
 use crate::headline::{HEADLINES, Headline, are_level};
 use crate::number;
 use crate::review::{Review, ReviewedDevice};
 use apart::{Fresh, capital};
-use facts::{Facts, Values};
+use facts::{Facts, Values, not_settled};
 use steady::NEAR;
 use words::{awaited, iops, rounded, seconds, times};
 
@@ -86,6 +86,11 @@ pub(crate) fn decks(review: &Review) -> Decks {
     apart::decks(&drives)
 }
 
+/// Whether a run ended before its writes had settled, and not because that is left to a full one.
+fn drifts(run: &Outcome) -> bool {
+    !run.has_settled() && !run.is_unsettled_by(Unsettled::LeftToFullRun)
+}
+
 /// What a reader of a bar chart has to know of a bar, lest it say more than was measured.
 pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
     let of_bursts = |s: Steady| {
@@ -93,6 +98,11 @@ pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
     };
     let note = |device: &ReviewedDevice| {
         let facts = Facts::of(review, device);
+        // In place of the bar that it does not have.
+        let run = facts.outcome("consistency", "2013");
+        if headline.key == "steady-write" && run.is_some_and(drifts) {
+            return Some(format!("{}: {}.", crate::name::pretty(facts.name()), not_settled(&facts.last_part()?)));
+        }
         let said = match headline.key {
             "sequential-write" => facts.long_write()?.0,
             "steady-write" => of_bursts(facts.steady()?)?,
@@ -109,7 +119,14 @@ pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
     let mut notes: Vec<String> = review.devices.iter().filter_map(note).collect();
     if let ([only], "steady-write") = (review.devices.as_slice(), headline.key) {
         notes.extend(Facts::of(review, only).others.into_iter().filter_map(|(label, _, values)| match values {
-            Values::Shipped(drive) => Some(format!("{label}: {}.", of_bursts(Steady::of(drive.tail())?)?)),
+            Values::Shipped(drive) => {
+                let said = match drive.not_steady.first() {
+                    None => of_bursts(Steady::of(drive.tail())?)?,
+                    // Of every fourth second that is kept of its run, the means would be others.
+                    Some(not_steady) => format!("had not settled, {}", not_steady.why),
+                };
+                Some(format!("{label}: {said}."))
+            }
             Values::Reviewed => None,
         }));
     }
@@ -277,11 +294,25 @@ fn waits_of_the_last_part(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
-    let key = "iops_mean_tail";
-    let stock = facts.outcome("consistency", "2013").filter(|o| is_of_whole_drive(o))?.metrics.get(key)?.value;
-    let spacious = facts.metric("consistency", "2013, 25 %", key)?;
+    let mean = |run: &Outcome| Some(run.metrics.get("iops_mean_tail")?.value);
+    let all = facts.outcome("consistency", "2013").filter(|o| is_of_whole_drive(o))?;
+    let part = facts.outcome("consistency", "2013, 25 %")?;
+    let (stock, spacious) = (mean(all)?, mean(part)?);
     if stock == 0.0 {
         return None;
+    }
+    // Means of runs that still drift are those of an arbitrary moment.
+    let drifting = |run: &Outcome, which: &str| {
+        run.not_steady.first().map(|not_steady| format!("{which} it had not settled ({})", not_steady.why))
+    };
+    let drifting: Vec<String> = [drifting(all, "without"), drifting(part, "with")].into_iter().flatten().collect();
+    if !drifting.is_empty() {
+        return Some(finding(
+            "What leaving a fifth of its flash unused does for random writes ",
+            "cannot be said".to_owned(),
+            format!(": {}.", drifting.join(", and ")),
+            "consistency",
+        ));
     }
     let ratio = spacious / stock;
     Some(if ratio >= 1.5 {
@@ -340,7 +371,7 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
     let is_mean = headline.key == "steady-write" && facts.steady().is_some_and(|s| s.bursts());
     let what = format!("{}{}", headline.in_words, if is_mean { ", as a mean" } else { "" });
     let others =
-        if headline.settles && !facts.unsettled().is_empty() { "others that had settled" } else { "others here" };
+        if headline.settles && facts.some_other_is_unsettled() { "others that had settled" } else { "others here" };
     Some(if ours >= 1.5 * theirs {
         finding(
             "",
@@ -614,10 +645,10 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
         return;
     }
     if last.bursts() {
-        let other = facts.best_other_by(|other| other.level).filter(|&(_, level)| level > last.level);
+        let other = facts.best_other_by(true, |other| other.level).filter(|&(_, level)| level > last.level);
         let beside = other.map_or(String::new(), |(name, level)| format!(", {} with {name}", iops(level)));
         // A mean that is the highest is the other half of the truth.
-        let leads = facts.best_other_by(|other| other.mean).is_some_and(|(_, mean)| last.mean > mean);
+        let leads = facts.best_other_by(false, |other| other.mean).is_some_and(|(_, mean)| last.mean > mean);
         let lead = if leads { ", the highest here" } else { "" };
         let so_far = if steady.is_some() { "" } else { ", as far as this run went" };
         unsuited.push(format!(

@@ -273,7 +273,8 @@ fn charts(review: &Review) -> Vec<(Headline, Vec<Bar>)> {
             continue;
         }
         bars.extend(others.iter().filter_map(|drive| {
-            let value = Some(*drive.figures.get(headline.key)?);
+            drive.figures.get(headline.key)?;
+            let value = drive.figure(&headline);
             Some(Bar { label: name::short(&drive.name), value, own: None })
         }));
         let by_value = |a: &Bar, b: &Bar| match (a.value, b.value) {
@@ -410,6 +411,35 @@ const HANGS_ON: [&str; 12] = [
     "write unit",
 ];
 
+/// Runs whose end is no steady state, whatever figures of it stand below; of one drive also those that it is set beside.
+fn not_settled(review: &Review) -> String {
+    let single = review.devices.len() == 1;
+    let drifts = |o: &&Outcome| !o.has_settled() && !o.is_unsettled_by(Unsettled::LeftToFullRun);
+    let name_of = |o: &Outcome| {
+        let test = if o.variant.is_empty() { o.test.clone() } else { format!("{} {}", o.test, o.variant) };
+        if single { test } else { format!("{} in {test}", name::pretty(&o.device)) }
+    };
+    let runs: Vec<String> = review.outcomes.iter().filter(drifts).map(name_of).collect();
+    let mut said = Vec::new();
+    if !runs.is_empty() {
+        said.push(format!(
+            "Random writes had not settled when the run ended ({}): what is told of its last part is no steady state. ",
+            runs.join("; ")
+        ));
+    }
+    if let ([one], true) = (review.devices.as_slice(), review.outcomes.iter().any(|o| o.test == "consistency")) {
+        let others = beside(&one.facts.name, one.facts.supports_trim);
+        let names: Vec<String> = others.iter().filter(|d| !d.has_settled()).map(|d| name::pretty(&d.name)).collect();
+        if !names.is_empty() {
+            said.push(format!(
+                "Of the drives that it is set beside, {} had not settled by the end of theirs. ",
+                names.join(" and ")
+            ));
+        }
+    }
+    said.concat()
+}
+
 fn trust(out: &mut String, review: &Review) {
     let tally = review.tally(ClaimKind::Measured);
     let chosen = review.tally(ClaimKind::Calibration).met;
@@ -444,6 +474,7 @@ fn trust(out: &mut String, review: &Review) {
             n => format!("; {n} more are met after the model was calibrated to them. "),
         });
     }
+    out.push_str(&escape(&not_settled(review)));
     if let [one] = review.devices.as_slice() {
         let rows = one.specification.iter().filter(|row| row.estimate);
         let mut hangs: Vec<&str> = Vec::new();

@@ -163,12 +163,15 @@ pub(crate) fn left_out(out: &mut String, review: &Review) {
     out.push_str("</ul></details>\n");
 }
 
+/// What is the figure of a steady state only where there is one.
+const SETTLES: &str = "iops_mean_tail";
+
 /// The figures of a test that stand on the first screen, and what they are called there.
 fn keys_of<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a str, String)> {
     let is = |test: &str| outcomes.iter().any(|o| o.test == test);
     // Of a run that has not settled there is no steady state, and its mean is of the fresh drive as well.
     if is("consistency") {
-        return vec![("iops_mean_tail", number::metric_label("iops_mean_tail"))];
+        return vec![(SETTLES, number::metric_label(SETTLES))];
     }
     let full = outcomes.iter().any(|o| o.metrics.contains_key("bandwidth_full"));
     if (is("heavy") || is("light")) && full {
@@ -176,6 +179,12 @@ fn keys_of<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a str, String)> {
         return vec![("bandwidth", label("empty")), ("bandwidth_full", label("full"))];
     }
     key_metrics(outcomes, 1).into_iter().map(|key| (key, number::metric_label(key))).collect()
+}
+
+/// Whether a drive is the better for less of it: the longest bar would be that of the worst.
+fn is_lower_better(key: &str, unit: &str) -> bool {
+    let begins = ["latency_", "stall_", "seconds_over_", "share_over_", "longest_gap", "zero_iops", "flush_", "waf"];
+    ["us", "W", "J"].contains(&unit) || begins.iter().any(|begin| key.starts_with(begin))
 }
 
 /// In place of a figure that a run does not have.
@@ -205,24 +214,28 @@ pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup
             let metric = |name: &str| outcome(name)?.metrics.get(key);
             let all: Vec<_> = review.devices.iter().map(|d| metric(&d.facts.name)).collect();
             let most = all.iter().flatten().map(|m| m.value).fold(0.0, f64::max);
+            let lower = all.iter().flatten().any(|m| is_lower_better(key, &m.unit)) && review.devices.len() > 1;
             out.push_str(&format!(
                 "<tr><th scope=\"row\"><a href=\"#{}\">{}</a></th><td class=\"words\">{}</td>",
                 group.anchor,
                 escape(&group.title()),
-                escape(&label)
+                escape(&if lower { format!("{label} (lower is better)") } else { label })
             ));
             for (device, m) in review.devices.iter().zip(all) {
                 let name = escape(&device.facts.name);
                 match m {
                     Some(m) => {
-                        // A bar behind the figure, where there is something to compare it with.
+                        // A bar behind the figure, where there is something to compare it with and a longer one is better.
                         let share = if most > 0.0 { (m.value / most * 100.0).clamp(0.0, 100.0) } else { 0.0 };
                         let bar = if review.devices.len() > 1 {
                             format!(" style=\"--w:{}%\"", number::trimmed(share, 1))
                         } else {
                             String::new()
                         };
-                        let text = escape(&number::value(m.value, &m.unit));
+                        let settled = key != SETTLES || outcome(&device.facts.name).is_none_or(Outcome::has_settled);
+                        let doubt = if settled { "" } else { ", not settled" };
+                        let bar = if settled && !lower { bar } else { String::new() };
+                        let text = format!("{}{doubt}", escape(&number::value(m.value, &m.unit)));
                         out.push_str(&format!("<td class=\"n bar\" data-l=\"{name}\"{bar}>{text}</td>"));
                     }
                     None => {

@@ -19,6 +19,11 @@ pub(super) struct Facts<'a> {
     pub others: Vec<(String, &'a str, Values)>,
 }
 
+/// Whether the last part of a run of random writes is a steady state.
+fn is_steady(run: &Outcome) -> bool {
+    run.has_settled() && run.metrics.contains_key("iops_mean_tail")
+}
+
 /// Where the figures of another drive are from.
 pub(super) enum Values {
     Shipped(&'static ReferenceDrive),
@@ -151,11 +156,7 @@ impl<'a> Facts<'a> {
     pub fn steady_share(&self, of_best: bool) -> Option<f64> {
         let ours = self.steady()?;
         // Of one that has not settled there is no steady state to compare with.
-        let settled = |device: &str, values: &Values| {
-            let run = || self.outcome_of(device, "consistency", "2013");
-            matches!(values, Values::Shipped(_)) || run().is_some_and(|o| o.metrics.contains_key("iops_mean_tail"))
-        };
-        let others = self.others.iter().filter(|(_, device, values)| settled(device, values));
+        let others = self.others.iter().filter(|(_, device, values)| self.has_settled(device, values));
         let others: Vec<Steady> = others.filter_map(|(_, device, v)| self.steady_of_other(device, v)).collect();
         let share = |figure: fn(&Steady) -> f64| {
             let theirs = others.iter().map(figure).reduce(|a, b| if of_best { a.max(b) } else { a.min(b) })?;
@@ -166,6 +167,13 @@ impl<'a> Facts<'a> {
             (true, true) => Some(mean.min(level)),
             (false, false) => Some(mean.max(level)),
             _ => None,
+        }
+    }
+
+    fn has_settled(&self, device: &str, values: &Values) -> bool {
+        match values {
+            Values::Shipped(drive) => drive.has_settled(),
+            Values::Reviewed => self.outcome_of(device, "consistency", "2013").is_some_and(is_steady),
         }
     }
 
@@ -180,7 +188,7 @@ impl<'a> Facts<'a> {
     /// The others that have this figure, the best first, by their places.
     pub fn others_by(&self, headline: &Headline) -> Vec<(usize, f64)> {
         let value = |(_, device, values): &'_ (String, &str, Values)| match values {
-            Values::Shipped(drive) => drive.figures.get(headline.key).copied(),
+            Values::Shipped(drive) => drive.figure(headline),
             Values::Reviewed => {
                 let other = || self.review.devices.iter().find(|d| d.facts.name == *device);
                 let carries = other().is_none_or(|d| Facts::of(self.review, d).carries(headline));
@@ -195,7 +203,7 @@ impl<'a> Facts<'a> {
 
     pub fn steady(&self) -> Option<Steady> {
         // A run that has not settled has no steady state to describe.
-        self.outcome("consistency", "2013")?.metrics.get("iops_mean_tail")?;
+        self.outcome("consistency", "2013").filter(|run| is_steady(run))?;
         self.last_part()
     }
 
@@ -227,12 +235,14 @@ impl<'a> Facts<'a> {
         Some(pooled(&tail, moment))
     }
 
-    /// The other drive of whose last part of a run of random writes this is the highest: a median, a mean.
-    pub fn best_other_by(&self, figure: impl Fn(&Steady) -> f64) -> Option<(&str, f64)> {
-        let of = |(label, device, values): &'_ (String, &str, Values)| {
-            Some((label.clone(), figure(&self.steady_of_other(device, values)?)))
+    /// The other drive of whose last part of a run of random writes this is the highest: a median, a mean. `settled`: only of
+    /// those that had settled by then.
+    pub fn best_other_by(&self, settled: bool, figure: impl Fn(&Steady) -> f64) -> Option<(&str, f64)> {
+        let of = |(_, device, values): &'_ (String, &str, Values)| {
+            let is_meant = !settled || self.has_settled(device, values);
+            self.steady_of_other(device, values).filter(|_| is_meant).map(|steady| figure(&steady))
         };
-        let figures = self.others.iter().enumerate().filter_map(|(i, o)| Some((i, of(o)?.1)));
+        let figures = self.others.iter().enumerate().filter_map(|(i, o)| Some((i, of(o)?)));
         let (best, figure) = figures.max_by(|a, b| a.1.total_cmp(&b.1))?;
         Some((self.others[best].0.as_str(), figure))
     }
@@ -240,15 +250,18 @@ impl<'a> Facts<'a> {
     /// Other drives of the review whose writes at random were measured and came to no steady state, and where they were.
     pub fn unsettled(&self) -> Vec<String> {
         let so_far = |(label, device, _): &(String, &str, Values)| {
-            let outcome = self.outcome_of(device, "consistency", "2013")?;
-            if outcome.metrics.contains_key("iops_mean_tail") {
-                return None;
-            }
-            let (least, most) = Steady::of(&self.tail_of(device)?)?.parts;
-            Some(format!("{label} had not settled, at {} to {} so far", iops(least), iops(most)))
+            self.outcome_of(device, "consistency", "2013").filter(|run| !is_steady(run))?;
+            let tail = Steady::of(&self.tail_of(device)?)?;
+            Some(format!("{label} {}", not_settled(&tail)))
         };
         let reviewed = self.others.iter().filter(|o| matches!(o.2, Values::Reviewed));
         reviewed.filter_map(so_far).collect()
+    }
+
+    /// Whether some drive beside it, shipped ones among them, came to no steady state.
+    pub fn some_other_is_unsettled(&self) -> bool {
+        let is_shipped = |values: &Values| matches!(values, Values::Shipped(_));
+        !self.unsettled().is_empty() || self.others.iter().any(|o| is_shipped(&o.2) && !self.has_settled(o.1, &o.2))
     }
 
     /// The rates of a write over the whole drive, into an SLC cache and past it, in MB/s, if they fall by more than a fifth.
@@ -299,6 +312,11 @@ impl<'a> Facts<'a> {
         let whole = self.metric("consistency", "2013", "fill_bandwidth").filter(|&whole| whole < FALLS * rate)?;
         Some((format!("{rate:.0} MB/s at first, {whole:.0} as the mean of a write over the whole drive"), whole))
     }
+}
+
+/// Of writes at random that came to no steady state: where they were.
+pub(super) fn not_settled(tail: &Steady) -> String {
+    format!("had not settled, at {} to {} so far", iops(tail.parts.0), iops(tail.parts.1))
 }
 
 /// Seconds of writing back that a reader should know of.

@@ -244,11 +244,15 @@ fn a_mean_of_bursts_leads_nobody() {
 }
 
 #[test]
-fn a_reference_drive_that_writes_in_bursts_has_a_note_at_its_bar() {
+fn a_reference_drive_that_has_not_settled_has_a_note_at_its_bar() {
     let one = review(GOOD);
     let headline = |key: &str| HEADLINES.into_iter().find(|h| h.key == key).unwrap();
     let notes = bar_notes(&one, &headline("steady-write"));
-    assert!(matches!(notes.as_slice(), [note] if note.starts_with("BX100 500 GB: mean of 1,")), "{notes:?}");
+    // Its mean is of bursts that had not settled: it has no bar, and where it was is said in its place.
+    assert!(
+        matches!(notes.as_slice(), [note] if note.starts_with("BX100 500 GB: had not settled, of the last 600 s, the ")),
+        "{notes:?}"
+    );
     assert_eq!(bar_notes(&one, &headline("worst-second")), [""; 0]);
 }
 
@@ -268,6 +272,38 @@ fn a_drive_is_not_put_before_one_that_has_not_settled() {
     assert!(!suits(&both, 1).contains("Databases"), "{}", suits(&both, 1));
     both.outcomes.retain(|o| o.device != "other-1tb");
     assert!(!suits(&both, 0).contains("had not settled"), "what was not measured has not failed to settle");
+}
+
+#[test]
+fn a_full_run_that_has_not_settled_is_told_of_as_such_though_it_has_its_figures() {
+    let drifting = || {
+        let rising: Vec<f64> = (0..300).map(|i| 50_000.0 + 100.0 * f64::from(i)).collect();
+        let mut review = with_seconds(GOOD, &rising, false);
+        review.outcomes[0].metrics.insert("iops_mean_tail".into(), Metric::new(70_000.0, "IOPS"));
+        review
+    };
+    let one = drifting();
+    let told = story(&one, &one.devices[0]);
+    let findings = text(&told.findings);
+    assert!(findings.starts_with("Random writes had not settled: 70,000 IOPS is the median"), "{findings}");
+    assert!(!findings.contains("steady random write") && !told.suits.contains("Databases"), "{told:?}");
+    assert!(
+        findings.contains(
+            "unused does for random writes cannot be said: without it had not settled (of the last 200 s, they drift)."
+        ),
+        "{findings}"
+    );
+    assert!(decks(&one).each[0].contains("not yet settled when the run ended"), "{:?}", decks(&one));
+    // Beside another, neither is put before the other, and its bar is explained.
+    let both = together(vec![("drifting-1tb", drifting()), ("even-1tb", review(GOOD))]);
+    let all = both.devices.iter().map(|d| text(&story(&both, d).findings)).collect::<String>();
+    assert!(!all.contains("as fast in steady random write") && !all.contains("% behind"), "{all}");
+    let headline = HEADLINES.into_iter().find(|h| h.key == "steady-write").unwrap();
+    let notes = bar_notes(&both, &headline);
+    assert!(
+        matches!(notes.as_slice(), [note] if note.starts_with("Drifting 1 TB: had not settled, at 6")),
+        "{notes:?}"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The page and its pictures, read as a machine reads them.
 
-use ssdlab_bench::{Axis, Chart, Mark, Series, Table};
+use ssdlab_bench::{Axis, Chart, Mark, NotSteady, Series, Table, Unsettled};
 use ssdlab_report::{LeftOut, PngPainter, Review, chart_svg, index_html, terminal_summary};
 
 use crate::common::{FIRST, NAMES, SECOND, one_drive, two_drives};
@@ -359,11 +359,46 @@ fn a_drive_that_has_not_settled_stands_last_without_a_bar() {
     let bars = chart(&review).expect("two of them settled");
     let places = ["Third", "Second", "First"].map(|name| bars.find(name).unwrap());
     assert!(places.is_sorted() && bars.contains("not settled") && bars.contains("width:0%"), "{bars}");
+    // Nor has one that drifts at full length, whose figure the results keep.
+    let fast = ssdlab_bench::Metric::new(20_000.0, "IOPS");
+    review.outcomes[0].metrics.insert("iops_mean_tail".into(), fast);
+    let why = "of the last 600 s, the means of five equal parts lie between 10,000 and 30,000 IOPS";
+    review.outcomes[0].not_steady = vec![NotSteady::new(Unsettled::Drifts, why.to_owned())];
+    let bars = chart(&review).unwrap();
+    assert!(bars.find("Second") < bars.find("First") && !bars.contains("20,000"), "{bars}");
+    let page = index_html(&review).unwrap();
+    let keys = &page[page.find("id=\"key-figures\"").unwrap()..];
+    assert!(keys.contains("data-l=\"first\">20,000 IOPS, not settled<"), "{}", &keys[..2000]);
+    let trust = &page[page.find("id=\"trust\"").unwrap()..];
+    assert!(
+        trust.contains("Random writes had not settled when the run ended (First in consistency 2013)"),
+        "{}",
+        &trust[..1000]
+    );
     // Where none has, there is nothing to compare, and one that was not tested is not unsettled.
     review.outcomes.remove(0);
     assert!(!chart(&review).unwrap().contains("First"));
     review.outcomes.iter_mut().for_each(|o| o.metrics.clear());
     assert_eq!(chart(&review), None);
+}
+
+#[test]
+fn key_figures_have_bars_only_where_the_longest_is_the_best() {
+    let mut review = two_drives();
+    let row = |review: &Review| {
+        let page = index_html(review).unwrap();
+        let table = &page[page.find("id=\"key-figures\"").unwrap()..];
+        let from = table.find("TRIM</a>").unwrap();
+        table[from..from + table[from..].find("</tr>").unwrap()].to_owned()
+    };
+    assert!(row(&review).contains("--w:100%"), "{}", row(&review));
+    for (key, unit) in [("latency_mean", "us"), ("power_mean", "W"), ("share_over_10ms", "%")] {
+        for outcome in review.outcomes.iter_mut().filter(|o| o.test == "trim") {
+            outcome.metrics = [(key.to_owned(), ssdlab_bench::Metric::new(3.0, unit))].into();
+        }
+        let row = row(&review);
+        assert!(!row.contains("--w") && row.contains("(lower is better)"), "{row}");
+    }
 }
 
 #[test]
