@@ -153,6 +153,8 @@ pub(super) struct Header {
     pub(super) clones: u32,
     /// Shortest run of a clone, in milliseconds.
     pub(super) runtime_min_ms: u64,
+    /// Its longest run: rates are by this, and not by the milliseconds that are printed.
+    pub(super) runtime: Nanos,
     /// Smallest and largest block of reads, writes and trims.
     pub(super) blocks: [(u64, u64); 3],
     /// Commands: reads, writes and trims.
@@ -413,6 +415,7 @@ impl JobReport {
             ssdlab: JobDetails { slowest: explain::slowest(&entry.all) },
             header: Header {
                 clones: entry.clones,
+                runtime,
                 runtime_min_ms: entry.runtimes.map_or(0, |r| r.0) / MILLISECOND,
                 blocks: job.sizes().map(|s| (s.min_bytes(), s.max_bytes())),
                 ios: DIRECTIONS.map(|op| entry.all.op(op).latency.count()),

@@ -185,6 +185,31 @@ fn clones_are_reported_one_by_one_or_as_a_group() {
 }
 
 #[test]
+fn the_line_of_a_group_has_the_rate_of_its_only_job_however_short_the_run() {
+    // Four reads of 100 us: the milliseconds that are printed have none of it.
+    let text = run("[j]\nrw=read\nbs=4k\nsize=16k\n").to_text();
+    let rate = |line: &str| {
+        let line = text.lines().find(|l| l.trim_start().starts_with(line)).unwrap_or_else(|| panic!("{line}: {text}"));
+        let from = line.to_lowercase().find("bw=").unwrap() + 3;
+        line[from..].split(' ').next().unwrap().to_owned()
+    };
+    assert_eq!(rate("READ:"), rate("read:"), "{text}");
+}
+
+#[test]
+fn a_result_of_staggered_jobs_has_the_time_that_its_rates_are_of() {
+    let text =
+        "[global]\nrw=randread\nnorandommap\ngroup_reporting\ntime_based\nruntime=1\nsize=4m\n[j]\n[k]\nstartdelay=2\n";
+    let file = JobFile::parse("test.fio", text).unwrap_or_else(|e| panic!("{e}"));
+    let run = run_file_logging(&file, &ModelSpec::default(), FioOptions::default(), &mut NoLogs, &Monitor::silent())
+        .unwrap_or_else(|e| panic!("{e}"));
+    let figure = |key: &str| run.outcomes[0].metrics[key].value;
+    let requests = run.report.jobs[0].reads().total_ios as f64;
+    assert!(figure("duration") > 2.9, "the second job begins later: {}", figure("duration"));
+    assert!((figure("iops") * figure("duration") - requests).abs() < 1.0, "{} {requests}", figure("iops"));
+}
+
+#[test]
 fn thousands_of_clones_run_side_by_side() {
     let report = run("[j]\nrw=randread\nnorandommap\nnumjobs=4096\ngroup_reporting\ntime_based\nruntime=200ms");
     // Eight ways of 100 us, and what was in flight when the runtime ended; the last eight came at that instant.

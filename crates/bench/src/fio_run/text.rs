@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
+use ssdlab_core::SECOND;
+
 use super::number::{Unit, short};
 use super::report::{Direction, FioReport, JobReport, Latency, Table, TimeShares};
 
@@ -187,7 +189,8 @@ fn status(out: &mut String, group: u32, members: &[&JobReport]) -> fmt::Result {
         let bytes: u64 = used.iter().map(|(_, d)| d.io_bytes).sum();
         let shortest = used.iter().map(|(j, _)| j.header.runtime_min_ms).min().unwrap_or(0);
         let longest = used.iter().map(|(_, d)| d.runtime).max().unwrap_or(0);
-        let together = bytes * 1000 / longest.max(1);
+        let nanos = used.iter().map(|(j, _)| j.header.runtime).max().unwrap_or(0);
+        let together = (u128::from(bytes) * u128::from(SECOND) / u128::from(nanos.max(1))) as u64;
         let [(all, all_si), (low, low_si), (high, high_si)] = [together, low, high].map(rate);
         writeln!(
             out,
