@@ -64,13 +64,14 @@ fn outcome(
     };
     put(&mut out, "iops", m.iops(), "IOPS");
     put(&mut out, "bandwidth", m.mb_per_s(), "MB/s");
-    put(&mut out, "duration", entry.runtime() as f64 / 1e9, "s");
+    // Of clones that began one after the other fio's rates are by the longest of them, these by the time they took together.
+    put(&mut out, "duration", m.elapsed() as f64 / 1e9, "s");
     put_latencies(&mut out, &m.latency(), "");
     for (op, stats) in m.ops() {
         put_latencies(&mut out, &stats.latency, &format!("_{}", op.name()));
     }
     match entry.counted() {
-        Some(counters) if entries == 1 => put_counters(&mut out, &counters, entry.runtime()),
+        Some(counters) if entries == 1 => put_counters(&mut out, &counters, m.elapsed()),
         Some(counters) => {
             let told = |waf| format!("Write amplification of the drive while this entry was measured: {waf:.3}.");
             out.notes.extend(counters.waf().map(told));
