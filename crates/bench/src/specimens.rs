@@ -51,13 +51,46 @@ pub fn band(outcomes: &[Outcome]) -> Option<Outcome> {
         "{} drives of this model were tested. Where a figure or chart says nothing else, it is the first one's.",
         outcomes.len()
     ));
+    out.notes.extend(differences(outcomes));
     Some(out)
 }
 
-/// Lowest, median and highest. Of an even number, the median is the lower of the two in the middle.
+/// Lowest, median and highest. Of an even number, the median is the mean of the two in the middle.
 fn spread(mut values: Vec<f64>) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
-    [values[0], values[(values.len() - 1) / 2], values[values.len() - 1]]
+    let [lower, upper] = [(values.len() - 1) / 2, values.len() / 2].map(|middle| values[middle]);
+    // Halves first: so equal ones stay what they are, however large.
+    let median = if lower == upper { lower } else { lower / 2.0 + upper / 2.0 };
+    [values[0], median, values[values.len() - 1]]
+}
+
+/// What the first specimen, which verdict and text are of, does not tell of the others.
+fn differences(outcomes: &[Outcome]) -> Vec<String> {
+    let first = &outcomes[0];
+    let mut notes = Vec::new();
+    // By their numbers, counted from 1.
+    let numbers = |is: &dyn Fn(&Outcome) -> bool| -> Vec<String> {
+        outcomes.iter().enumerate().filter(|(_, o)| is(o)).map(|(i, _)| (i + 1).to_string()).collect()
+    };
+    let unsettled = numbers(&|o| !o.has_settled());
+    if !unsettled.is_empty() && unsettled.len() < outcomes.len() {
+        notes.push(format!(
+            "Of {} specimens, not all had settled: those that had not are number {}.",
+            outcomes.len(),
+            unsettled.join(", ")
+        ));
+    }
+    let pass = |o: &Outcome| o.verdict.as_ref().map(|verdict| verdict.pass);
+    let others = numbers(&|o| pass(o) != pass(first));
+    if !others.is_empty() {
+        let told = |o: &Outcome| o.verdict.as_ref().map_or("none", crate::outcome::Verdict::word);
+        let verdicts: Vec<&str> = outcomes.iter().map(told).collect();
+        notes.push(format!("The verdict is that of the first specimen; in order they are: {}.", verdicts.join(", ")));
+    }
+    if outcomes.iter().all(|o| o.metrics == first.metrics) {
+        notes.push("All specimens are alike: nothing that is drawn for each drive moves these figures.".to_owned());
+    }
+    notes
 }
 
 /// Four digits: enough to compare, not more than a table needs.
@@ -116,6 +149,7 @@ mod tests {
     use super::*;
     use crate::model::ModelSpec;
     use crate::monitor::Monitor;
+    use crate::outcome::{NotSteady, Unsettled, Verdict};
     use crate::suite::{find_test, run_test};
 
     fn outcome(read_us: u64) -> Outcome {
@@ -141,6 +175,30 @@ mod tests {
         let at = |place: usize| chart.series.iter().map(|s| s.points[place][1]).collect::<Vec<_>>();
         let reach = chart.series[0].points.last().unwrap()[0];
         assert_eq!((at(0), reach), (vec![80.0, 100.0, 125.0], 24_000.0));
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_is_the_mean_of_the_two_in_the_middle() {
+        assert_eq!(spread(vec![4.0, 1.0, 3.0, 2.0]), [1.0, 2.5, 4.0]);
+        assert_eq!(spread(vec![3.0, 1.0, 2.0])[1], 2.0);
+        assert_eq!(spread(vec![0.3, 0.3])[1], 0.3);
+    }
+
+    #[test]
+    fn specimens_that_differ_in_what_only_the_first_is_asked_for_are_told_of() {
+        let notes = |change: &dyn Fn(&mut Outcome)| {
+            let mut all = [outcome(100), outcome(100), outcome(100)];
+            change(&mut all[1]);
+            band(&all).unwrap().notes.join(" ")
+        };
+        let alike = "nothing that is drawn for each drive moves these figures";
+        assert!(notes(&|_| ()).contains(alike));
+        let faster = notes(&|o| _ = o.metrics.insert("iops".to_owned(), Metric::new(1.0, "IOPS")));
+        assert!(!faster.contains(alike) && !faster.contains("specimens, not"), "{faster}");
+        let drifting = notes(&|o| o.not_steady.push(NotSteady::new(Unsettled::Drifts, "they drift".to_owned())));
+        assert!(drifting.contains("those that had not are number 2."), "{drifting}");
+        let failed = notes(&|o| o.verdict = Some(Verdict { pass: Some(false), sentence: String::new() }));
+        assert!(failed.contains("in order they are: none, fail, none."), "{failed}");
     }
 
     #[test]
