@@ -32,11 +32,14 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         ctx.monitor().step(0.0, 0.5);
         let before = host.counters();
         let write = Sweep::run(host, &ctx.params, Op::Write)?;
-        let counters = host.counters().since(&before);
+        let of_writes = host.counters().since(&before);
         ctx.monitor().step(0.5, 1.0);
         // What the drive still writes is no part of how fast it reads.
         ctx.settle(host)?;
+        let before = host.counters();
         let read = Sweep::run(host, &ctx.params, Op::Read)?;
+        // Both passes, without the rest between them.
+        let counters = of_writes.plus(&host.counters().since(&before));
         Ok((erased, write, read, counters, host.info().capacity_bytes))
     })?;
     let method = format!(
@@ -58,7 +61,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         put_causes(&mut out, &format!("sequential {name}"), &sweep.measurement);
         lines.push(series(name, sweep.points()));
     }
-    put_counters(&mut out, &counters, write.measurement.elapsed());
+    put_counters(&mut out, &counters, write.measurement.elapsed() + read.measurement.elapsed());
     let (x, y) = axes();
     out.charts.push(chart("rate-by-position", "Rate by position", "", Mark::Line, x, y, lines));
     Ok(out)

@@ -470,6 +470,10 @@ fn hdtach_draws_a_flat_curve_of_a_flat_device() {
     close(value(&out, "write_bandwidth"), 0.131072 / 20e-6, 0.005);
     close(value(&out, "read_bandwidth"), 0.131072 / 100e-6, 0.005);
     assert!(value(&out, "read_bandwidth_min") <= value(&out, "read_bandwidth"));
+    // Energy is of both passes: 2 nJ a byte, and what the device draws at rest while they last.
+    let bytes = 2.0 * plain().capacity_bytes as f64;
+    let seconds = ["write_bandwidth", "read_bandwidth"].map(|key| bytes / 2e6 / value(&out, key)).iter().sum::<f64>();
+    close(value(&out, "energy"), 2e-9 * bytes + plain().idle_milliwatts as f64 / 1e3 * seconds, 0.005);
     assert_eq!(out.charts[0].series[0].points.len(), 16);
     assert!(out.charts[0].series[0].points.windows(2).all(|w| w[0][0] < w[1][0]));
 }
