@@ -215,7 +215,7 @@ fn put_rests(out: &mut Outcome, rests: &[Rest]) {
     out.charts.push(chart(
         "rest",
         "Power at rest",
-        "Lower is better.",
+        "Lower is better. The axis is logarithmic: lengths of bars are not in proportion.",
         Mark::Bars,
         categories("", "", rests.iter().map(|r| r.name.to_owned()).collect()),
         Axis::log("power", "mW"),
