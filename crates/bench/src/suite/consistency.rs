@@ -73,9 +73,16 @@ pub(super) const DEF: TestDef = TestDef {
             "iops_autocorrelation_max",
             "ratio",
             "the largest autocorrelation of the tail's seconds at lags of 2 to 60 s: near 1 for a drive that repeats itself \
-             like a metronome; absent if no second differs from another",
+             like a metronome, and for one that drifts slowly; absent if no second differs from another",
         ),
-        metric("iops_autocorrelation_lag", "s", "the lag at which it is found"),
+        metric("iops_autocorrelation_lag", "s", "the lag at which it is found: 2 s for one that drifts"),
+        metric(
+            "iops_period",
+            "s",
+            "after how many seconds the tail repeats itself: the lag of the highest peak of the autocorrelation that follows a \
+             trough and is none of noise; absent if it repeats nothing",
+        ),
+        metric("iops_period_autocorrelation", "ratio", "the autocorrelation there"),
         metric("iops_run_mean", "s", "mean number of seconds in a row that lie on the same side of the tail's median"),
         metric("iops_run_longest", "s", "the most of them"),
         metric("zero_iops_seconds", "s", "seconds of the whole run in which nothing completed"),
@@ -128,13 +135,15 @@ fn used_bytes(info: &DeviceInfo, definition: &str) -> Result<u64, BenchError> {
 }
 
 /// Figures that say nothing of a drive that has not settled, beside those whose names end in `_tail`.
-const STEADY: [&str; 8] = [
+const STEADY: [&str; 10] = [
     "iops_over_stddev",
     "iops_min",
     "iops_max",
     "iops_common_level",
     "iops_autocorrelation_max",
     "iops_autocorrelation_lag",
+    "iops_period",
+    "iops_period_autocorrelation",
     "iops_run_mean",
     "iops_run_longest",
 ];
@@ -386,6 +395,10 @@ fn put_rates(out: &mut Outcome, iops: &[f64], tail: &[f64], regularity: &Regular
     if let Some((lag, largest)) = regularity.strongest() {
         put(out, "iops_autocorrelation_max", largest, "ratio");
         put(out, "iops_autocorrelation_lag", lag as f64 / moments as f64, "s");
+    }
+    if let Some((lag, there)) = regularity.period() {
+        put(out, "iops_period", lag as f64 / moments as f64, "s");
+        put(out, "iops_period_autocorrelation", there, "ratio");
     }
     if let Some(mean) = regularity.run_mean() {
         put(out, "iops_run_mean", mean / moments as f64, "s");

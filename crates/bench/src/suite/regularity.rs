@@ -6,8 +6,14 @@ use crate::outcome::{Axis, Chart, Mark};
 /// Lags looked at. At a lag of one second neighbours resemble each other on any drive with work that takes longer.
 const LAGS: std::ops::RangeInclusive<usize> = 2..=60;
 
+/// By how many standard errors of noise, `1 / sqrt(n)`, an autocorrelation must rise above those of the lags before it: twice
+/// that is exceeded by chance at one lag in forty, and there are sixty.
+const STANDS_OUT: f64 = 4.0;
+
 /// Autocorrelation and runs of a series.
 pub(super) struct Regularity {
+    /// How many values it has.
+    values: usize,
     /// Lag and autocorrelation there.
     by_lag: Vec<(usize, f64)>,
     /// Lengths of the stretches on one side of the median.
@@ -16,13 +22,38 @@ pub(super) struct Regularity {
 
 impl Regularity {
     pub(super) fn of(values: &[f64]) -> Self {
-        Regularity { by_lag: autocorrelation(values), runs: runs(values) }
+        Regularity { values: values.len(), by_lag: autocorrelation(values), runs: runs(values) }
     }
 
     /// The lag of the largest autocorrelation, and its value; the shorter of two equal lags. `None` of a series that is
     /// too short or does not vary.
     pub(super) fn strongest(&self) -> Option<(usize, f64)> {
         self.by_lag.iter().copied().reduce(|best, next| if next.1 > best.1 { next } else { best })
+    }
+
+    /// What an autocorrelation must rise by, or exceed, to be none of noise.
+    fn noise(&self) -> f64 {
+        STANDS_OUT / libm::sqrt(self.values.max(1) as f64)
+    }
+
+    /// The lag after which the series repeats itself, and the autocorrelation there: the highest peak that follows a trough. A
+    /// series that merely drifts is most like itself at the shortest lag, and less and less from there on.
+    pub(super) fn period(&self) -> Option<(usize, f64)> {
+        let (mut lowest, mut found) = (f64::INFINITY, None);
+        for w in self.by_lag.windows(3) {
+            let (before, (lag, r), after) = (w[0].1, w[1], w[2].1);
+            lowest = lowest.min(before);
+            let is_peak = before < r && r >= after && r > self.noise() && r - lowest > self.noise();
+            if is_peak && found.is_none_or(|(_, best)| r > best) {
+                found = Some((lag, r));
+            }
+        }
+        found
+    }
+
+    /// Whether neighbours resemble each other although nothing comes again.
+    fn drifts(&self) -> bool {
+        self.period().is_none() && self.by_lag.first().is_some_and(|&(_, r)| r > self.noise())
     }
 
     /// `None` if there are no values.
@@ -38,12 +69,18 @@ impl Regularity {
     /// Autocorrelation by lag. `moments`: how many values a second has.
     pub(super) fn chart(&self, name: &str, moments: u64) -> Option<Chart> {
         let points: Vec<[f64; 2]> = self.by_lag.iter().map(|&(lag, r)| [lag as f64 / moments as f64, r]).collect();
+        let found = match self.period() {
+            Some((lag, r)) => {
+                format!("The rate repeats itself after {} s: {r:.2} there.", lag as f64 / moments as f64)
+            }
+            None if self.drifts() => "The rate drifts, and repeats nothing: no lag stands out.".to_owned(),
+            None => "The rate repeats nothing: no lag stands out.".to_owned(),
+        };
         (!points.is_empty()).then(|| {
             chart(
                 "iops-autocorrelation",
-                "How the last part of the run repeats itself",
-                "Autocorrelation of IOPS by lag. Near 1: what happens now happens again after so many seconds. Near 0: it \
-                 tells nothing of what comes.",
+                "How the last part of the run resembles itself",
+                &format!("Autocorrelation of IOPS by lag, 1 for what comes again exactly, 0 for noise. {found}"),
                 Mark::Line,
                 Axis::linear("lag", "s"),
                 Axis { min: Some(-1.0), max: Some(1.0), ..Axis::linear("autocorrelation", "") },
@@ -88,6 +125,29 @@ mod tests {
         // 593 of 600 values have a partner.
         assert!(lag == 7 && (r - 593.0 / 600.0).abs() < 0.01, "{lag} {r}");
         assert_eq!(found.run_longest(), 6);
+        assert_eq!(found.period(), Some((lag, r)));
+        let chart = found.chart("", 1).unwrap();
+        assert!(chart.caption.ends_with("repeats itself after 7 s: 0.99 there."), "{}", chart.caption);
+        // On a slope as well, and with two values to a period.
+        let on_a_slope: Vec<f64> = metronome.iter().enumerate().map(|(i, v)| v + 4.0 * i as f64).collect();
+        assert_eq!(Regularity::of(&on_a_slope).period().map(|p| p.0), Some(7));
+        let every_third: Vec<f64> = (0..600).map(|i| if i % 3 == 0 { 300.0 } else { 5_700.0 }).collect();
+        assert_eq!(Regularity::of(&every_third).period().map(|p| p.0), Some(3));
+    }
+
+    #[test]
+    fn a_slow_drift_is_no_metronome() {
+        let mut rng = Rng::new(7);
+        let drift: Vec<f64> = (0..600).map(|i| 5_000.0 + 3.0 * f64::from(i) + 300.0 * rng.unit()).collect();
+        let mut walk = vec![0.0];
+        (1..600).for_each(|i| walk.push(0.97 * walk[i - 1] + rng.unit() - 0.5));
+        for series in [drift, walk] {
+            let found = Regularity::of(&series);
+            assert!(found.strongest().is_some_and(|(lag, r)| lag <= 4 && r > 0.8), "{:?}", found.strongest());
+            assert_eq!(found.period(), None);
+            let caption = found.chart("", 1).unwrap().caption;
+            assert!(caption.ends_with("The rate drifts, and repeats nothing: no lag stands out."), "{caption}");
+        }
     }
 
     #[test]
@@ -96,6 +156,7 @@ mod tests {
         let noise: Vec<f64> = (0..600).map(|_| rng.unit()).collect();
         let found = Regularity::of(&noise);
         assert!(found.strongest().unwrap().1 < 0.15, "{:?}", found.strongest());
+        assert_eq!((found.period(), found.drifts()), (None, false));
         // Coin tosses: two in a row on average.
         assert!((found.run_mean().unwrap() - 2.0).abs() < 0.3, "{:?}", found.run_mean());
     }
