@@ -9,7 +9,7 @@ use ssdlab_workload::trace::{Devices, Fit};
 use super::{Replayed, Speed};
 use crate::explain;
 use crate::outcome::{Axis, Mark, Outcome};
-use crate::suite::figures::{chart, put, put_counters, put_latencies, series};
+use crate::suite::figures::{chart, put, put_counters, put_latencies, put_percentile, series};
 use crate::suite::tail::tail_chart;
 
 pub(super) fn outcome(r: &Replayed) -> Outcome {
@@ -47,7 +47,7 @@ pub(super) fn outcome(r: &Replayed) -> Outcome {
         put(&mut out, "delayed", lag.delayed as f64, "count");
         put(&mut out, "lag_mean", h.mean() / 1e3, "us");
         for (percent, key) in [(50.0, "lag_p50"), (99.0, "lag_p99"), (99.9, "lag_p99_9")] {
-            put(&mut out, key, to_us(h.percentile(percent)), "us");
+            put_percentile(&mut out, key, h, percent);
         }
         put(&mut out, "lag_max", to_us(h.max()), "us");
         put_latencies(&mut out, &lag.responses(), "_from_arrival");

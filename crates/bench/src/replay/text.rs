@@ -7,6 +7,7 @@ use ssdlab_core::{CAUSES, Histogram, format_duration};
 use super::{Replayed, outcome};
 use crate::explain;
 use crate::measure::OpStats;
+use crate::suite::figures::tells;
 
 /// How many of the slowest I/Os are told.
 const SLOWEST: usize = 5;
@@ -35,11 +36,13 @@ fn write(out: &mut String, r: &Replayed) -> fmt::Result {
     let m = &r.measurement;
     writeln!(
         out,
-        "  replayed  {} commands in {}: {:.0} IOPS, {:.1} MB/s",
+        "  replayed  {} commands in {}: {:.0} IOPS, {:.1} MB/s{}",
         m.requests(),
         format_duration(m.elapsed()),
         m.iops(),
-        m.mb_per_s()
+        m.mb_per_s(),
+        // Sent at their times, they come no faster to a faster drive.
+        if r.lag.is_some() { ", as the trace sends them" } else { "" }
     )?;
     if let Some(waf) = r.counters.waf() {
         let why =
@@ -91,7 +94,9 @@ fn percentiles(out: &mut String, word: &str, h: &Histogram) -> fmt::Result {
     let mean = format_duration((h.mean() + 0.5) as u64);
     write!(out, "  {word:<19} {mean:>9}")?;
     for percent in [50.0, 90.0, 99.0, 99.9] {
-        write!(out, " {:>9}", format_duration(h.percentile(percent)))?;
+        // Of too few commands it would be the slowest under another name.
+        let text = if tells(h, percent) { format_duration(h.percentile(percent)) } else { "-".to_owned() };
+        write!(out, " {text:>9}")?;
     }
     writeln!(out, " {:>9}", format_duration(h.max()))
 }

@@ -23,14 +23,33 @@ pub(crate) fn put(out: &mut Outcome, key: &str, value: f64, unit: &str) {
     debug_assert!(before.is_none(), "metric {key} was set twice");
 }
 
-/// `latency_…` metrics, each with `suffix`.
+/// What is said where percentiles were left out.
+const TOO_FEW: &str = "Percentiles of latency are left out beyond which not one request lies: the 99th asks for 100 requests, \
+                       the 99.9th for 1,000, the 99.99th for 10,000.";
+
+/// Whether a percentile is more than the slowest request under another name: at least one request lies beyond it.
+pub(crate) fn tells(h: &Histogram, percent: f64) -> bool {
+    // A tenth of a request less is an error of rounding.
+    h.count() as f64 * (100.0 - percent) >= 99.9
+}
+
+/// A percentile of `h` in microseconds, or a note that there is none.
+pub(crate) fn put_percentile(out: &mut Outcome, key: &str, h: &Histogram, percent: f64) {
+    if tells(h, percent) {
+        put(out, key, to_us(h.percentile(percent)), "us");
+    } else if !out.notes.iter().any(|note| note == TOO_FEW) {
+        out.notes.push(TOO_FEW.to_owned());
+    }
+}
+
+/// `latency_…` metrics, each with `suffix`; of the percentiles those that so many requests tell of.
 pub(crate) fn put_latencies(out: &mut Outcome, h: &Histogram, suffix: &str) {
     if h.count() == 0 {
         return;
     }
     put(out, &format!("latency_mean{suffix}"), h.mean() / 1e3, "us");
     for (percent, key) in PERCENTILES {
-        put(out, &format!("{key}{suffix}"), to_us(h.percentile(percent)), "us");
+        put_percentile(out, &format!("{key}{suffix}"), h, percent);
     }
     put(out, &format!("latency_max{suffix}"), to_us(h.max()), "us");
 }
@@ -173,4 +192,25 @@ pub(crate) fn rate_over_time(per_second: &PerSecond, name: &str) -> Chart {
 fn by_seconds((id, title, caption): (&str, &str, &str), y: Axis, values: &[f64], name: &str) -> Chart {
     let time = Axis::linear("time", "s");
     chart(id, title, caption, Mark::Scatter, time, y, vec![series(name, by_second(values, 0))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_beyond_which_no_request_lies_is_left_out_and_said_to_be() {
+        let of = |count: u64| {
+            let (mut h, mut out) = (Histogram::new(), Outcome::default());
+            (1..=count).for_each(|us| h.record(us * 1_000));
+            put_latencies(&mut out, &h, "_read");
+            put_latencies(&mut out, &h, "_write");
+            let there = PERCENTILES.map(|(_, key)| out.metrics.contains_key(&format!("{key}_read")));
+            (there.iter().filter(|there| **there).count(), out.notes.len())
+        };
+        assert_eq!(
+            [1, 2, 10, 85, 100, 999, 1_000, 10_000].map(of),
+            [(0, 1), (1, 1), (2, 1), (2, 1), (3, 1), (3, 1), (4, 1), (5, 0)]
+        );
+    }
 }

@@ -75,7 +75,7 @@ pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Ou
     let method = format!("{label} over {} GB for {seconds} s. {state}", gigabytes(span));
     let mut out = ctx.outcome(&format!("QD{depth}"), method);
     put_timed(&mut out, &label, &result);
-    out.notes = notes;
+    out.notes.extend(notes);
     note_if_few(result.measurement.requests(), &mut out.notes);
     out.charts.push(rate_over_time(&result.per_second, &label));
     out.charts.push(tail_chart(&[(&label, &result.measurement.latency())]));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ssdlab_core::{MILLISECOND, Nanos, nanos_from_ms, to_us};
+use ssdlab_core::{MILLISECOND, Nanos, nanos_from_ms};
 use ssdlab_device::Counters;
 use ssdlab_workload::storage_bench::{Joint, Plan, Statistics, Trace};
 
@@ -10,7 +10,7 @@ use super::common::{Erased, erase, fill_range, gigabytes};
 use super::context::Context;
 use super::definition::{MetricDef, bytes, choice, metric, number};
 use super::figures::series;
-use super::figures::{by_category, categories, chart, put, put_causes, put_counters_as, put_latencies};
+use super::figures::{by_category, categories, chart, put, put_causes, put_counters_as, put_latencies, put_percentile};
 use super::storage_bench_statistics::{put_statistics, statistics_table};
 use super::tail::tail_chart;
 use crate::error::BenchError;
@@ -255,7 +255,7 @@ pub(super) fn run_storage_bench(ctx: &mut Context<'_>, trace: Trace) -> Result<O
     put_charts(&mut out, trace, &form, &runs);
     out.tables.push(statistics_table(trace, &first.statistics, &first.playback));
     out.tables.extend(runs.iter().flat_map(|run| explain::tail_tables(run.state.name(), &run.measurement)));
-    out.notes = notes(trace, &runs);
+    out.notes.extend(notes(trace, &runs));
     out.notes.extend(interval_note(&out));
     Ok(out)
 }
@@ -384,7 +384,7 @@ fn put_run(out: &mut Outcome, run: &Played, suffix: &str) {
     for (op, stats) in m.ops() {
         let of_op = format!("_{}{suffix}", op.name());
         put(out, &format!("latency_mean{of_op}"), stats.latency.mean() / 1e3, "us");
-        put(out, &format!("latency_p99{of_op}"), to_us(stats.latency.percentile(99.0)), "us");
+        put_percentile(out, &format!("latency_p99{of_op}"), &stats.latency, 99.0);
     }
     put_counters_as(out, &run.counters, m.elapsed(), suffix);
     // The slowest requests are those of the drive that the plain names are of.

@@ -1,13 +1,13 @@
 //! The five application mixes share this: the mixes before one are played, then it is, on one drive without a pause.
 
-use ssdlab_core::{Rng, to_us};
+use ssdlab_core::Rng;
 use ssdlab_device::Counters;
 use ssdlab_workload::application_mix::{Application, FOOTPRINT_BYTES, Stream};
 
 use super::common::{fill_drive, gigabytes};
 use super::context::Context;
 use super::definition::{MetricDef, choice, metric};
-use super::figures::{chart, put, put_causes, put_counters, put_latencies, series};
+use super::figures::{chart, put, put_causes, put_counters, put_latencies, put_percentile, series};
 use super::stalls::{put_stalls, show_stalls};
 use super::tail::tail_chart;
 use crate::error::{BenchError, HostError};
@@ -87,7 +87,7 @@ pub(super) fn run_storagemark(ctx: &mut Context<'_>, application: Application) -
     put_latencies(&mut out, &latency, "");
     for (op, stats) in m.ops() {
         put(&mut out, &format!("latency_mean_{}", op.name()), stats.latency.mean() / 1e3, "us");
-        put(&mut out, &format!("latency_p99_{}", op.name()), to_us(stats.latency.percentile(99.0)), "us");
+        put_percentile(&mut out, &format!("latency_p99_{}", op.name()), &stats.latency, 99.0);
     }
     match reference {
         Some(reference) if latency.mean() > 0.0 => {
