@@ -152,6 +152,9 @@ pub(crate) fn metric_label(key: &str) -> String {
             }
         }
     }
+    if let Some(of_all) = key.strip_suffix("_from_arrival").filter(|of| of.starts_with("latency_")) {
+        return format!("{}, from arrival", metric_label(of_all));
+    }
     if let Some(p) = key.strip_suffix("_us").unwrap_or(key).strip_prefix("latency_") {
         return match p {
             "mean" => "Latency, mean".to_owned(),
@@ -172,6 +175,7 @@ pub(crate) fn metric_label(key: &str) -> String {
         "iops_stddev_tail" => "IOPS, standard deviation at the end".to_owned(),
         "zero_iops_seconds" => "Seconds without any I/O".to_owned(),
         "bandwidth" => "Bandwidth".to_owned(),
+        "delayed" => "Requests sent late, for want of a tag".to_owned(),
         "waf" => "Write amplification".to_owned(),
         "power_mean" => "Power, mean".to_owned(),
         "stall_longest" => "Longest gap without a completion".to_owned(),
@@ -200,8 +204,10 @@ pub(crate) fn metric_label(key: &str) -> String {
         "fill_bandwidth" => "Bandwidth of the sequential fill".to_owned(),
         "iops_over_stddev" => "IOPS, mean over standard deviation at the end".to_owned(),
         "iops_common_level" => "IOPS, most common level at the end".to_owned(),
-        "iops_autocorrelation_max" => "Autocorrelation of IOPS, largest".to_owned(),
+        "iops_autocorrelation_max" => "Autocorrelation of IOPS, largest at lags of 2 to 60 s".to_owned(),
         "iops_autocorrelation_lag" => "Autocorrelation of IOPS, lag of the largest".to_owned(),
+        "iops_period" => "Time after which IOPS repeat".to_owned(),
+        "iops_period_autocorrelation" => "Autocorrelation of IOPS after that time".to_owned(),
         "iops_run_mean" => "Time on one side of the median IOPS, mean".to_owned(),
         "iops_run_longest" => "Time on one side of the median IOPS, longest".to_owned(),
         other => {
@@ -233,6 +239,7 @@ mod tests {
         assert_eq!(metric_label("latency_p99_9"), "Latency, 99.9th percentile");
         assert_eq!(metric_label("latency_p99_99_tail"), "Latency, 99.99th percentile, at the end of the run");
         assert_eq!(metric_label("latency_mean_read_full"), "Latency, mean, reads, full drive");
+        assert_eq!(metric_label("latency_p99_9_from_arrival"), "Latency, 99.9th percentile, from arrival");
         assert_eq!(metric_label("iops_run_mean"), "Time on one side of the median IOPS, mean");
         assert_eq!(metric_label("read_iops_qd32"), "Read IOPS QD32");
         assert_eq!(transfer(131_072), "128 KiB");

@@ -4,7 +4,7 @@ use ssdlab_bench::{Chart, ClaimKind, Mark, Outcome};
 
 use crate::compare::{self, TestGroup};
 use crate::felt;
-use crate::html::key_metrics;
+use crate::html::{key_metrics, label};
 use crate::number;
 use crate::review::{ClaimState, Review};
 use crate::write::Written;
@@ -145,7 +145,7 @@ fn metric_rows(review: &Review, group: &TestGroup) -> Vec<Vec<String>> {
             metric.map_or_else(|| "–".to_owned(), |m| number::value(m.value, &m.unit))
         });
         let title = if marks.is_empty() { title } else { format!("{title} ({})", marks.join(", ")) };
-        [title, number::metric_label(key)].into_iter().chain(figures).collect()
+        [title, label(&group.outcomes, key)].into_iter().chain(figures).collect()
     });
     rows.collect()
 }

@@ -15,7 +15,7 @@ use crate::svg::{self, Skin};
 use crate::text::escape;
 use crate::{ReportError, name};
 
-pub(crate) use summary::key_metrics;
+pub(crate) use summary::{key_metrics, label};
 pub use sweep::sweep_html;
 
 const STYLE: &str = include_str!("page.css");

@@ -31,7 +31,11 @@ const KEYS: [&str; 16] = [
 /// What tells most about tests whose figure the list above would not put first.
 const HEADS: [(&str, &[&str]); 11] = [
     ("run", &["iops", "bandwidth", "latency_p99"]),
-    ("replay", &["iops", "bandwidth", "latency_p99"]),
+    // Of one at recorded times, rates are the trace's, and a latency from sending omits the wait for a tag.
+    (
+        "replay",
+        &["latency_p99_from_arrival", "latency_mean_from_arrival", "delayed", "iops", "bandwidth", "latency_p99"],
+    ),
     // A mean over mixes that nobody has all of would rank drives by what they do with pure writes.
     ("mixed", &["bandwidth_read80", "bandwidth_read40", "bandwidth_read0"]),
     ("sequential", &["bandwidth"]),
@@ -64,6 +68,21 @@ pub(crate) fn key_metrics<'a>(outcomes: &[&'a Outcome], n: usize) -> Vec<&'a str
     keys.truncate(n);
     keys
 }
+
+/// What a figure of these outcomes is called: of requests that were sent at recorded times with what that makes of it.
+pub(crate) fn label(outcomes: &[&Outcome], key: &str) -> String {
+    let label = number::metric_label(key);
+    let is_timed = outcomes.iter().any(|o| o.test == "replay" && o.metrics.contains_key(OF_TIMED));
+    let of_timed = match key {
+        "iops" | "bandwidth" => ", as the trace sends",
+        key if key.starts_with("latency_") && !key.ends_with("_from_arrival") => ", from sending",
+        _ => "",
+    };
+    if is_timed { format!("{label}{of_timed}") } else { label }
+}
+
+/// A figure that a replay has if its requests were sent at recorded times.
+const OF_TIMED: &str = "delayed";
 
 /// What was made for a yes or no, and what a user would have noticed: beside each other if there are both.
 pub(crate) fn write(out: &mut String, groups: &[TestGroup]) {
@@ -178,7 +197,7 @@ fn keys_of<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a str, String)> {
         let label = |state| format!("{}, {state} drive", number::metric_label("bandwidth"));
         return vec![("bandwidth", label("empty")), ("bandwidth_full", label("full"))];
     }
-    key_metrics(outcomes, 1).into_iter().map(|key| (key, number::metric_label(key))).collect()
+    key_metrics(outcomes, 1).into_iter().map(|key| (key, label(outcomes, key))).collect()
 }
 
 /// Whether a drive is the better for less of it: the longest bar would be that of the worst.

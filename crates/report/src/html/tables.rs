@@ -100,7 +100,7 @@ pub(crate) fn metrics(out: &mut String, review: &Review, group: &TestGroup) {
     columns.extend(group.outcomes.iter().map(|o| (if single { "Value" } else { o.device.as_str() }, true)));
     head(out, &columns);
     for key in keys {
-        let label = escape(&number::metric_label(key));
+        let label = escape(&super::label(&group.outcomes, key));
         out.push_str(&format!("<tr><th scope=\"row\">{label} <code>{}</code></th>", escape(key)));
         for outcome in &group.outcomes {
             let text = outcome.metrics.get(key).map_or_else(|| "–".to_owned(), |m| number::value(m.value, &m.unit));

@@ -383,6 +383,28 @@ fn a_drive_that_has_not_settled_stands_last_without_a_bar() {
 }
 
 #[test]
+fn a_replay_at_recorded_times_leads_with_what_the_host_waited_for() {
+    let mut review = one_drive();
+    review.outcomes.truncate(1);
+    let outcome = &mut review.outcomes[0];
+    (outcome.test, outcome.variant) = ("replay".into(), String::new());
+    let all = [("iops", 84.0, "IOPS"), ("latency_p99", 900.0, "us"), ("latency_p99_from_arrival", 7e6, "us")];
+    let all = all.into_iter().chain([("latency_mean_from_arrival", 1e6, "us"), ("delayed", 512.0, "count")]);
+    outcome.metrics = all.map(|(k, v, u)| (k.into(), ssdlab_bench::Metric::new(v, u))).collect();
+    let summary = terminal_summary(&review, None, false);
+    let places =
+        ["99th percentile, from arrival", "mean, from arrival", "want of a tag"].map(|text| summary.find(text));
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{summary}");
+    let page = index_html(&review).unwrap();
+    let keys = &page[page.find("id=\"key-figures\"").unwrap()..];
+    assert!(keys.contains("99th percentile, from arrival</td>") && !keys.contains("84 IOPS</td></tr>\n</tbody>"));
+    assert!(page.contains("IOPS, as the trace sends <code>") && page.contains("percentile, from sending <code>"));
+    // Sent as soon as there is room, they come as fast as the drive takes them.
+    review.outcomes[0].metrics.retain(|key, _| key == "iops");
+    assert!(!index_html(&review).unwrap().contains("as the trace sends"));
+}
+
+#[test]
 fn key_figures_have_bars_only_where_the_longest_is_the_best() {
     let mut review = two_drives();
     let row = |review: &Review| {
