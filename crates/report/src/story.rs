@@ -303,7 +303,7 @@ fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
     }
     // Means of runs that still drift are those of an arbitrary moment.
     let drifting = |run: &Outcome, which: &str| {
-        run.not_steady.first().map(|not_steady| format!("{which} it had not settled ({})", not_steady.why))
+        run.not_steady.first().map(|not_steady| format!("{which} that they had not settled ({})", not_steady.why))
     };
     let drifting: Vec<String> = [drifting(all, "without"), drifting(part, "with")].into_iter().flatten().collect();
     if !drifting.is_empty() {

@@ -431,10 +431,7 @@ fn not_settled(review: &Review) -> String {
         let others = beside(&one.facts.name, one.facts.supports_trim);
         let names: Vec<String> = others.iter().filter(|d| !d.has_settled()).map(|d| name::pretty(&d.name)).collect();
         if !names.is_empty() {
-            said.push(format!(
-                "Of the drives that it is set beside, {} had not settled by the end of theirs. ",
-                names.join(" and ")
-            ));
+            said.push(format!("Of the drives that it is set beside, {} had not settled. ", names.join(" and ")));
         }
     }
     said.concat()

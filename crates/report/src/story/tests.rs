@@ -289,7 +289,8 @@ fn a_full_run_that_has_not_settled_is_told_of_as_such_though_it_has_its_figures(
     assert!(!findings.contains("steady random write") && !told.suits.contains("Databases"), "{told:?}");
     assert!(
         findings.contains(
-            "unused does for random writes cannot be said: without it had not settled (of the last 200 s, they drift)."
+            "unused does for random writes cannot be said: without that they had not settled (of the last 200 s, they \
+             drift)."
         ),
         "{findings}"
     );
