@@ -41,8 +41,11 @@ fn write(out: &mut String, r: &Replayed) -> fmt::Result {
         format_duration(m.elapsed()),
         m.iops(),
         m.mb_per_s(),
-        // Sent at their times, they come no faster to a faster drive.
-        if r.lag.is_some() { ", as the trace sends them" } else { "" }
+        // Sent at their times, they come no faster to a faster drive; one that falls behind has a rate of its own.
+        match r.spec.speed.scaled(s.duration) {
+            sent if r.lag.is_some() && m.elapsed() <= sent + sent / 20 => ", as the trace sends them",
+            _ => "",
+        }
     )?;
     if let Some(waf) = r.counters.waf() {
         let why =

@@ -57,7 +57,12 @@ fn requests_are_sent_when_they_arrived_and_lag_when_the_tags_run_out() {
     assert_eq!(r.measurement.elapsed(), 600 * MICROSECOND);
     let metrics = r.outcome().metrics;
     assert_eq!((metrics["lag_max"].value, metrics["latency_max"].value), (80.0, 100.0));
-    assert!(r.text().contains("Replay lag: 2 of 5 commands were sent later than they arrived"), "{}", r.text());
+    let text = r.text();
+    assert!(text.contains("Replay lag: 2 of 5 commands were sent later than they arrived"), "{text}");
+    // It took a fifth longer than they came, and five commands have no 99th percentile.
+    assert!(!text.contains("as the trace sends") && !metrics.contains_key("latency_p99"), "{text}");
+    let of_reads = text.lines().find(|line| line.starts_with("  read, from arrival")).unwrap();
+    assert_eq!(of_reads.split_whitespace().filter(|&cell| cell == "-").count(), 3, "{text}");
 }
 
 #[test]
@@ -65,6 +70,7 @@ fn counts_and_bytes_are_those_of_the_file() {
     let lines: Vec<_> = (0..900).map(|i| (i * MILLISECOND, 0, i * 64, 1 + i % 16, u32::from(i % 3 != 0))).collect();
     let r = replay(&trace("counts.mqsim", &lines));
     let sectors = |read: u32| lines.iter().filter(|l| l.4 == read).map(|l| l.3).sum::<u64>() as f64;
+    assert!(r.text().contains("MB/s, as the trace sends them"), "{}", r.text());
     let m = r.outcome().metrics;
     let value = |key: &str| m[key].value;
     assert_eq!([value("trace_requests"), value("trace_reads"), value("trace_writes")], [900.0, 600.0, 300.0]);

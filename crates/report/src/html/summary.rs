@@ -72,13 +72,26 @@ pub(crate) fn key_metrics<'a>(outcomes: &[&'a Outcome], n: usize) -> Vec<&'a str
 /// What a figure of these outcomes is called: of requests that were sent at recorded times with what that makes of it.
 pub(crate) fn label(outcomes: &[&Outcome], key: &str) -> String {
     let label = number::metric_label(key);
-    let is_timed = outcomes.iter().any(|o| o.test == "replay" && o.metrics.contains_key(OF_TIMED));
+    let mut timed = outcomes.iter().filter(|o| o.test == "replay" && o.metrics.contains_key(OF_TIMED)).peekable();
+    let is_timed = timed.peek().is_some();
     let of_timed = match key {
-        "iops" | "bandwidth" => ", as the trace sends",
+        // Of a device that cannot follow, the rate is its own.
+        "iops" | "bandwidth" if timed.all(|o| keeps_up(o)) => ", as the trace sends",
         key if key.starts_with("latency_") && !key.ends_with("_from_arrival") => ", from sending",
         _ => "",
     };
     if is_timed { format!("{label}{of_timed}") } else { label }
+}
+
+/// A replay that takes so many times as long as its trace fell behind it.
+const BEHIND: f64 = 1.05;
+
+/// Whether requests that were sent at recorded times were done about as fast as they came.
+fn keeps_up(outcome: &Outcome) -> bool {
+    let seconds = |key: &str| outcome.metrics.get(key).map_or(0.0, |m| m.value);
+    let speed = outcome.params.get("speed").and_then(serde_json::Value::as_str).and_then(|s| s.strip_suffix('x'));
+    let speed: f64 = speed.and_then(|s| s.parse().ok()).unwrap_or(1.0);
+    seconds("duration") * speed <= BEHIND * seconds("trace_duration")
 }
 
 /// A figure that a replay has if its requests were sent at recorded times.

@@ -390,6 +390,8 @@ fn a_replay_at_recorded_times_leads_with_what_the_host_waited_for() {
     (outcome.test, outcome.variant) = ("replay".into(), String::new());
     let all = [("iops", 84.0, "IOPS"), ("latency_p99", 900.0, "us"), ("latency_p99_from_arrival", 7e6, "us")];
     let all = all.into_iter().chain([("latency_mean_from_arrival", 1e6, "us"), ("delayed", 512.0, "count")]);
+    let all = all.chain([("duration", 50.4, "s"), ("trace_duration", 100.0, "s")]);
+    outcome.params = [("speed".to_owned(), "2x".into())].into();
     outcome.metrics = all.map(|(k, v, u)| (k.into(), ssdlab_bench::Metric::new(v, u))).collect();
     let summary = terminal_summary(&review, None, false);
     let places =
@@ -399,6 +401,9 @@ fn a_replay_at_recorded_times_leads_with_what_the_host_waited_for() {
     let keys = &page[page.find("id=\"key-figures\"").unwrap()..];
     assert!(keys.contains("99th percentile, from arrival</td>") && !keys.contains("84 IOPS</td></tr>\n</tbody>"));
     assert!(page.contains("IOPS, as the trace sends <code>") && page.contains("percentile, from sending <code>"));
+    // One that takes four times as long as they come sends them at its own rate.
+    review.outcomes[0].metrics.insert("duration".into(), ssdlab_bench::Metric::new(200.0, "s"));
+    assert!(!index_html(&review).unwrap().contains("as the trace sends"));
     // Sent as soon as there is room, they come as fast as the drive takes them.
     review.outcomes[0].metrics.retain(|key, _| key == "iops");
     assert!(!index_html(&review).unwrap().contains("as the trace sends"));
