@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use ssdlab_bench::parse_setting;
+use ssdlab_catalog::DeviceRecipe;
 use ssdlab_core::{Nanos, SECOND, input};
 
 use crate::failure::Failure;
 use crate::output::complain;
 use crate::plan::param_failure;
+use crate::saved::SavedDrive;
 
 /// Says what is wrong with the command line, or helps, and returns the exit code. Clap would print what was typed as it is.
 pub fn refused(error: &clap::Error) -> u8 {
@@ -236,6 +238,17 @@ pub struct StartArgs {
     /// With --from: the drive has lain without power at 30 °C for so many days
     #[arg(long, value_name = "DAYS", requires = "from", value_parser = clap::value_parser!(u32).range(..=36_500))]
     pub stored_days: Option<u32>,
+}
+
+impl StartArgs {
+    /// The drive to begin with, if it is not a new one.
+    ///
+    /// # Errors
+    /// As [`SavedDrive::stored`].
+    pub fn saved(&self, recipe: &DeviceRecipe, seed: u64) -> Result<Option<SavedDrive>, Failure> {
+        let days = self.stored_days.unwrap_or(0);
+        self.from.as_deref().map(|path| SavedDrive::stored(path, days, recipe, seed)).transpose()
+    }
 }
 
 /// What becomes of a drive.

@@ -8,7 +8,6 @@ use ssdlab_contents::{Image, ImageError, StateFileError, check_state_file, read_
 use ssdlab_core::{Fnv1a, Nanos};
 use ssdlab_device::{Device, EccScheme, Flash, LoadError};
 
-use crate::args::StartArgs;
 use crate::failure::Failure;
 use crate::output::complain;
 
@@ -117,17 +116,6 @@ fn in_image(path: &Path, device: &mut dyn Device) -> Result<Vec<u8>, Failure> {
     let off = plug.stand_by(resumed.ready);
     plug.cut(off);
     Ok(plug.save())
-}
-
-impl StartArgs {
-    /// The drive to begin with, if it is not a new one.
-    ///
-    /// # Errors
-    /// As [`SavedDrive::stored`].
-    pub fn saved(&self, recipe: &DeviceRecipe, seed: u64) -> Result<Option<SavedDrive>, Failure> {
-        let days = self.stored_days.unwrap_or(0);
-        self.from.as_deref().map(|path| SavedDrive::stored(path, days, recipe, seed)).transpose()
-    }
 }
 
 impl SavedDrive {

@@ -216,6 +216,24 @@ impl Counters {
         Some(flash.program_bytes() as f64 / self.host.write_bytes as f64)
     }
 
+    /// What write amplification is the sum of, by name, without what is zero: what was programmed for the host (less than 1 where
+    /// data are overwritten in the buffer, or compressed), moved by garbage collection, folded out of an SLC cache, for the map,
+    /// and to keep older pages safe.
+    pub fn waf_parts(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        let host = self.host.write_bytes;
+        let parts = self.flash.filter(|_| host > 0).map(|flash| {
+            [
+                ("host", flash.host_program_bytes),
+                ("gc", flash.gc_program_bytes),
+                ("fold", flash.fold_program_bytes),
+                ("metadata", flash.metadata_program_bytes),
+                ("safety", flash.safety_program_bytes),
+            ]
+        });
+        let some = parts.into_iter().flatten().filter(|part| part.1 > 0);
+        some.map(move |(name, bytes)| (name, bytes as f64 / host as f64))
+    }
+
     /// Energy drawn; 0 where it is not metered.
     #[must_use]
     pub fn nanojoules(&self) -> u64 {

@@ -64,6 +64,9 @@ pub(crate) fn put_counters_as(out: &mut Outcome, counters: &Counters, elapsed: N
     if let Some(waf) = counters.waf() {
         put(out, &format!("waf{suffix}"), waf, "ratio");
     }
+    if suffix.is_empty() {
+        counters.waf_parts().for_each(|(name, part)| put(out, &format!("waf_{name}"), part, "ratio"));
+    }
     if let Some(energy) = Energy::of(counters, elapsed) {
         put(out, &format!("energy{suffix}"), energy.joules, "J");
         put(out, &format!("power_mean{suffix}"), energy.watts(), "W");

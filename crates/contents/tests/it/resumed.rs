@@ -395,7 +395,7 @@ fn what_is_flushed_after_a_trim_that_was_forgotten_is_there_after_the_next_cut()
         now = device.restore(now);
         run(&mut device, &mut now, Request::write(1, 0, 1 << 20), 0xB2);
         device.cut(now);
-        now = device.restore(now);
+        _ = device.restore(now);
         assert_eq!((device.store().lost().len(), device.store().page(7).map(|page| page[5])), (0, Some(0xB2)));
         device.check_books().unwrap();
     }
