@@ -6,6 +6,8 @@
 //! point the drive works again, so that write amplification is measured on the worn drive, is looked at by its error
 //! model, and is read after a time on the shelf as long as that can be done without loss.
 
+use std::ops::Range;
+
 use ssdlab_core::SECOND;
 use ssdlab_device::{DeviceInfo, EccScheme, Wear};
 use ssdlab_workload::{AccessPattern, BlockSizes, Distribution, Pattern, Zone, ZoneExtent};
@@ -62,7 +64,14 @@ pub(super) const DEF: TestDef = TestDef {
             36_500,
             "time without power, at 30 °C, before data are read. JESD218 asks client drives for a year",
         ),
-        number("read_share", "0.01", "of the drive", 0.0, 1.0, "bytes of old data that are read at each point"),
+        number(
+            "read_share",
+            "0.01",
+            "of the drive",
+            0.0,
+            1.0,
+            "bytes of old data that are read at each point: of the last two fifths of what was filled, which are seldom written",
+        ),
     ],
     metrics: &[
         metric("tb_until_rated", "TB", "bytes that the host can write until the mean wear is the rated one"),
@@ -174,6 +183,8 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         info = Some(host.info().clone());
         flash(host)?;
         let span = (capacity / 100 * ctx.params.integer("fill_percent")) / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES;
+        // The hot zones of the client workload come first.
+        let cold = span / 5 * 3 / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES..span;
         let share = |key: &str| ctx.params.number(key) * capacity as f64;
         let mut work = Work::new(ctx, &workload, span)?;
         ctx.monitor().step(0.0, 0.2);
@@ -206,7 +217,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let mut pace = (first + second) / (now.mean - start.mean);
         let mut points: Vec<Point> = Vec::new();
         let mut host_bytes = host.counters().host.write_bytes as f64;
-        points.push(look(ctx, host, host_bytes, waf)?);
+        points.push(look(ctx, host, &cold, host_bytes, waf)?);
         let count = percents.len() as f64;
         for (k, &percent) in percents.iter().enumerate() {
             ctx.monitor().step(0.65 + 0.35 * k as f64 / count, 0.65 + 0.35 * (k + 1) as f64 / count);
@@ -229,7 +240,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
                 // The pace of what comes next, as it now is.
                 pace = written / worn;
             }
-            points.push(look(ctx, host, host_bytes, waf)?);
+            points.push(look(ctx, host, &cold, host_bytes, waf)?);
         }
         let at_error = [EccScheme::Installed, EccScheme::HardBch].map(|scheme| first_error(ctx, host, &points, scheme));
         let [installed, bch] = at_error;
@@ -253,8 +264,18 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     Ok(out)
 }
 
-/// Looks at the drive as it now is.
-fn look(ctx: &Context<'_>, host: &mut Host<'_>, host_bytes: f64, waf: f64) -> Result<Point, BenchError> {
+/// Looks at the drive as it now is; reads `cold` data, as far as they are asked for. On a copy: while the drive is at rest, and read, it tidies up, and
+/// what it writes next would cost less than in the life that it stands for.
+fn look(
+    ctx: &Context<'_>,
+    host: &mut Host<'_>,
+    cold: &Range<u64>,
+    host_bytes: f64,
+    waf: f64,
+) -> Result<Point, BenchError> {
+    let no_copy = || BenchError::Unsuitable(format!("{} cannot be copied", host.info().name));
+    let mut copy = host.device().snapshot().ok_or_else(no_copy)?;
+    let host = &mut Host::resuming(&mut *copy, host.monitor(), host.now());
     let days = ctx.params.integer("retention_days");
     let hours = (days * 24) as f64;
     let capacity = host.info().capacity_bytes;
@@ -272,10 +293,11 @@ fn look(ctx: &Context<'_>, host: &mut Host<'_>, host_bytes: f64, waf: f64) -> Re
         old_read: None,
     };
     let bytes = (ctx.params.number("read_share") * capacity as f64) as u64 / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES;
+    let bytes = bytes.min(cold.end - cold.start);
     if bytes > 0 && point.lost.is_some_and(|lost| lost < SAFE_LOSSES) {
         flash(host)?.begin_retention(days * DAY_S);
         let mut measured = Measurement::default();
-        host.read_through(0, bytes, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut measured)?;
+        host.read_through(cold.start, bytes, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut measured)?;
         flash(host)?.end_retention();
         point.old_read = Some(measured.mb_per_s());
     }

@@ -78,6 +78,17 @@ fn correction_decides_on_the_life_and_soft_decisions_extend_it() {
     assert!(life(&young) > 1.1 * life(&ldpc));
 }
 
+/// The time in which it is at rest and read is none of its life.
+#[test]
+fn looking_at_the_drive_changes_nothing_of_its_life() {
+    let drive = small(LDPC);
+    let life = |read: &str| {
+        let out = run(&drive, &[("workload", "client"), ("read_share", read)]);
+        ["tb_until_rated", "tb_until_error", "waf_worn"].map(|key| value(&out, key))
+    };
+    assert_eq!(life("0"), life("0.5"));
+}
+
 #[test]
 fn windows_in_which_nothing_is_erased_tell_no_life() {
     let mut settings = vec![("workload", "random"), ("fill_percent", "50"), ("settle_share", "0")];
