@@ -588,8 +588,8 @@ impl Drive {
         }
     }
 
-    /// Takes the power away; time has passed to `now`. A cut while the drive goes to stand by finds it there. Returns what is never answered by the device, as outcomes that say
-    /// so: whether anybody hears of them is for the host to decide.
+    /// Takes the power away; time has passed to `now`. A cut while the drive goes to stand by finds it there. Returns what is never
+    /// answered by the device, as outcomes that say so: whether anybody hears of them is for the host to decide.
     pub fn cut(&mut self, now: Nanos) -> Vec<Outcome> {
         self.device.cut(self.device_time(now));
         self.stands_by = false;
