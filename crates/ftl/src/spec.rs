@@ -221,7 +221,7 @@ pub enum VictimPolicy {
     Fifo,
     /// Fewest valid units among `choices` drawn at random.
     DChoices,
-    /// Highest (1 − u) / 2u × age, u the valid share.
+    /// Highest (1 − u) / 2u × age, u the valid share, age in units written since it was closed.
     CostBenefit,
     /// Any closed block.
     Random,
