@@ -200,11 +200,7 @@ pub struct RunArgs {
     #[arg(long, value_enum)]
     pub prefill: Option<RunPrefillArg>,
     #[command(flatten)]
-    pub rest: RestArgs,
-    #[command(flatten)]
-    pub start: StartArgs,
-    #[command(flatten)]
-    pub save: SaveArgs,
+    pub used: UseArgs,
     #[command(flatten)]
     pub changed: ChangedArgs,
     /// Seed of every random number; the same seed gives the same bytes
@@ -212,21 +208,6 @@ pub struct RunArgs {
     pub seed: u64,
     #[command(flatten)]
     pub real: RealArgs,
-}
-
-/// How long a drive rests.
-#[derive(Debug, clap::Args)]
-pub struct RestArgs {
-    /// Let the drive rest so long before it is measured: what it tidies up while idle, such as an SLC cache, is done then.
-    /// If not said, 10 after a prefill, else 0
-    #[arg(long = "rest", value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=31_536_000))]
-    rest_seconds: Option<u64>,
-}
-
-impl RestArgs {
-    pub fn nanos(&self) -> Option<Nanos> {
-        self.rest_seconds.map(|seconds| seconds * SECOND)
-    }
 }
 
 /// What a drive begins as.
@@ -251,12 +232,24 @@ impl StartArgs {
     }
 }
 
-/// What becomes of a drive.
+/// What a drive begins as, how long it rests, and what becomes of it.
 #[derive(Debug, clap::Args)]
-pub struct SaveArgs {
+pub struct UseArgs {
+    /// Let the drive rest so long before it is measured: what it tidies up while idle, such as an SLC cache, is done then.
+    /// If not said, 10 after a prefill, else 0
+    #[arg(long = "rest", value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=31_536_000))]
+    rest_seconds: Option<u64>,
+    #[command(flatten)]
+    pub start: StartArgs,
     /// Shut the drive down at the end and save it in FILE, for --from: its flash with all wear, and no data
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
+}
+
+impl UseArgs {
+    pub fn rest(&self) -> Option<Nanos> {
+        self.rest_seconds.map(|seconds| seconds * SECOND)
+    }
 }
 
 /// What is changed of a drive, where nothing but a drive can be changed.
@@ -324,11 +317,7 @@ pub struct ReplayArgs {
     #[arg(long, value_enum)]
     pub prefill: Option<PrefillArg>,
     #[command(flatten)]
-    pub rest: RestArgs,
-    #[command(flatten)]
-    pub start: StartArgs,
-    #[command(flatten)]
-    pub save: SaveArgs,
+    pub used: UseArgs,
     #[command(flatten)]
     pub changed: ChangedArgs,
     /// Seed of every random number; the same seed gives the same bytes

@@ -24,8 +24,8 @@ use crate::trace_error::{no_request, trace_failure};
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let mut spec = spec(args)?;
     let drive = TestedDevice::only(&args.device, &args.changed.keys()?, args.seed, &args.real.destroyed)?;
-    let drive = drive.starting(&args.start, args.seed)?;
-    let keep = Keep::at(args.save.save.as_deref())?;
+    let drive = drive.starting(&args.used.start, args.seed)?;
+    let keep = Keep::at(args.used.save.as_deref())?;
     spec.keep = keep.is_asked_for();
     let mut folder = OutputFolder::for_report("replay", &args.report)?;
     stop_on_ctrl_c()?;
@@ -73,8 +73,8 @@ fn spec(args: &ReplayArgs) -> Result<ReplaySpec, Failure> {
         speed,
         queue_depth: args.queue_depth,
         placement: PlacementSpec { fit, devices, ..Default::default() },
-        prefill: args.prefill.map_or(args.start.from.is_none(), |prefill| prefill == PrefillArg::Drive),
-        rest: args.rest.nanos(),
+        prefill: args.prefill.map_or(args.used.start.from.is_none(), |prefill| prefill == PrefillArg::Drive),
+        rest: args.used.rest(),
         seed: args.seed,
         keep: false,
         trace: source(&args.trace)?,

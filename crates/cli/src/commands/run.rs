@@ -25,12 +25,12 @@ use crate::tested::TestedDevice;
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let file = job_file(&args.job, &args.variables)?;
     let drive = TestedDevice::only(&args.device, &args.changed.keys()?, args.seed, &args.real.destroyed)?;
-    let drive = drive.starting(&args.start, args.seed)?;
-    let keep = Keep::at(args.save.save.as_deref())?;
+    let drive = drive.starting(&args.used.start, args.seed)?;
+    let keep = Keep::at(args.used.save.as_deref())?;
     for notice in file.notices() {
         complain(&format!("notice: {notice}"));
     }
-    let unsaid = if args.start.from.is_some() { RunPrefillArg::None } else { RunPrefillArg::Read };
+    let unsaid = if args.used.start.from.is_some() { RunPrefillArg::None } else { RunPrefillArg::Read };
     let prefill = match args.prefill.unwrap_or(unsaid) {
         RunPrefillArg::Read => Prefill::Read,
         RunPrefillArg::Drive => Prefill::Drive,
@@ -51,7 +51,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let bar = Bar::new();
     let report = |done: f64| bar.set(done);
     let monitor = Monitor::new(&report, &CANCEL);
-    let options = FioOptions { seed: args.seed, prefill, rest: args.rest.nanos(), keep: keep.is_asked_for() };
+    let options = FioOptions { seed: args.seed, prefill, rest: args.used.rest(), keep: keep.is_asked_for() };
     let FioRun { report, outcomes, stopped, fresh, kept } =
         run_file_logging(&file, &drive, options, &mut logs, &monitor).map_err(|e| match e {
             FioError::Bench(e) if may_only_be_read(&e) => {

@@ -8,6 +8,8 @@ use ssdlab_contents::{Image, ReservedPage};
 use ssdlab_opal::{Geometry, Identity, Tper};
 use ssdlab_testkit::opal::*;
 
+use crate::program::{says, ssdlab};
+
 /// A folder with a small drive that encrypts, and one that does not.
 fn place(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("images").join(name);
@@ -23,17 +25,6 @@ fn place(name: &str) -> PathBuf {
         std::fs::write(folder.join(format!("{name}.toml")), text).unwrap();
     }
     folder
-}
-
-fn ssdlab(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ssdlab")).args(args).current_dir(folder).output().unwrap()
-}
-
-/// What it prints, if it ends well.
-fn says(folder: &Path, args: &[&str]) -> String {
-    let output = ssdlab(folder, args);
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
 }
 
 fn info(folder: &Path) -> serde_json::Value {

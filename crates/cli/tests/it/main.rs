@@ -4,6 +4,7 @@ mod fio;
 mod first_sight;
 mod images;
 mod killed;
+mod program;
 mod quick_against_full;
 mod real_drives;
 mod run_and_replay;

@@ -2,7 +2,8 @@
 #![cfg(unix)]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+
+use crate::program::{says, ssdlab};
 
 /// A folder with a small drive, the job that ages it, and one that measures it.
 fn place(name: &str) -> PathBuf {
@@ -18,17 +19,6 @@ fn place(name: &str) -> PathBuf {
     std::fs::write(folder.join("write.fio"), job("randwrite", "time_based\nruntime=1\nnorandommap")).unwrap();
     std::fs::write(folder.join("trace.csv"), "128166372003061629,host,0,Read,1048576,4096,1331\n").unwrap();
     folder
-}
-
-fn ssdlab(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ssdlab")).args(args).current_dir(folder).output().unwrap()
-}
-
-/// What it prints, if it ends well.
-fn says(folder: &Path, args: &[&str]) -> String {
-    let output = ssdlab(folder, args);
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
 }
 
 /// How it says that it cannot, before anything ran.
