@@ -31,8 +31,9 @@ fn one_device_stands_at_the_top() {
 #[test]
 fn its_document_names_every_cause_and_every_reason() {
     let document = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results-json.md"));
-    let causes = document.lines().find(|line| line.starts_with("Causes are ")).expect("it has the list");
-    let named: Vec<&str> = causes.split('`').skip(1).step_by(2).collect();
+    let table = document.lines().skip_while(|line| *line != "| cause | time |").skip(2);
+    let first_cells = table.map_while(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let named: Vec<&str> = first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
     assert_eq!(named, ssdlab_core::CAUSES.map(ssdlab_core::Cause::key));
     for reason in [
         Unsettled::SpareNotWritten,
