@@ -12,8 +12,8 @@
 
 use ssdlab_core::{Nanos, Op, UNIT_BYTES};
 use ssdlab_device::{
-    Completion, Counters, Device, DeviceInfo, HostCounters, LinkPolicy, Occupancy, Plug, PowerManagement, Refusal,
-    Request, Security, Status,
+    Completion, Counters, Device, DeviceInfo, HostCounters, LinkPolicy, Occupancy, Plug, PowerManagement, Recorder,
+    Refusal, Request, Security, Status, Timeline,
 };
 
 use crate::plug_of_pages;
@@ -386,6 +386,12 @@ impl<L: Layout> Device for Joined<L> {
         self.members.iter().filter_map(|m| m.celsius()).reduce(f64::max)
     }
 
+    /// If any member has one: of the others nothing is known.
+    fn recorder(&mut self) -> Option<&mut dyn Recorder> {
+        let any = self.members.iter_mut().any(|m| m.recorder().is_some());
+        any.then_some(self as &mut dyn Recorder)
+    }
+
     fn security(&mut self) -> Option<&mut dyn Security> {
         let all = self.members.iter_mut().all(|m| m.security().is_some());
         all.then_some(self as &mut dyn Security)
@@ -398,6 +404,25 @@ impl<L: Layout> Device for Joined<L> {
 
     fn plug_seen(&self) -> Option<&dyn Plug> {
         self.plug.greatest.is_some().then_some(self as &dyn Plug)
+    }
+}
+
+impl<L: Layout> Recorder for Joined<L> {
+    fn record(&mut self, stretches: usize) {
+        for recorder in self.members.iter_mut().filter_map(|m| m.recorder()) {
+            recorder.record(stretches);
+        }
+    }
+
+    fn recorded_since(&mut self, from: Nanos) -> Timeline {
+        let mut all = Timeline::default();
+        for (number, member) in self.members.iter_mut().enumerate() {
+            let name = format!("{number}: {}", member.info().name);
+            if let Some(recorder) = member.recorder() {
+                all = all.beside(recorder.recorded_since(from).of_drive(&name));
+            }
+        }
+        all
     }
 }
 

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use ssdlab_core::{Cause, Nanos, Op, UNIT_BYTES};
 use ssdlab_device::{
-    Completion, Counters, Device, DeviceInfo, Flash, Held, PayloadId, PowerManagement, Refusal, Request, Security,
-    Status,
+    Completion, Counters, Device, DeviceInfo, Flash, Held, PayloadId, PowerManagement, Recorder, Refusal, Request,
+    Security, Status,
 };
 
 use crate::buffers::Buffers;
@@ -550,6 +550,10 @@ impl Device for ContentDevice {
 
     fn power(&mut self) -> Option<&mut dyn PowerManagement> {
         self.inner.power()
+    }
+
+    fn recorder(&mut self) -> Option<&mut dyn Recorder> {
+        self.inner.recorder()
     }
 
     fn security(&mut self) -> Option<&mut dyn Security> {

@@ -10,6 +10,7 @@ use crate::info::DeviceInfo;
 use crate::link_policy::LinkPolicy;
 use crate::refusal::Refusal;
 use crate::request::Request;
+use crate::timeline::Recorder;
 
 /// Something that serves I/O over time.
 ///
@@ -94,6 +95,11 @@ pub trait Device: Send {
 
     /// What its sensor says, in degrees Celsius, if it has one. Of several devices, the warmest.
     fn celsius(&self) -> Option<f64> {
+        None
+    }
+
+    /// What its parts do, noted for later, if it can tell.
+    fn recorder(&mut self) -> Option<&mut dyn Recorder> {
         None
     }
 

@@ -13,7 +13,8 @@
 //! | number writes for a plug | [`WriteNumbers`], [`UnitWrites`] |
 //!
 //! What only some devices have are faces of their own, which a device hands out if it has them: [`Flash`] (wear),
-//! [`PowerManagement`] (the sleep of the link), [`Security`] (erases of everything) and [`Plug`] (a plug that can be pulled).
+//! [`PowerManagement`] (the sleep of the link), [`Security`] (erases of everything), [`Plug`] (a plug that can be pulled) and
+//! [`Recorder`] (what each part did when).
 //!
 //! **What it is not.** No device lives here. The simulated drives are in `ssdlab-ssd`, arrays in `ssdlab-arrays`.
 //!
@@ -39,6 +40,7 @@ mod occupancy;
 mod refusal;
 mod request;
 mod specimen;
+mod timeline;
 mod unit_writes;
 mod write_numbers;
 
@@ -55,5 +57,6 @@ pub use occupancy::Occupancy;
 pub use refusal::Refusal;
 pub use request::{Hints, PayloadId, Request};
 pub use specimen::Specimen;
+pub use timeline::{Last, Recorder, Stretch, Timeline, Track, Work};
 pub use unit_writes::{Sectors, UnitWrites};
 pub use write_numbers::WriteNumbers;

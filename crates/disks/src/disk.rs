@@ -21,8 +21,8 @@ use std::sync::Arc;
 
 use ssdlab_core::{Nanos, Op, Ring, Rng, SECTOR_BYTES, nanos_from_ms, nanos_from_us};
 use ssdlab_device::{
-    Completion, Counters, Device, DeviceInfo, DiskCounters, EnergyCounters, HostCounters, Occupancy, Plug, Refusal,
-    Request,
+    Completion, Counters, Device, DeviceInfo, DiskCounters, EnergyCounters, HostCounters, Occupancy, Plug, Recorder,
+    Refusal, Request, Timeline,
 };
 use ssdlab_keys::SpecError;
 
@@ -30,6 +30,7 @@ use crate::commands::Command;
 use crate::geometry::{Geometry, Track, turn_of};
 use crate::plug::PlugState;
 use crate::read_cache::{ReadCache, ReadOn};
+use crate::records::Records;
 use crate::seek::{self, SeekTable};
 use crate::spec::{DiskSpec, PowerSpec, ServiceOrder};
 use crate::targets::{Access, Choice, Now, Targets};
@@ -115,6 +116,8 @@ pub struct Disk {
     counters: DiskCounters,
     occupancy: Occupancy,
     pub(crate) plug: PlugState,
+    /// What the arm did, if somebody wants that.
+    records: Option<Box<Records>>,
 }
 
 impl Disk {
@@ -184,6 +187,7 @@ impl Disk {
             host: HostCounters::default(),
             counters: DiskCounters::default(),
             occupancy: Occupancy::default(),
+            records: None,
             plug,
         })
     }
@@ -322,7 +326,11 @@ impl Disk {
 
     fn complete(&mut self, slot: u32, at: Nanos, done: &mut Vec<Completion>) {
         let command = &self.slots[slot as usize];
-        done.push(command.complete(at));
+        let completion = command.complete(at);
+        done.push(completion);
+        if let Some(records) = &mut self.records {
+            records.command(&completion);
+        }
         self.host.record(command.request.op, command.request.length_bytes);
         self.occupancy.leave(command.submitted, at);
         self.free_slots.push(slot);
@@ -383,6 +391,7 @@ impl Disk {
             let access = Access { seek: 0, rotation: 0 };
             self.stop_reading_on(now);
             self.busy = Some(Busy { ends, access, transfer: ends - now, track, work: Work::Read { slot } });
+            self.note("transfer: read", now, ends);
             return;
         }
         self.slots[slot as usize].spent.destage = self.destage_time_at(now);
@@ -423,6 +432,9 @@ impl Disk {
             // The heads have stayed over the track; the place where they stopped comes by with every turn.
             let ended = mechanics.ends(on);
             self.counters.transfer_nanos += ended.saturating_sub(on.began);
+            if let Some(records) = &mut self.records {
+                records.arm("read ahead", on.began, ended);
+            }
             let turn = Nanos::from(mechanics.turn);
             let passes = ended + now.saturating_sub(ended).div_ceil(turn) * turn;
             on.sector = on.limit - 1;
@@ -439,6 +451,7 @@ impl Disk {
         let Some(on) = self.read_on.take() else { return };
         let ends = if on.reached < on.limit { now } else { self.mechanics.ends(&on) };
         self.counters.transfer_nanos += ends.saturating_sub(on.began);
+        self.note("read ahead", on.began, ends);
         if on.reached > on.sector + 1 {
             self.arm = self.mechanics.geometry.track(on.reached - 1);
         }
@@ -673,7 +686,18 @@ impl Disk {
     fn start(&mut self, access: Access, transfer: Nanos, track: Track, now: Nanos, work: Work) -> Nanos {
         let ends = now + Nanos::from(access.seek) + Nanos::from(access.rotation) + transfer;
         self.busy = Some(Busy { ends, access, transfer, track, work });
+        let (seek, rotation) = (now + Nanos::from(access.seek), ends - transfer);
+        self.note("seek", now, seek);
+        self.note("rotation", seek, rotation);
+        self.note(if matches!(work, Work::Destage) { "transfer: cached write" } else { "transfer: read" }, rotation, ends);
         ends
+    }
+
+    #[inline]
+    fn note(&mut self, what: &'static str, from: Nanos, to: Nanos) {
+        if let Some(records) = &mut self.records {
+            records.arm(what, from, to);
+        }
     }
 
     fn energy(&self, disk: &DiskCounters) -> Option<EnergyCounters> {
@@ -796,11 +820,31 @@ impl Device for Disk {
         Some(Box::new(self.clone()))
     }
 
+    fn recorder(&mut self) -> Option<&mut dyn Recorder> {
+        Some(self)
+    }
+
     fn plug(&mut self) -> Option<&mut dyn Plug> {
         Some(self)
     }
 
     fn plug_seen(&self) -> Option<&dyn Plug> {
         Some(self)
+    }
+}
+
+impl Recorder for Disk {
+    fn record(&mut self, stretches: usize) {
+        self.records = Some(Box::new(Records::new(stretches)));
+    }
+
+    fn recorded_since(&mut self, from: Nanos) -> Timeline {
+        let Some(records) = &self.records else { return Timeline::default() };
+        let taken = (0..self.slots.len() as u32).filter(|slot| !self.free_slots.contains(slot));
+        let inside = taken.map(|slot| self.slots[slot as usize].under_way(self.now));
+        let outside = self.outside.iter();
+        let outside = outside.map(|&(request, submitted)| Command::new(request, submitted, submitted, submitted).under_way(self.now));
+        let open: Vec<Completion> = inside.chain(outside).collect();
+        records.since(from, &open)
     }
 }

@@ -31,6 +31,7 @@ mod journal;
 mod plain;
 mod plug;
 mod read_cache;
+mod records;
 mod seek;
 mod spec;
 mod targets;

@@ -210,7 +210,7 @@ impl Drive {
         let (drive, policies) = (self.starting(py, start, seed)?, self.policies.clone());
         let keep = keeps(py, save)?;
         let rest = rest_seconds.map(|seconds| seconds * SECOND);
-        let options = FioOptions { seed, prefill, rest, keep: keep.is_asked_for() };
+        let options = FioOptions { seed, prefill, rest, keep: keep.is_asked_for(), timeline: false };
         let (result, records) = watched(py, progress, move |watch| {
             let report = |done: f64| watch.report(done);
             let monitor = Monitor::new(&report, &watch.cancel);
@@ -262,6 +262,7 @@ impl Drive {
             rest: rest_seconds.map(|seconds| seconds * SECOND),
             seed,
             keep: false,
+            timeline: false,
         };
         let (drive, policies) = (self.starting(py, start, seed)?, self.policies.clone());
         let keep = keeps(py, save)?;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ssdlab_bench::{Lab, PoweredOn};
 use ssdlab_core::{CAUSES, Nanos};
 use ssdlab_device::{
-    Completion, Counters, Device, DeviceInfo, Flash, Plug, PowerManagement, Refusal, Request, Security, Status,
+    Completion, Counters, Device, DeviceInfo, Flash, Plug, PowerManagement, Recorder, Refusal, Request, Security, Status,
 };
 
 use crate::table::{Column, Table};
@@ -200,6 +200,10 @@ impl Device for RecordedDevice {
 
     fn celsius(&self) -> Option<f64> {
         self.inner.celsius()
+    }
+
+    fn recorder(&mut self) -> Option<&mut dyn Recorder> {
+        self.inner.recorder()
     }
 
     fn security(&mut self) -> Option<&mut dyn Security> {

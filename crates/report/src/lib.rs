@@ -8,6 +8,7 @@
 //! * [`terminal_summary`] prints the key figures;
 //! * [`results_json`] and [`ResultsDocument`] write and read the figures alone;
 //! * [`sweep_html`] makes the page of a sweep, out of a [`SweepPage`];
+//! * [`timeline_json`] writes what the parts of a device did while its slowest request waited, for a viewer of timelines;
 //! * [`index_html`], [`chart_svg`] and [`PngPainter`] make single pieces.
 //!
 //! Its limits: charts are those of [`ssdlab_bench::Mark`], not a plotting library; the page shows series of up to a
@@ -65,6 +66,7 @@ mod svg;
 mod sweep;
 mod terminal;
 mod text;
+mod timeline;
 mod write;
 
 pub use csv::{chart_csv, time_csv};
@@ -77,6 +79,7 @@ pub use reference::{ReferenceDrive, STEP_SECONDS};
 pub use review::{ClaimRow, ClaimState, DeviceFacts, LeftOut, Member, Review, ReviewedDevice, SpecRow};
 pub use sweep::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable};
 pub use terminal::terminal_summary;
+pub use timeline::{TIMELINE_BEGINS, slowest_text, timeline_json};
 pub use write::{Written, write_review};
 
 /// Name and version of the shape of `results.json`.

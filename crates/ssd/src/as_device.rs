@@ -1,9 +1,9 @@
 //! The drive as the bench sees it.
 
-use ssdlab_core::Nanos;
+use ssdlab_core::{Breakdown, Nanos};
 use ssdlab_device::{
-    Completion, Counters, Device, DeviceInfo, Flash, FlashCounters, LinkPolicy, Plug, PowerManagement, Refusal,
-    Request, Security,
+    Completion, Counters, Device, DeviceInfo, Flash, FlashCounters, LinkPolicy, Plug, PowerManagement, Recorder,
+    Refusal, Request, Security, Status, Timeline,
 };
 
 use ssdlab_ftl::Translation;
@@ -103,6 +103,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
         self.temperature()
     }
 
+    fn recorder(&mut self) -> Option<&mut dyn Recorder> {
+        EXPLAIN.then_some(self as &mut dyn Recorder)
+    }
+
     fn security(&mut self) -> Option<&mut dyn Security> {
         Some(self)
     }
@@ -114,6 +118,28 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
 
     fn plug_seen(&self) -> Option<&dyn Plug> {
         (CHECK && self.translation.survives_cuts()).then_some(self as &dyn Plug)
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Recorder for SimulatedSsd<EXPLAIN, CHECK, T> {
+    fn record(&mut self, stretches: usize) {
+        self.probe.explain(|explanations| explanations.record(stretches));
+    }
+
+    fn recorded_since(&mut self, from: Nanos) -> Timeline {
+        let Some(records) = self.probe.records() else { return Timeline::default() };
+        let open = |(submitted, request): (Nanos, Request)| Completion {
+            tag: request.tag,
+            op: request.op,
+            status: Status::Ok,
+            offset_bytes: request.offset_bytes,
+            length_bytes: request.length_bytes,
+            submitted,
+            completed: self.now.max(submitted),
+            breakdown: Breakdown::NOTHING,
+        };
+        let open: Vec<Completion> = self.frontend.commands.open().map(open).collect();
+        records.since(from, self.now, &open, self.translation.medium().layout())
     }
 }
 

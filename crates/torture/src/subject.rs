@@ -4,7 +4,7 @@ use ssdlab_core::Nanos;
 use ssdlab_core::Rng;
 use std::ops::Range;
 
-use ssdlab_device::{Completion, DeviceInfo, Plug, Refusal, Request, Security};
+use ssdlab_device::{Completion, DeviceInfo, Plug, Recorder, Refusal, Request, Security};
 use ssdlab_device::{Counters, Device, FlashCounters};
 use ssdlab_ftl::{LogBlock, LogBlockFault, RecoveryFault, Translation, TranslationCounters};
 use ssdlab_nand::{LogicalPage, SpecError};
@@ -155,6 +155,10 @@ impl Device for Box<dyn Subject> {
 
     fn celsius(&self) -> Option<f64> {
         (**self).celsius()
+    }
+
+    fn recorder(&mut self) -> Option<&mut dyn Recorder> {
+        (**self).recorder()
     }
 
     fn security(&mut self) -> Option<&mut dyn Security> {

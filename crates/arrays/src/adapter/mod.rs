@@ -28,7 +28,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use ssdlab_core::{Breakdown, Cause, Nanos, Op, SECTOR_BYTES, UNIT_BYTES, nanos_from_ms, nanos_from_us};
 use ssdlab_device::{
-    CacheCounters, Completion, Counters, Device, DeviceInfo, HostCounters, Occupancy, Plug, PowerManagement, Refusal,
+    CacheCounters, Completion, Counters, Device, DeviceInfo, HostCounters, Occupancy, Plug, PowerManagement, Recorder, Refusal,
     Request, Security, Status,
 };
 
@@ -839,6 +839,11 @@ impl Device for Adapter {
     /// As [`Device::power`].
     fn celsius(&self) -> Option<f64> {
         self.device.celsius()
+    }
+
+    /// That of the device. Of the cache nothing is noted.
+    fn recorder(&mut self) -> Option<&mut dyn Recorder> {
+        self.device.recorder()
     }
 
     fn security(&mut self) -> Option<&mut dyn Security> {

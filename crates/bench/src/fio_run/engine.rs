@@ -214,10 +214,13 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
     }
 
     /// Notes what the device has counted, for entries that begin to be measured.
-    fn count_from(&mut self, host: &Host<'_>) {
+    fn count_from(&mut self, host: &mut Host<'_>) {
         let now = host.port.now;
         if self.first_count() > now {
             return;
+        }
+        if self.recorders.entries.iter().all(|entry| entry.counted_from.is_none()) {
+            host.port.watch_anew();
         }
         for (at, entry) in self.to_count.extract_if(.., |count| count.0 <= now) {
             self.recorders.entries[entry].count_from(at, || host.counters());

@@ -57,7 +57,7 @@ use ssdlab_workload::fio::{JobFile, JobFileError, Rw};
 use thiserror::Error;
 
 use crate::error::{BenchError, HostError};
-use crate::host::{Host, cannot_be_saved};
+use crate::host::{Host, SlowestSeen, cannot_be_saved, cannot_tell};
 use crate::lab::{Lab, PoweredOn};
 use crate::monitor::Monitor;
 use crate::outcome::Outcome;
@@ -81,6 +81,8 @@ pub struct FioRun {
     pub fresh: Option<String>,
     /// What the drive keeps without power, if that was asked for.
     pub kept: Option<Vec<u8>>,
+    /// What its parts did while the slowest request waited, if that was asked for and a request was measured.
+    pub slowest_seen: Option<SlowestSeen>,
 }
 
 /// Why a job file did not run to its end.
@@ -131,11 +133,13 @@ pub struct FioOptions {
     pub rest: Option<Nanos>,
     /// Whether the drive is shut down at the end, for [`FioRun::kept`].
     pub keep: bool,
+    /// Whether its parts are watched, for [`FioRun::slowest_seen`].
+    pub timeline: bool,
 }
 
 impl Default for FioOptions {
     fn default() -> Self {
-        FioOptions { seed: 1, prefill: Prefill::default(), rest: None, keep: false }
+        FioOptions { seed: 1, prefill: Prefill::default(), rest: None, keep: false, timeline: false }
     }
 }
 
@@ -210,6 +214,9 @@ pub fn run_file_logging(
     let rested = host.prefill(&prefilled, options.rest, |i| monitor.step(part(i), part(i + 1)))?;
     let before = host.counters();
     host.limit_time();
+    if options.timeline && !host.watch_slowest() {
+        return Err(cannot_tell(lab.name()).into());
+    }
     let mut entries = plan.entries();
     let mut watches = plan.watches();
     let stages = plan.stages.len() as f64;
@@ -238,6 +245,7 @@ pub fn run_file_logging(
         counters: host.counters().since(&before),
         measured: counted_from.map(|from| host.counters().since(&from)),
     };
+    let slowest_seen = host.slowest_seen();
     let kept = options.keep.then(|| host.put_away()).transpose()?;
     let mut outcomes = outcome::outcomes(file, &entries, &facts, options);
     let fresh = facts.says_of_a_fresh_drive(file);
@@ -246,7 +254,7 @@ pub fn run_file_logging(
     if let Some(stopped) = &stopped {
         report.leave_out_what_never_began(&entries, stopped);
     }
-    Ok(FioRun { report, outcomes, stopped, fresh, kept })
+    Ok(FioRun { report, outcomes, stopped, fresh, kept, slowest_seen })
 }
 
 /// How many jobs a message names.

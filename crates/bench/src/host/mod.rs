@@ -15,13 +15,16 @@ mod open;
 mod play;
 pub(crate) mod port;
 mod prepare;
+mod slowest_seen;
 
 pub use closed::Run;
 pub use job::{Job, Limits};
 pub use open::{Arrival, Replay};
 pub use play::Playback;
 pub(crate) use prepare::cannot_be_saved;
+pub(crate) use slowest_seen::cannot_tell;
 pub use prepare::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, PREFILL_REST, TRIM_COMMAND_BYTES};
+pub use slowest_seen::SlowestSeen;
 
 use ssdlab_core::Nanos;
 use ssdlab_device::{Counters, Device, DeviceInfo};
@@ -71,6 +74,17 @@ impl<'a> Host<'a> {
     /// [`crate::HostError::TooLong`]. Without this call there is no limit.
     pub fn limit_time(&mut self) {
         self.port.limit_time();
+    }
+
+    /// From now on, what the parts of the device do while the slowest request waits is kept for [`Host::slowest_seen`]. What was
+    /// kept before is forgotten. Returns whether the device can tell.
+    pub fn watch_slowest(&mut self) -> bool {
+        self.port.watch_slowest()
+    }
+
+    /// What was kept since [`Host::watch_slowest`]; `None` if no request has ended since, or it was not called.
+    pub fn slowest_seen(&mut self) -> Option<SlowestSeen> {
+        self.port.slowest_seen()
     }
 
     /// The time on the host's and the device's clock.

@@ -6,6 +6,7 @@ use ssdlab_workload::Command;
 
 use super::STORAHCI_MAX_TRANSFER_BYTES;
 use super::balance::Balance;
+use super::slowest_seen::{SlowestSeen, Watch};
 use crate::error::HostError;
 use ssdlab_core::MAX_DURATION;
 
@@ -35,6 +36,8 @@ pub(crate) struct Port<'a> {
     max_transfer_bytes: u64,
     parents: Vec<Parent>,
     free: Vec<u32>,
+    /// Where somebody wants to see what the slowest request waits for.
+    watch: Option<Box<Watch>>,
 }
 
 /// Tags of pieces carry this bit and their parent's place; other tags carry job and serial number.
@@ -72,6 +75,7 @@ impl<'a> Port<'a> {
             max_transfer_bytes: STORAHCI_MAX_TRANSFER_BYTES,
             parents: Vec::new(),
             free: Vec::new(),
+            watch: None,
         }
     }
 
@@ -79,6 +83,24 @@ impl<'a> Port<'a> {
     pub(super) fn start_at(&mut self, now: Nanos) {
         self.now = now;
         self.balance.pass_to(now);
+    }
+
+    /// As [`super::Host::watch_slowest`].
+    pub(super) fn watch_slowest(&mut self) -> bool {
+        self.watch = Watch::begin(self.device, self.now).map(Box::new);
+        self.watch.is_some()
+    }
+
+    /// What a watch has seen up to now is not what is measured.
+    pub(crate) fn watch_anew(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.begin_anew(self.now);
+        }
+    }
+
+    /// As [`super::Host::slowest_seen`].
+    pub(super) fn slowest_seen(&mut self) -> Option<SlowestSeen> {
+        self.watch.take()?.into_seen()
     }
 
     /// From now on, [`MAX_DURATION`] of simulated time is left.
@@ -180,6 +202,9 @@ impl<'a> Port<'a> {
                 return Err(failed(c, self.device.trouble()));
             }
             completed(c);
+            if let Some(watch) = &mut self.watch {
+                watch.ended(c, self.device);
+            }
         }
         done.clear();
         self.done = done;

@@ -45,7 +45,7 @@ use ssdlab_workload::trace::{
 use thiserror::Error;
 
 use crate::error::{BenchError, HostError};
-use crate::host::{Arrival, Host, Job, cannot_be_saved};
+use crate::host::{Arrival, Host, Job, SlowestSeen, cannot_be_saved, cannot_tell};
 use crate::lab::{Begins, Lab, PoweredOn};
 use crate::measure::Measurement;
 use crate::monitor::Monitor;
@@ -74,6 +74,8 @@ pub struct ReplaySpec {
     pub seed: u64,
     /// Whether the drive is shut down at the end, for [`Replayed::kept`].
     pub keep: bool,
+    /// Whether its parts are watched, for [`Replayed::slowest_seen`].
+    pub timeline: bool,
 }
 
 impl ReplaySpec {
@@ -90,6 +92,7 @@ impl ReplaySpec {
             rest: None,
             seed: 1,
             keep: false,
+            timeline: false,
         }
     }
 }
@@ -147,6 +150,8 @@ pub struct Replayed {
     pub grew: bool,
     /// What the drive keeps without power, if that was asked for.
     pub kept: Option<Vec<u8>>,
+    /// What its parts did while the slowest request waited, if that was asked for.
+    pub slowest_seen: Option<SlowestSeen>,
     rate: RateOverTime,
 }
 
@@ -219,6 +224,9 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
     let commands = RefCell::new(Commands::new(spec.trace.open(Some(format))?, placement, summary.requests));
     let before = host.counters();
     host.limit_time();
+    if spec.timeline && !host.watch_slowest() {
+        return Err(cannot_tell(lab.name()).into());
+    }
     let mut meters = (Measurement::default(), RateOverTime::new(duration));
     let sent = send(spec.speed, spec.queue_depth, &summary, &commands, &mut host, &mut meters);
     let second = commands.into_inner().finish();
@@ -234,6 +242,7 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
     let (placement, grew) = (second.placement, second.grew);
     host.check_books()?;
     let counters = host.counters().since(&before);
+    let slowest_seen = host.slowest_seen();
     let kept = spec.keep.then(|| host.put_away()).transpose()?;
     let (measurement, rate) = meters;
     measurement.check_causes().map_err(BenchError::Books)?;
@@ -253,6 +262,7 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
         counters,
         grew,
         kept,
+        slowest_seen,
         rate,
     })
 }

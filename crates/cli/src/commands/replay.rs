@@ -19,6 +19,7 @@ use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 use crate::review_of::review_of;
 use crate::saved::Keep;
 use crate::tested::TestedDevice;
+use crate::timeline::TimelineFile;
 use crate::trace_error::{no_request, trace_failure};
 
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
@@ -27,6 +28,8 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let drive = drive.starting(&args.used.start, args.seed)?;
     let keep = Keep::at(args.used.save.as_deref())?;
     spec.keep = keep.is_asked_for();
+    let timeline = TimelineFile::at(args.used.timeline.as_deref())?;
+    spec.timeline = timeline.is_asked_for();
     let mut folder = OutputFolder::for_report("replay", &args.report)?;
     stop_on_ctrl_c()?;
     let bar = Bar::new();
@@ -40,6 +43,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     })?;
     drop(bar);
     keep.write(drive.reviewed().facts.capacity_bytes, replayed.kept.as_deref())?;
+    timeline.write(replayed.slowest_seen.as_ref(), drive.name())?;
     let review = || {
         let drives = std::slice::from_ref(&drive);
         review_of(drives, vec![replayed.outcome()], Vec::new(), args.seed, false)
@@ -77,6 +81,7 @@ fn spec(args: &ReplayArgs) -> Result<ReplaySpec, Failure> {
         rest: args.used.rest(),
         seed: args.seed,
         keep: false,
+        timeline: false,
         trace: source(&args.trace)?,
     })
 }

@@ -21,12 +21,14 @@ use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 use crate::review_of::review_of;
 use crate::saved::Keep;
 use crate::tested::TestedDevice;
+use crate::timeline::TimelineFile;
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let file = job_file(&args.job, &args.variables)?;
     let drive = TestedDevice::only(&args.device, &args.changed.keys()?, args.seed, &args.real.destroyed)?;
     let drive = drive.starting(&args.used.start, args.seed)?;
     let keep = Keep::at(args.used.save.as_deref())?;
+    let timeline = TimelineFile::at(args.used.timeline.as_deref())?;
     for notice in file.notices() {
         complain(&format!("notice: {notice}"));
     }
@@ -51,8 +53,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let bar = Bar::new();
     let report = |done: f64| bar.set(done);
     let monitor = Monitor::new(&report, &CANCEL);
-    let options = FioOptions { seed: args.seed, prefill, rest: args.used.rest(), keep: keep.is_asked_for() };
-    let FioRun { report, outcomes, stopped, fresh, kept } =
+    let (rest, keep_drive, watch) = (args.used.rest(), keep.is_asked_for(), timeline.is_asked_for());
+    let options = FioOptions { seed: args.seed, prefill, rest, keep: keep_drive, timeline: watch };
+    let FioRun { report, outcomes, stopped, fresh, kept, slowest_seen } =
         run_file_logging(&file, &drive, options, &mut logs, &monitor).map_err(|e| match e {
             FioError::Bench(e) if may_only_be_read(&e) => {
                 Failure::bad_input(e.to_string()).help(help_to_write(drive.name()))
@@ -61,6 +64,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         })?;
     drop(bar);
     keep.write(drive.reviewed().facts.capacity_bytes, kept.as_deref())?;
+    timeline.write(slowest_seen.as_ref(), drive.name())?;
     if let Some(fresh) = fresh {
         complain(&format!("notice: {fresh}"));
     }

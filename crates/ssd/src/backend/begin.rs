@@ -7,7 +7,7 @@ use ssdlab_nand::{CellMode, DieId, Medium, WHOLE, planes_sensed};
 use super::suspend::Progress;
 use super::{Backend, NEVER};
 use crate::power::{Ahead, ArrayWork};
-use crate::probe::Probe;
+use crate::probe::{Begun, Probe, Subject};
 use crate::timing::{Interval, Operation, Work};
 
 /// When a die takes the command of an operation, and how its array time differs from the datasheet's.
@@ -301,7 +301,10 @@ impl Backend {
         if SPECIAL && (self.suspend.is_some() || self.cache_program.is_some()) && op.kind().act() != Act::Read {
             die.progress = Progress::begin(transfer.to.max(taken));
         }
-        probe.explain(|explanations| explanations.operation(d, op.kind(), now, array_ended, end));
+        probe.explain(|explanations| {
+            let subject = Subject::of(&op);
+            explanations.operation(Begun { die: d, subject, from: now, array_ended, to: end, channel, transfer });
+        });
         self.events.set(d.index(), end);
         end
     }

@@ -15,6 +15,7 @@ use ssdlab_nand::DieId;
 use super::{Backend, NEVER};
 use crate::SimulatedSsd;
 use crate::power::{Ahead, ArrayWork};
+use crate::probe::{Begun, Subject};
 use crate::timing::{CopyAndRead, Interval};
 
 /// A die that copies.
@@ -140,12 +141,20 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             if had_read {
                 processor.move_unit(begin);
                 probe.check(|checks| checks.copy(&both, native));
-                probe.explain(|explanations| explanations.operation(die, OpKind::CopyProgram, begin, end, end));
+                probe.explain(|explanations| {
+                    // The row is known, and its block to the translation layer alone.
+                    let subject = Subject { kind: OpKind::CopyProgram, block: None, page: row };
+                    let (channel, transfer) = (copier.channel, Interval::new(begin, begin));
+                    explanations.operation(Begun { die, subject, from: begin, array_ended: end, to: end, channel, transfer });
+                });
                 programmed += programs[row as usize];
             } else {
                 probe.check(|checks| checks.operation(&both.steps(native)[1]));
             }
-            probe.explain(|explanations| explanations.operation(die, OpKind::CopyRead, end, ready, transfer.to));
+            probe.explain(|explanations| {
+                let (subject, channel, to) = (Subject::of(&read), copier.channel, transfer.to);
+                explanations.operation(Begun { die, subject, from: end, array_ended: ready, to, channel, transfer });
+            });
             sensed += array;
             units += u64::from(units_out);
             (copier.row, copier.op) = (row + 1, read);

@@ -124,7 +124,10 @@ impl Backend {
         self.work.read_units += step.units;
         let ready = now + self.command_time + array;
         let length = (step.units * self.unit_picos).div_ceil(1000);
-        let from = self.channels[usize::from(self.dies[d.index()].channel)].book(now, ready, length);
+        let channel = self.dies[d.index()].channel;
+        let from = self.channels[usize::from(channel)].book(now, ready, length);
+        let transfer = Interval::new(from, from + length);
+        probe.explain(|explanations| explanations.crosses(channel, d, transfer));
         let (senses, units) = (step.senses, step.units as u32);
         let planes = self.planes_of(d, &op);
         probe.check(|checks| {
@@ -136,8 +139,8 @@ impl Backend {
                 begin: now,
                 share: ssdlab_nand::WHOLE,
                 data_here: now,
-                transfer: Interval::new(from, from + length),
-                end: from + length,
+                transfer,
+                end: transfer.to,
             });
         });
         from + length
@@ -162,10 +165,13 @@ impl Backend {
         let mut last = now;
         for k in 0..step.stripe as usize {
             let others = (dies - 1).max(1);
-            let channel = usize::from(self.dies[(d.index() + 1 + k % others) % dies].channel);
+            let other = DieId::new(((d.index() + 1 + k % others) % dies) as u32);
+            let channel = self.dies[other.index()].channel;
             let ready = now + self.command_time + read_time * (k / others + 1) as u64;
-            let from = self.channels[channel].book(now, ready, length);
-            probe.check(|checks| checks.stripe_page(channel as u32, now, Interval::new(from, from + length)));
+            let from = self.channels[usize::from(channel)].book(now, ready, length);
+            let transfer = Interval::new(from, from + length);
+            probe.explain(|explanations| explanations.crosses(channel, other, transfer));
+            probe.check(|checks| checks.stripe_page(channel.into(), now, transfer));
             last = last.max(from + length);
         }
         last

@@ -5,7 +5,8 @@ use ssdlab_ftl::{Act, FlashOp, OpKind};
 use ssdlab_nand::{DieId, Suspend};
 
 use super::Backend;
-use crate::probe::Probe;
+use crate::probe::{Begun, Probe, Subject};
+use crate::timing::Interval;
 
 /// When and how dies are interrupted.
 #[derive(Clone, Copy, Debug)]
@@ -144,7 +145,10 @@ impl Backend {
         if let Some(planes) = &mut self.planes {
             planes.interrupted_or_resumed(d);
         }
-        probe.explain(|explanations| explanations.operation(d, op.kind(), now, end, end));
+        probe.explain(|explanations| {
+            let (subject, channel, transfer) = (Subject::of(&op), die.channel, Interval::new(now, now));
+            explanations.operation(Begun { die: d, subject, from: now, array_ended: end, to: end, channel, transfer });
+        });
         probe.check(|checks| checks.resumed(d, now, end));
         self.events.set(d.index(), end);
         true

@@ -108,6 +108,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     pub(crate) fn begin_round(&mut self) {
         self.firmware.rounds.state = State::Running;
         self.firmware.rounds.folds = self.translation.round_folds();
+        self.probe.explain(|explanations| explanations.round_begins(self.now));
         if self.translation.round() == Round::Wanted {
             self.ask(|translation, queues| translation.begin_round(queues));
         } else {
@@ -119,6 +120,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     fn release_held(&mut self) {
         let now = self.now;
         self.firmware.rounds.state = State::Free;
+        self.probe.explain(|explanations| explanations.round_ends(now));
         let cause = if self.firmware.rounds.folds { Cause::Fold } else { Cause::GarbageCollection };
         while let Some(slot) = self.firmware.rounds.held.pop_front() {
             let unit = self.unit;

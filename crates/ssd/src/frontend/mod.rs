@@ -213,6 +213,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             if let Some(completion) = done.last_mut().filter(|_| EXPLAIN) {
                 self.probe.tell(slot, &mut completion.breakdown);
                 debug_assert!(completion.breakdown.sum() == completion.latency(), "{completion:?}");
+                self.probe.explain(|explanations| explanations.ended(completion));
             }
             if !self.frontend.commands.outside.is_empty() {
                 self.accept_waiting(at);

@@ -109,7 +109,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.frontend.link_sleep.wake(now);
         self.firmware.power_cut(now);
         self.backend.power_cut();
-        self.probe.power_cut();
+        self.probe.power_cut(now);
     }
 }
 

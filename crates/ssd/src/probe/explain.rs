@@ -4,11 +4,14 @@
 //! are remembered; a wait for the drive as a whole, by what all dies did.
 
 use ssdlab_core::{Breakdown, CAUSES, Cause, Nanos};
+use ssdlab_device::Completion;
 use ssdlab_ftl::OpKind;
 use ssdlab_nand::DieId;
 
+use super::record::{Records, Subject};
 use crate::firmware::Moving;
 use crate::slot::Slot;
+use crate::timing::Interval;
 
 /// Operations remembered of each die, to tell a waiting command what it waited for.
 const LOG: usize = 16;
@@ -135,6 +138,22 @@ pub struct Explanations {
     dies: Vec<DieLog>,
     /// Die time by cause so far: what the drive as a whole was doing.
     spent: DieTime,
+    /// All of it for a while, if somebody wants that.
+    records: Option<Box<Records>>,
+}
+
+/// An operation that a die begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Begun {
+    pub die: DieId,
+    pub subject: Subject,
+    pub from: Nanos,
+    /// When its array part ends, and all of it.
+    pub array_ended: Nanos,
+    pub to: Nanos,
+    /// Its data on the channel of this number; of no length where none cross it.
+    pub channel: u8,
+    pub transfer: Interval,
 }
 
 impl Explanations {
@@ -145,11 +164,25 @@ impl Explanations {
             accounts: vec![Account::default(); slots as usize],
             dies: vec![log; dies as usize],
             spent: DieTime::default(),
+            records: None,
         }
     }
 
+    /// From now on, so many stretches of everything are kept.
+    pub fn record(&mut self, stretches: usize) {
+        self.records = Some(Box::new(Records::new(stretches, self.dies.len())));
+    }
+
+    #[must_use]
+    pub fn records(&self) -> Option<&Records> {
+        self.records.as_deref()
+    }
+
     /// The power is gone: nothing that ran is waited for.
-    pub fn power_cut(&mut self) {
+    pub fn power_cut(&mut self, now: Nanos) {
+        if let Some(records) = &mut self.records {
+            records.power_cut(now);
+        }
         for die in &mut self.dies {
             die.logged = 0;
             (die.began, die.array_ended) = (0, 0);
@@ -266,8 +299,12 @@ impl Explanations {
 
     /// A die begins an operation, whose array part and whole end then.
     #[inline]
-    pub fn operation(&mut self, die: DieId, kind: OpKind, from: Nanos, array_ended: Nanos, to: Nanos) {
-        let cause = cause_of(kind);
+    pub fn operation(&mut self, begun: Begun) {
+        let Begun { die, subject, from, array_ended, to, channel, transfer } = begun;
+        let cause = cause_of(subject.kind);
+        if let Some(records) = &mut self.records {
+            records.operation(die, subject, Interval::new(from, to), channel, transfer);
+        }
         let log = &mut self.dies[die.index()];
         (log.began, log.array_ended) = (from, array_ended.max(from));
         log.push(Ran::new(cause, from, to));
@@ -276,6 +313,9 @@ impl Explanations {
 
     /// What a die was at ends early, for now; it would have ended at `to`.
     pub fn interrupted(&mut self, die: DieId, now: Nanos, to: Nanos) {
+        if let Some(records) = &mut self.records {
+            records.interrupted(die, now);
+        }
         let log = &mut self.dies[die.index()];
         let last = &mut log.ran[(log.logged - 1) % LOG];
         *self.spent.of(last.cause()) -= to - now;
@@ -287,6 +327,37 @@ impl Explanations {
         if to > from {
             self.dies[die.index()].push(Ran::new(Cause::EccRetry, from, to));
             *self.spent.of(Cause::EccRetry) += to - from;
+            if let Some(records) = &mut self.records {
+                records.retry(die, Interval::new(from, to));
+            }
+        }
+    }
+
+    /// What is read again crosses a channel.
+    pub fn crosses(&mut self, channel: u8, die: DieId, transfer: Interval) {
+        if let Some(records) = &mut self.records {
+            records.transfer(channel, die, transfer);
+        }
+    }
+
+    /// The host sees the end of a command.
+    #[inline]
+    pub fn ended(&mut self, completion: &Completion) {
+        if let Some(records) = &mut self.records {
+            records.command(completion);
+        }
+    }
+
+    /// The firmware holds commands for a round of the collector, or does so no longer.
+    pub fn round_begins(&mut self, now: Nanos) {
+        if let Some(records) = &mut self.records {
+            records.round_begins(now);
+        }
+    }
+
+    pub fn round_ends(&mut self, now: Nanos) {
+        if let Some(records) = &mut self.records {
+            records.round_ends(now);
         }
     }
 }

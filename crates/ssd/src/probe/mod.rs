@@ -6,15 +6,17 @@
 
 mod check;
 mod explain;
+mod record;
 
-use ssdlab_core::Breakdown;
+use ssdlab_core::{Breakdown, Nanos};
 use ssdlab_nand::{DieSpec, LogicalPage};
 
 use crate::slot::Slot;
 use crate::spec::DriveSpec;
 
 pub use check::Checks;
-pub use explain::Explanations;
+pub use explain::{Begun, Explanations};
+pub use record::{Records, Subject};
 
 /// See the module's own page. `EXPLAIN`: completions carry their breakdown. `CHECK`: reads, flash operations and
 /// transfers on the link are checked.
@@ -70,9 +72,15 @@ impl<const EXPLAIN: bool, const CHECK: bool> Probe<EXPLAIN, CHECK> {
         if CHECK { self.checks.count_write(page) } else { 0 }
     }
 
+    /// What is kept of what the parts did, where that is asked for.
+    #[must_use]
+    pub fn records(&self) -> Option<&Records> {
+        self.explanations.records()
+    }
+
     /// The power is gone: no die and no wire is busy.
-    pub fn power_cut(&mut self) {
-        self.explanations.power_cut();
+    pub fn power_cut(&mut self, now: Nanos) {
+        self.explanations.power_cut(now);
         self.checks.power_cut();
     }
 

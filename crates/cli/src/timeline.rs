@@ -1,0 +1,73 @@
+//! The file of `--timeline`: what the parts of a device did while its slowest request waited.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use ssdlab_bench::host::SlowestSeen;
+use ssdlab_report::{TIMELINE_BEGINS, slowest_text, timeline_json};
+
+use crate::failure::Failure;
+use crate::output::complain;
+
+/// Where a timeline is written in the end.
+pub struct TimelineFile {
+    path: Option<PathBuf>,
+}
+
+impl TimelineFile {
+    /// Sees before anything runs whether a timeline could be written there. Another one is replaced.
+    ///
+    /// # Errors
+    /// If there is something else, or no folder.
+    pub fn at(path: Option<&Path>) -> Result<Self, Failure> {
+        if let Some(path) = path {
+            let refused = |why: &str| {
+                Err(Failure::bad_input(format!("cannot write a timeline to {}: {why}", path.display()))
+                    .help("choose another name or folder"))
+            };
+            match std::fs::symlink_metadata(path) {
+                Ok(meta) if !meta.is_file() => return refused("it is no file"),
+                Ok(_) if !is_timeline(path) => return refused("it is there already, and no timeline"),
+                Ok(_) => {}
+                Err(_) => {
+                    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+                    if folder.is_some_and(|folder| !folder.is_dir()) {
+                        return refused("there is no such folder");
+                    }
+                }
+            }
+        }
+        Ok(TimelineFile { path: path.map(Path::to_owned) })
+    }
+
+    /// Whether one is.
+    pub fn is_asked_for(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// Writes it, and says what it shows.
+    ///
+    /// # Errors
+    /// If it cannot be written, or there is nothing to write.
+    pub fn write(&self, seen: Option<&SlowestSeen>, device: &str) -> Result<(), Failure> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let Some(seen) = seen else {
+            return Err(Failure::run(format!("no request was measured: there is no timeline for {}", path.display())));
+        };
+        let text = timeline_json(seen, device, env!("CARGO_PKG_VERSION"));
+        ssdlab_sweep::write_whole(path, text.as_bytes()).map_err(|e| Failure::run(e.to_string()))?;
+        complain(&format!(
+            "notice: {} shows what {device} did while its slowest request waited ({}). Open it in a viewer of traces, \
+             such as ui.perfetto.dev",
+            path.display(),
+            slowest_text(seen)
+        ));
+        Ok(())
+    }
+}
+
+fn is_timeline(path: &Path) -> bool {
+    let mut begins = vec![0; TIMELINE_BEGINS.len()];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut begins));
+    read.is_ok() && begins == TIMELINE_BEGINS.as_bytes()
+}

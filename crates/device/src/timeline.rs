@@ -1,0 +1,149 @@
+//! What the parts of a device did, stretch by stretch: for whoever asks why a request took so long.
+
+use ssdlab_core::Nanos;
+
+use crate::completion::Completion;
+
+/// A device that can note what its parts do.
+pub trait Recorder {
+    /// From now on, the last `stretches` stretches of work of each kind of part are kept, and as many commands. What was
+    /// kept before is forgotten. Nothing else about the device changes.
+    fn record(&mut self, stretches: usize);
+
+    /// What is kept and had not ended by `from`. Of what is still under way, the end is the one that is planned.
+    fn recorded_since(&mut self, from: Nanos) -> Timeline;
+}
+
+/// Stretches of work, part by part.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timeline {
+    /// In the order in which a reader wants to see them.
+    pub tracks: Vec<Track>,
+    /// Of what ended before, something may be missing.
+    pub complete_from: Nanos,
+}
+
+/// What one part did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Track {
+    /// The drive of a set that the part belongs to; empty for a device that is one drive.
+    pub drive: String,
+    /// The part: `die 3`, `channel 0`.
+    pub part: String,
+    /// In order of time. They do not overlap, but for commands.
+    pub stretches: Vec<Stretch>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    pub from: Nanos,
+    pub to: Nanos,
+    pub work: Work,
+}
+
+/// What a part was at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// A command, from the host's sending to its end; of one that is under way, to the time at which it was asked.
+    Command { command: Completion, has_ended: bool },
+    /// Work on flash: what it is, and on which block of the die and page of the block, where that is known.
+    Flash { what: &'static str, block: Option<u32>, page: Option<u32> },
+    /// Data on a channel, from or to a die.
+    Transfer { die: u32 },
+    /// Something else that has a name and no more.
+    Named(&'static str),
+}
+
+impl Timeline {
+    /// The same tracks as those of one drive of a set.
+    #[must_use]
+    pub fn of_drive(mut self, name: &str) -> Self {
+        for track in &mut self.tracks {
+            track.drive = if track.drive.is_empty() { name.to_owned() } else { format!("{name} / {}", track.drive) };
+        }
+        self
+    }
+
+    /// What several devices did.
+    #[must_use]
+    pub fn beside(mut self, other: Timeline) -> Self {
+        self.tracks.extend(other.tracks);
+        self.complete_from = self.complete_from.max(other.complete_from);
+        self
+    }
+
+    /// So many stretches in all.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.tracks.iter().map(|track| track.stretches.len()).sum()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Track {
+    /// A part without work.
+    #[must_use]
+    pub fn new(part: impl Into<String>) -> Self {
+        Track { drive: String::new(), part: part.into(), stretches: Vec::new() }
+    }
+}
+
+/// The last so many of a sequence.
+#[derive(Clone, Debug)]
+pub struct Last<T> {
+    most: usize,
+    items: Vec<T>,
+    /// How many there have been.
+    count: usize,
+}
+
+impl<T> Last<T> {
+    /// # Panics
+    /// If nothing is to be kept.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        assert!(most > 0, "nothing would be kept");
+        Last { most, items: Vec::new(), count: 0 }
+    }
+
+    /// Adds an item; returns its number, and the item that has gone for it.
+    pub fn push(&mut self, item: T) -> (usize, Option<T>) {
+        let number = self.count;
+        self.count += 1;
+        if self.items.len() < self.most {
+            self.items.push(item);
+            return (number, None);
+        }
+        (number, Some(std::mem::replace(&mut self.items[number % self.most], item)))
+    }
+
+    /// The item with this number, unless it has gone.
+    pub fn get_mut(&mut self, number: usize) -> Option<&mut T> {
+        let kept = number < self.count && self.count - number <= self.most;
+        kept.then(|| &mut self.items[number % self.most])
+    }
+
+    /// From the oldest on.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        let (newer, older) = self.items.split_at(if self.items.len() < self.most { 0 } else { self.count % self.most });
+        older.iter().chain(newer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_are_kept_in_order_and_found_by_their_numbers() {
+        let mut last = Last::new(3);
+        let gone: Vec<Option<char>> = "abcde".chars().map(|c| last.push(c).1).collect();
+        assert_eq!(gone, [None, None, None, Some('a'), Some('b')]);
+        assert_eq!(last.iter().collect::<String>(), "cde");
+        assert_eq!([0, 1, 2, 4, 5].map(|n| last.get_mut(n).copied()), [None, None, Some('c'), Some('e'), None]);
+    }
+}

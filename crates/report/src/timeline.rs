@@ -1,0 +1,228 @@
+//! What the parts of a device did while its slowest request waited, in the Trace Event Format that Perfetto and Chrome draw.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use ssdlab_bench::explain;
+use ssdlab_bench::host::SlowestSeen;
+use ssdlab_core::{CAUSES, Nanos, format_duration, to_us};
+use ssdlab_device::{Completion, Stretch, Work};
+
+/// What every such file begins with.
+pub const TIMELINE_BEGINS: &str = r#"{"displayTimeUnit":"ns","otherData":{"schema":"ssdlab.timeline/1""#;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    display_time_unit: &'static str,
+    other_data: OtherData<'a>,
+    trace_events: Vec<Event>,
+}
+
+#[derive(Serialize)]
+struct OtherData<'a> {
+    schema: &'static str,
+    version: &'a str,
+    device: &'a str,
+    /// The request, and where its time went.
+    slowest: String,
+    /// What stands before this time of the file may not be all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    complete_from_us: Option<f64>,
+}
+
+/// A stretch (`X`), or a name (`M`).
+#[derive(Serialize)]
+struct Event {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cat: Option<&'static str>,
+    ph: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ts: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dur: Option<f64>,
+    pid: usize,
+    tid: usize,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    args: Map<String, Value>,
+}
+
+/// The request in words, and where its time went: `write of 4096 bytes at offset 8192, 1.20 ms: 1.10 ms behind erases …`.
+#[must_use]
+pub fn slowest_text(seen: &SlowestSeen) -> String {
+    let c = &seen.request;
+    let why = if c.breakdown.sum() > 0 { explain::sentence(&c.breakdown) } else { format_duration(c.latency()) };
+    let slower = seen.slower.map_or(String::new(), |slower| {
+        format!(" (the very slowest took {}: of many that followed each other, each slower than the one before, not every one is kept)", format_duration(slower))
+    });
+    format!("{}, {why}{slower}", command_text(c))
+}
+
+fn command_text(c: &Completion) -> String {
+    match c.op {
+        ssdlab_core::Op::Flush => "flush".to_owned(),
+        op => format!("{} of {} bytes at offset {}", op.name(), c.length_bytes, c.offset_bytes),
+    }
+}
+
+/// The document. Its time 0 is the beginning of what is shown.
+pub fn timeline_json(seen: &SlowestSeen, device: &str, version: &str) -> String {
+    let mut writer = Writer { begin: seen.from, events: Vec::new(), parts: BTreeMap::new() };
+    let slowest = slowest_text(seen);
+    writer.part("the slowest request", "", &[command_stretch(&seen.request)]);
+    for track in &seen.timeline.tracks {
+        let group = track.part.split(' ').next().unwrap_or_default();
+        let group = match group {
+            "die" => "dies",
+            "channel" => "channels",
+            group => group,
+        };
+        let group = if track.drive.is_empty() { group.to_owned() } else { format!("{} {group}", track.drive) };
+        writer.part(&group, &track.part, &track.stretches);
+    }
+    let complete_from = seen.timeline.complete_from;
+    let document = Document {
+        display_time_unit: "ns",
+        other_data: OtherData {
+            schema: "ssdlab.timeline/1",
+            version,
+            device,
+            slowest,
+            complete_from_us: (complete_from > seen.from).then(|| to_us(complete_from - seen.from)),
+        },
+        trace_events: writer.events,
+    };
+    serde_json::to_string(&document).expect("numbers and text have a form in JSON") + "\n"
+}
+
+fn command_stretch(c: &Completion) -> Stretch {
+    Stretch { from: c.submitted, to: c.completed, work: Work::Command { command: *c, has_ended: true } }
+}
+
+struct Writer {
+    begin: Nanos,
+    events: Vec<Event>,
+    /// By group of parts: its number, and how many lanes it has.
+    parts: BTreeMap<String, (usize, usize)>,
+}
+
+impl Writer {
+    /// A part of a group, in as many lanes as its stretches need to lie beside each other.
+    fn part(&mut self, group: &str, name: &str, stretches: &[Stretch]) {
+        let pid = self.group(group);
+        let mut lanes: Vec<(usize, Nanos)> = Vec::new();
+        for stretch in stretches {
+            let lane = match lanes.iter_mut().find(|lane| lane.1 <= stretch.from) {
+                Some(lane) => lane,
+                None => {
+                    let tid = self.lane(group, if lanes.is_empty() { name.to_owned() } else { String::new() });
+                    lanes.push((tid, 0));
+                    lanes.last_mut().expect("it was pushed")
+                }
+            };
+            lane.1 = stretch.to;
+            let tid = lane.0;
+            let (title, cat, args) = described(stretch);
+            let from = stretch.from.max(self.begin);
+            let (ts, dur) = (to_us(from - self.begin), to_us(stretch.to.saturating_sub(from)));
+            self.events.push(Event { name: title, cat: Some(cat), ph: "X", ts: Some(ts), dur: Some(dur), pid, tid, args });
+        }
+    }
+
+    fn group(&mut self, group: &str) -> usize {
+        if let Some((pid, _)) = self.parts.get(group) {
+            return *pid;
+        }
+        let pid = self.parts.len() + 1;
+        self.parts.insert(group.to_owned(), (pid, 0));
+        self.name("process_name", "name", json!(group), pid, 0);
+        self.name("process_sort_index", "sort_index", json!(pid), pid, 0);
+        pid
+    }
+
+    fn lane(&mut self, group: &str, name: String) -> usize {
+        let (pid, lanes) = self.parts.get_mut(group).expect("the group was named");
+        *lanes += 1;
+        let (pid, tid) = (*pid, *lanes);
+        if !name.is_empty() {
+            self.name("thread_name", "name", json!(name), pid, tid);
+        }
+        self.name("thread_sort_index", "sort_index", json!(tid), pid, tid);
+        tid
+    }
+
+    fn name(&mut self, what: &str, key: &str, value: Value, pid: usize, tid: usize) {
+        let args = Map::from_iter([(key.to_owned(), value)]);
+        self.events.push(Event { name: what.to_owned(), cat: None, ph: "M", ts: None, dur: None, pid, tid, args });
+    }
+}
+
+/// Its title, kind, and what a reader finds when it is opened.
+fn described(stretch: &Stretch) -> (String, &'static str, Map<String, Value>) {
+    let mut args = Map::new();
+    match stretch.work {
+        Work::Command { command: c, has_ended } => {
+            args.insert("offset_bytes".into(), json!(c.offset_bytes));
+            args.insert("length_bytes".into(), json!(c.length_bytes));
+            if has_ended {
+                args.insert("latency_us".into(), json!(to_us(c.latency())));
+                let parts = CAUSES.iter().filter(|&&cause| c.breakdown.get(cause) > 0);
+                args.extend(parts.map(|&cause| (format!("{}_us", cause.key()), json!(to_us(c.breakdown.get(cause))))));
+            } else {
+                args.insert("state".into(), json!("under way when the slowest request ended"));
+            }
+            let name = if c.op == ssdlab_core::Op::Flush { "flush".to_owned() } else { format!("{} {}", c.op.name(), size(c.length_bytes)) };
+            (name, "command", args)
+        }
+        Work::Flash { what, block, page } => {
+            args.extend(block.map(|block| ("block".into(), json!(block))));
+            args.extend(page.map(|page| ("page".into(), json!(page))));
+            (what.to_owned(), "flash", args)
+        }
+        Work::Transfer { die } => (format!("data of die {die}"), "transfer", args),
+        Work::Named(what) => (what.to_owned(), "work", args),
+    }
+}
+
+/// `4 KiB`, `512 B`.
+fn size(bytes: u64) -> String {
+    if bytes.is_multiple_of(1 << 10) { format!("{} KiB", bytes >> 10) } else { format!("{bytes} B") }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::{Breakdown, Cause, Op};
+    use ssdlab_device::{Status, Timeline, Track};
+
+    use super::*;
+
+    fn command(submitted: Nanos, completed: Nanos) -> Completion {
+        let mut breakdown = Breakdown::default();
+        breakdown.add(Cause::Erase, completed - submitted);
+        let (op, status) = (Op::Write, Status::Ok);
+        Completion { tag: 1, op, status, offset_bytes: 8192, length_bytes: 4096, submitted, completed, breakdown }
+    }
+
+    #[test]
+    fn the_file_begins_as_it_should_and_commands_side_by_side_have_lanes() {
+        let both = [command(1_000, 9_000), command(2_000, 3_500)];
+        let stretch = |c: &Completion| command_stretch(c);
+        let commands = Track { stretches: both.iter().map(stretch).collect(), ..Track::new("commands") };
+        let erase = Stretch { from: 500, to: 8_000, work: Work::Flash { what: "erase", block: Some(7), page: None } };
+        let die = Track { stretches: vec![erase], ..Track::new("die 3") };
+        let timeline = Timeline { tracks: vec![commands, die], complete_from: 0 };
+        let seen = SlowestSeen { request: both[0], from: 1_000, timeline, slower: None };
+        let text = timeline_json(&seen, "a drive", "0.1.0");
+        assert!(text.starts_with(TIMELINE_BEGINS), "{text}");
+        let value: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(value["otherData"]["slowest"], "write of 4096 bytes at offset 8192, 8.00 us: 8.00 us behind erases");
+        let events = value["traceEvents"].as_array().expect("a list");
+        let drawn: Vec<_> = events.iter().filter(|e| e["ph"] == "X").collect();
+        let at: Vec<_> = drawn.iter().map(|e| (e["pid"].as_u64(), e["tid"].as_u64(), e["ts"].as_f64(), e["dur"].as_f64())).collect();
+        let some = |pid, tid, ts, dur| (Some(pid), Some(tid), Some(ts), Some(dur));
+        assert_eq!(at, [some(1, 1, 0.0, 8.0), some(2, 1, 0.0, 8.0), some(2, 2, 1.0, 1.5), some(3, 1, 0.0, 7.0)]);
+        assert_eq!((&drawn[3]["name"], &drawn[3]["args"]["block"]), (&json!("erase"), &json!(7)));
+    }
+}
