@@ -212,6 +212,7 @@ class Drive:
         start: str | os.PathLike[str] | None = None,
         stored_days: int = 0,
         save: str | os.PathLike[str] | None = None,
+        timeline: str | os.PathLike[str] | None = None,
         variables: Mapping[str, str] | None = None,
         seed: int | None = None,
         records: bool | int = False,
@@ -225,6 +226,8 @@ class Drive:
             rest_seconds: how long the drive rests before the first job; if not said, 10 s after a prefill.
             start, stored_days: as of :meth:`test`.
             save: shut the drive down at the end, and save it in this file, for ``start`` and :meth:`load`.
+            timeline: write what the parts of the drive did while the slowest request waited into this file: a picture if it
+                ends in ``.svg``, else a trace for a viewer (``docs/timelines.md``).
             variables: values of ``${NAME}`` in the text. The environment is not asked.
             records: as of :meth:`test`.
 
@@ -255,7 +258,7 @@ class Drive:
                 prefill or ("read" if start is None else "none"),
                 _rest(rest_seconds),
                 _begins(start, stored_days),
-                None if save is None else os.fspath(save),
+                _written(save, timeline),
                 self._seed_or(seed),
                 _limit(records),
                 report,
@@ -279,6 +282,7 @@ class Drive:
         start: str | os.PathLike[str] | None = None,
         stored_days: int = 0,
         save: str | os.PathLike[str] | None = None,
+        timeline: str | os.PathLike[str] | None = None,
         seed: int | None = None,
         records: bool | int = False,
         progress: Progress = None,
@@ -294,7 +298,7 @@ class Drive:
             queue_depth: commands under way at most.
             placement: addresses beyond the end of the drive begin again, or all are scaled.
             prefill: whether the whole drive is written first; if not said, unless there is a ``start``.
-            rest_seconds, start, stored_days, save: as of :meth:`run`.
+            rest_seconds, start, stored_days, save, timeline: as of :meth:`run`.
 
         Raises:
             TraceError: with the line, or the row, if the trace cannot be read.
@@ -320,7 +324,7 @@ class Drive:
                 start is None if prefill is None else _flag(prefill, "prefill"),
                 _rest(rest_seconds),
                 _begins(start, stored_days),
-                None if save is None else os.fspath(save),
+                _written(save, timeline),
                 self._seed_or(seed),
                 _limit(records),
                 report,
@@ -608,6 +612,13 @@ def _limit(records: bool | int) -> int:
     if type(records).__name__ in ("bool", "bool_"):
         return 2**63 - 1 if records else 0
     return _whole(records, "records")
+
+
+def _written(
+    save: str | os.PathLike[str] | None, timeline: str | os.PathLike[str] | None
+) -> tuple[str | None, str | None]:
+    """Where a drive is saved in the end, and where a timeline is written."""
+    return (None if save is None else os.fspath(save), None if timeline is None else os.fspath(timeline))
 
 
 def _begins(start: str | os.PathLike[str] | None, stored_days: int) -> tuple[str | None, int]:

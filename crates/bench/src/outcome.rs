@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use ssdlab_core::CAUSES;
 
+use crate::host::SlowestSeen;
+
 /// A measured figure with its unit (`IOPS`, `MB/s`, `us`, `ratio`, `W`, `J`, `s`, `%`, `count`, …).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
@@ -195,6 +197,9 @@ pub struct Outcome {
     /// Why its last part is no steady state, where a test looks for one: empty if it is.
     #[serde(default)]
     pub not_steady: Vec<NotSteady>,
+    /// What the parts of the device did while the slowest request waited, where the test looks at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowest_seen: Option<Box<SlowestSeen>>,
 }
 
 impl Outcome {

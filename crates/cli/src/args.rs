@@ -244,8 +244,8 @@ pub struct UseArgs {
     /// Shut the drive down at the end and save it in FILE, for --from: its flash with all wear, and no data
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
-    /// Write what dies, channels and arms did while the slowest request waited into FILE, in the Trace Event Format (JSON), for
-    /// a viewer such as ui.perfetto.dev; docs/timelines.md
+    /// Write what dies, channels and arms did while the slowest request waited into FILE: a picture if it ends in .svg, else JSON
+    /// in the Trace Event Format, for a viewer such as ui.perfetto.dev; docs/timelines.md
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
 }

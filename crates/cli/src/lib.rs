@@ -20,7 +20,7 @@ pub mod review_of;
 pub mod saved;
 mod specification;
 mod tested;
-mod timeline;
+pub mod timeline;
 pub mod trace_error;
 
 use std::ffi::OsString;

@@ -4,10 +4,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use ssdlab_bench::host::SlowestSeen;
-use ssdlab_report::{TIMELINE_BEGINS, slowest_text, timeline_json};
+use ssdlab_report::{PICTURE_BEGINS, TIMELINE_BEGINS, slowest_text, timeline_json, timeline_svg};
 
 use crate::failure::Failure;
-use crate::output::complain;
 
 /// Where a timeline is written in the end.
 pub struct TimelineFile {
@@ -45,29 +44,38 @@ impl TimelineFile {
         self.path.is_some()
     }
 
-    /// Writes it, and says what it shows.
+    /// Writes it, and returns what is to be said of it; nothing if none is asked for.
     ///
     /// # Errors
     /// If it cannot be written, or there is nothing to write.
-    pub fn write(&self, seen: Option<&SlowestSeen>, device: &str) -> Result<(), Failure> {
-        let Some(path) = &self.path else { return Ok(()) };
+    pub fn write(&self, seen: Option<&SlowestSeen>, device: &str) -> Result<Option<String>, Failure> {
+        let Some(path) = &self.path else { return Ok(None) };
         let Some(seen) = seen else {
             return Err(Failure::run(format!("no request was measured: there is no timeline for {}", path.display())));
         };
-        let text = timeline_json(seen, device, env!("CARGO_PKG_VERSION"));
+        let (text, how) = if is_picture(path) {
+            (timeline_svg(seen, device), "")
+        } else {
+            let text = timeline_json(seen, device, env!("CARGO_PKG_VERSION"));
+            (text, ". Open it in a viewer of traces, such as ui.perfetto.dev")
+        };
         ssdlab_sweep::write_whole(path, text.as_bytes()).map_err(|e| Failure::run(e.to_string()))?;
-        complain(&format!(
-            "notice: {} shows what {device} did while its slowest request waited ({}). Open it in a viewer of traces, \
-             such as ui.perfetto.dev",
+        Ok(Some(format!(
+            "notice: {} shows what {device} did while its slowest request waited ({}){how}",
             path.display(),
             slowest_text(seen)
-        ));
-        Ok(())
+        )))
     }
 }
 
+fn is_picture(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg"))
+}
+
 fn is_timeline(path: &Path) -> bool {
-    let mut begins = vec![0; TIMELINE_BEGINS.len()];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut begins));
-    read.is_ok() && begins == TIMELINE_BEGINS.as_bytes()
+    [TIMELINE_BEGINS, PICTURE_BEGINS].into_iter().any(|text| {
+        let mut begins = vec![0; text.len()];
+        let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut begins));
+        read.is_ok() && begins == text.as_bytes()
+    })
 }

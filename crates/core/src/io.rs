@@ -1,9 +1,11 @@
 //! The commands that a host knows, and where their time goes.
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::Nanos;
 
 /// A host command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Op {
     Read,
     Write,
@@ -33,7 +35,7 @@ impl Op {
 }
 
 /// Where the time of an I/O went. The parts of a [`Breakdown`] sum to the latency exactly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Cause {
     /// On the host link, including waiting for it while other frames pass.
@@ -159,7 +161,7 @@ impl Cause {
 }
 
 /// Nanoseconds by cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Breakdown {
     pub nanos: [Nanos; CAUSES.len()],
 }

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use ssdlab_core::{Breakdown, Nanos, Op};
 
 /// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
     Ok,
     /// The data could not be corrected: the host gets an error, never wrong data.
@@ -34,7 +35,7 @@ impl fmt::Display for Status {
 }
 
 /// The end of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
     pub tag: u64,
     pub op: Op,

@@ -1,13 +1,16 @@
 //! What the parts of a device did, stretch by stretch: for whoever asks why a request took so long.
 
-use ssdlab_core::Nanos;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use ssdlab_core::{Cause, Nanos};
 
 use crate::completion::Completion;
 
 /// A device that can note what its parts do.
 pub trait Recorder {
     /// From now on, the last `stretches` stretches of work of each kind of part are kept, and as many commands. What was
-    /// kept before is forgotten. Nothing else about the device changes.
+    /// kept before is forgotten; 0 keeps nothing. Nothing else about the device changes.
     fn record(&mut self, stretches: usize);
 
     /// What is kept and had not ended by `from`. Of what is still under way, the end is the one that is planned.
@@ -15,16 +18,16 @@ pub trait Recorder {
 }
 
 /// Stretches of work, part by part.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeline {
     /// In the order in which a reader wants to see them.
     pub tracks: Vec<Track>,
-    /// Of what ended before, something may be missing.
+    /// Of what began before, something may be missing.
     pub complete_from: Nanos,
 }
 
 /// What one part did.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Track {
     /// The drive of a set that the part belongs to; empty for a device that is one drive.
     pub drive: String,
@@ -34,7 +37,7 @@ pub struct Track {
     pub stretches: Vec<Stretch>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch {
     pub from: Nanos,
     pub to: Nanos,
@@ -42,16 +45,29 @@ pub struct Stretch {
 }
 
 /// What a part was at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Work {
     /// A command, from the host's sending to its end; of one that is under way, to the time at which it was asked.
     Command { command: Completion, has_ended: bool },
-    /// Work on flash: what it is, and on which block of the die and page of the block, where that is known.
-    Flash { what: &'static str, block: Option<u32>, page: Option<u32> },
+    /// Work on flash: what it is, what a command that waits for it has it down as, and on which block of the die and page of the
+    /// block, where that is known.
+    Flash { what: Cow<'static, str>, cause: Cause, block: Option<u32>, page: Option<u32> },
     /// Data on a channel, from or to a die.
     Transfer { die: u32 },
-    /// Something else that has a name and no more.
-    Named(&'static str),
+    /// Something else: its name, and the cause.
+    Other { what: Cow<'static, str>, cause: Cause },
+}
+
+impl Work {
+    /// What a command that waits for it has it down as.
+    #[must_use]
+    pub fn cause(&self) -> Option<Cause> {
+        match *self {
+            Work::Command { .. } => None,
+            Work::Flash { cause, .. } | Work::Other { cause, .. } => Some(cause),
+            Work::Transfer { .. } => Some(Cause::Bus),
+        }
+    }
 }
 
 impl Timeline {
@@ -97,6 +113,8 @@ impl Track {
 pub struct Last<T> {
     most: usize,
     items: Vec<T>,
+    /// The place of the next, once all places are taken.
+    next: usize,
     /// How many there have been.
     count: usize,
 }
@@ -107,18 +125,21 @@ impl<T> Last<T> {
     #[must_use]
     pub fn new(most: usize) -> Self {
         assert!(most > 0, "nothing would be kept");
-        Last { most, items: Vec::new(), count: 0 }
+        Last { most, items: Vec::with_capacity(most), next: 0, count: 0 }
     }
 
-    /// Adds an item; returns its number, and the item that has gone for it.
-    pub fn push(&mut self, item: T) -> (usize, Option<T>) {
+    /// Adds an item, in the place of the oldest if there is no other; returns its number.
+    #[inline]
+    pub fn push(&mut self, item: T) -> usize {
         let number = self.count;
         self.count += 1;
         if self.items.len() < self.most {
             self.items.push(item);
-            return (number, None);
+        } else {
+            self.items[self.next] = item;
+            self.next = if self.next + 1 == self.most { 0 } else { self.next + 1 };
         }
-        (number, Some(std::mem::replace(&mut self.items[number % self.most], item)))
+        number
     }
 
     /// The item with this number, unless it has gone.
@@ -129,8 +150,14 @@ impl<T> Last<T> {
 
     /// From the oldest on.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        let (newer, older) = self.items.split_at(if self.items.len() < self.most { 0 } else { self.count % self.most });
+        let (newer, older) = self.items.split_at(self.next);
         older.iter().chain(newer)
+    }
+
+    /// The oldest, if others were before it.
+    #[must_use]
+    pub fn oldest_of_more(&self) -> Option<&T> {
+        (self.count > self.items.len()).then(|| &self.items[self.next])
     }
 }
 
@@ -141,8 +168,10 @@ mod tests {
     #[test]
     fn the_last_are_kept_in_order_and_found_by_their_numbers() {
         let mut last = Last::new(3);
-        let gone: Vec<Option<char>> = "abcde".chars().map(|c| last.push(c).1).collect();
-        assert_eq!(gone, [None, None, None, Some('a'), Some('b')]);
+        assert_eq!("abc".chars().map(|c| last.push(c)).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!((last.iter().collect::<String>(), last.oldest_of_more()), ("abc".to_owned(), None));
+        assert_eq!([last.push('d'), last.push('e')], [3, 4]);
+        assert_eq!(last.oldest_of_more(), Some(&'c'));
         assert_eq!(last.iter().collect::<String>(), "cde");
         assert_eq!([0, 1, 2, 4, 5].map(|n| last.get_mut(n).copied()), [None, None, Some('c'), Some('e'), None]);
     }

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use ssdlab_core::{Nanos, Op, Ring, Rng, SECTOR_BYTES, nanos_from_ms, nanos_from_us};
+use ssdlab_core::{Cause, Nanos, Op, Ring, Rng, SECTOR_BYTES, nanos_from_ms, nanos_from_us};
 use ssdlab_device::{
     Completion, Counters, Device, DeviceInfo, DiskCounters, EnergyCounters, HostCounters, Occupancy, Plug, Recorder,
     Refusal, Request, Timeline,
@@ -391,7 +391,7 @@ impl Disk {
             let access = Access { seek: 0, rotation: 0 };
             self.stop_reading_on(now);
             self.busy = Some(Busy { ends, access, transfer: ends - now, track, work: Work::Read { slot } });
-            self.note("transfer: read", now, ends);
+            self.note("transfer: read", Cause::Transfer, now, ends);
             return;
         }
         self.slots[slot as usize].spent.destage = self.destage_time_at(now);
@@ -433,7 +433,7 @@ impl Disk {
             let ended = mechanics.ends(on);
             self.counters.transfer_nanos += ended.saturating_sub(on.began);
             if let Some(records) = &mut self.records {
-                records.arm("read ahead", on.began, ended);
+                records.read_ahead(on.began, ended);
             }
             let turn = Nanos::from(mechanics.turn);
             let passes = ended + now.saturating_sub(ended).div_ceil(turn) * turn;
@@ -451,7 +451,9 @@ impl Disk {
         let Some(on) = self.read_on.take() else { return };
         let ends = if on.reached < on.limit { now } else { self.mechanics.ends(&on) };
         self.counters.transfer_nanos += ends.saturating_sub(on.began);
-        self.note("read ahead", on.began, ends);
+        if let Some(records) = &mut self.records {
+            records.read_ahead(on.began, ends);
+        }
         if on.reached > on.sector + 1 {
             self.arm = self.mechanics.geometry.track(on.reached - 1);
         }
@@ -687,16 +689,20 @@ impl Disk {
         let ends = now + Nanos::from(access.seek) + Nanos::from(access.rotation) + transfer;
         self.busy = Some(Busy { ends, access, transfer, track, work });
         let (seek, rotation) = (now + Nanos::from(access.seek), ends - transfer);
-        self.note("seek", now, seek);
-        self.note("rotation", seek, rotation);
-        self.note(if matches!(work, Work::Destage) { "transfer: cached write" } else { "transfer: read" }, rotation, ends);
+        self.note("seek", Cause::Seek, now, seek);
+        self.note("rotation", Cause::Rotation, seek, rotation);
+        let (what, cause) = match work {
+            Work::Read { .. } => ("transfer: read", Cause::Transfer),
+            Work::Destage => ("transfer: cached write", Cause::Destage),
+        };
+        self.note(what, cause, rotation, ends);
         ends
     }
 
     #[inline]
-    fn note(&mut self, what: &'static str, from: Nanos, to: Nanos) {
+    fn note(&mut self, what: &'static str, cause: Cause, from: Nanos, to: Nanos) {
         if let Some(records) = &mut self.records {
-            records.arm(what, from, to);
+            records.arm(what, cause, from, to);
         }
     }
 
@@ -835,7 +841,7 @@ impl Device for Disk {
 
 impl Recorder for Disk {
     fn record(&mut self, stretches: usize) {
-        self.records = Some(Box::new(Records::new(stretches)));
+        self.records = (stretches > 0).then(|| Box::new(Records::new(stretches)));
     }
 
     fn recorded_since(&mut self, from: Nanos) -> Timeline {
@@ -843,8 +849,10 @@ impl Recorder for Disk {
         let taken = (0..self.slots.len() as u32).filter(|slot| !self.free_slots.contains(slot));
         let inside = taken.map(|slot| self.slots[slot as usize].under_way(self.now));
         let outside = self.outside.iter();
-        let outside = outside.map(|&(request, submitted)| Command::new(request, submitted, submitted, submitted).under_way(self.now));
+        let outside = outside
+            .map(|&(request, submitted)| Command::new(request, submitted, submitted, submitted).under_way(self.now));
         let open: Vec<Completion> = inside.chain(outside).collect();
-        records.since(from, &open)
+        let ahead = self.read_on.as_ref().map(|on| on.began..self.mechanics.ends(on).min(self.now));
+        records.since(from, &open, ahead.filter(|ahead| !ahead.is_empty()))
     }
 }

@@ -1,39 +1,50 @@
 //! What the arm did, kept for a while: see [`ssdlab_device::Recorder`].
 
-use ssdlab_core::Nanos;
+use std::borrow::Cow;
+use std::ops::Range;
+
+use ssdlab_core::{Cause, Nanos};
 use ssdlab_device::{Completion, Last, Stretch, Timeline, Track, Work};
+
+/// Reading on after a read, until the arm is wanted.
+const READ_AHEAD: Work = Work::Other { what: Cow::Borrowed("read ahead"), cause: Cause::Transfer };
 
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct Records {
     arm: Last<Stretch>,
     commands: Last<Completion>,
-    complete_from: Nanos,
 }
 
 impl Records {
     #[must_use]
-    pub fn new(stretches: usize) -> Self {
-        let most = stretches.max(1);
-        Records { arm: Last::new(most), commands: Last::new(most), complete_from: 0 }
+    pub fn new(most: usize) -> Self {
+        Records { arm: Last::new(most), commands: Last::new(most) }
+    }
+
+    /// The disk has read on.
+    pub fn read_ahead(&mut self, from: Nanos, to: Nanos) {
+        self.note(READ_AHEAD, from, to);
     }
 
     /// What the arm is at from `from` to `to`; nothing if that is no time.
-    pub fn arm(&mut self, what: &'static str, from: Nanos, to: Nanos) {
+    pub fn arm(&mut self, what: &'static str, cause: Cause, from: Nanos, to: Nanos) {
+        self.note(Work::Other { what: what.into(), cause }, from, to);
+    }
+
+    fn note(&mut self, work: Work, from: Nanos, to: Nanos) {
         if to > from {
-            let (_, gone) = self.arm.push(Stretch { from, to, work: Work::Named(what) });
-            self.complete_from = gone.map_or(self.complete_from, |gone| self.complete_from.max(gone.to));
+            self.arm.push(Stretch { from, to, work });
         }
     }
 
     pub fn command(&mut self, completion: &Completion) {
-        let (_, gone) = self.commands.push(*completion);
-        self.complete_from = gone.map_or(self.complete_from, |gone| self.complete_from.max(gone.completed));
+        self.commands.push(*completion);
     }
 
-    /// What had not ended by `from`, and `open`: the commands that are under way.
+    /// What had not ended by `from`; `open`: the commands that are under way, and `ahead`: when the disk has read ahead since.
     #[must_use]
-    pub fn since(&self, from: Nanos, open: &[Completion]) -> Timeline {
+    pub fn since(&self, from: Nanos, open: &[Completion], ahead: Option<Range<Nanos>>) -> Timeline {
         let mut commands = Track::new("commands");
         let ended = self.commands.iter().map(|&command| (command, true));
         let all = ended.chain(open.iter().map(|&command| (command, false))).filter(|(c, _)| c.completed > from);
@@ -44,7 +55,8 @@ impl Records {
         }));
         commands.stretches.sort_by_key(|s| (s.from, s.to));
         let mut arm = Track::new("arm");
-        arm.stretches.extend(self.arm.iter().filter(|s| s.to > from));
+        let ahead = ahead.map(|Range { start: from, end: to }| Stretch { from, to, work: READ_AHEAD });
+        arm.stretches.extend(self.arm.iter().chain(&ahead).filter(|s| s.to > from).cloned());
         arm.stretches.sort_by_key(|s| s.from);
         for k in 1..arm.stretches.len() {
             // Reading on ends where the arm is wanted, a power cut ends everything.
@@ -52,6 +64,9 @@ impl Records {
             arm.stretches[k - 1].to = arm.stretches[k - 1].to.min(next);
         }
         let tracks = [commands, arm].into_iter().filter(|track| !track.stretches.is_empty()).collect();
-        Timeline { tracks, complete_from: self.complete_from }
+        // Either is noted when it ends, or is about to.
+        let arm = self.arm.oldest_of_more().map_or(0, |s| s.to);
+        let commands = self.commands.oldest_of_more().map_or(0, |c| c.completed);
+        Timeline { tracks, complete_from: arm.max(commands) }
     }
 }

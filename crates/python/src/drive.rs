@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use ssdlab_bench::fio_run::{FioError, FioOptions, Prefill, run_file_keeping};
+use ssdlab_bench::fio_run::{FioError, FioOptions, FioRun, Prefill, run_file_whole};
 use ssdlab_bench::plan::{PlanJob, guarded};
 use ssdlab_bench::replay::{ReplaySpec, Speed, replay_file};
 use ssdlab_bench::suite::{find_test, run_test};
@@ -15,6 +15,7 @@ use ssdlab_cli::commands::{replay, run, show};
 use ssdlab_cli::lab::{SimulatedDrive, Tested as _};
 use ssdlab_cli::plan::{bench_failure, param_failure};
 use ssdlab_cli::saved::{Keep, SavedDrive};
+use ssdlab_cli::timeline::TimelineFile;
 use ssdlab_core::SECOND;
 use ssdlab_workload::fio::JobFile;
 use ssdlab_workload::trace::{Devices, Fit, PlacementSpec};
@@ -75,9 +76,13 @@ fn recorded<T>(
 /// A saved drive to begin with, if it is not a new one, and the days for which it has lain without power since.
 type Start = (Option<PathBuf>, u32);
 
-/// Where a drive is kept in the end, if anywhere.
-fn keeps(py: Python<'_>, save: Option<PathBuf>) -> PyResult<Keep> {
-    Keep::at(save.as_deref()).map_err(|f| exception(py, &f, Wrong::Test))
+/// Where a drive is kept in the end, and where a timeline is written, if anywhere.
+type Files = (Option<PathBuf>, Option<PathBuf>);
+
+fn files(py: Python<'_>, (save, timeline): &Files) -> PyResult<(Keep, TimelineFile)> {
+    let keep = Keep::at(save.as_deref()).map_err(|f| exception(py, &f, Wrong::Test))?;
+    let timeline = TimelineFile::at(timeline.as_deref()).map_err(|f| exception(py, &f, Wrong::Test))?;
+    Ok((keep, timeline))
 }
 
 impl Drive {
@@ -192,7 +197,7 @@ impl Drive {
         prefill: &str,
         rest_seconds: Option<u64>,
         start: Start,
-        save: Option<PathBuf>,
+        written: Files,
         seed: u64,
         records: usize,
         progress: Option<&Bound<'_, PyAny>>,
@@ -208,20 +213,21 @@ impl Drive {
             .map_err(|e| bad_input(py, &Diagnostic::from(&e).within(file, text), Wrong::Job))?;
         let notices = job.notices().iter().map(ToString::to_string).collect();
         let (drive, policies) = (self.starting(py, start, seed)?, self.policies.clone());
-        let keep = keeps(py, save)?;
+        let (keep, timeline) = files(py, &written)?;
         let rest = rest_seconds.map(|seconds| seconds * SECOND);
-        let options = FioOptions { seed, prefill, rest, keep: keep.is_asked_for(), timeline: false };
+        let options = FioOptions { seed, prefill, rest, keep: keep.is_asked_for(), timeline: timeline.is_asked_for() };
         let (result, records) = watched(py, progress, move |watch| {
             let report = |done: f64| watch.report(done);
             let monitor = Monitor::new(&report, &watch.cancel);
-            recorded(&drive, &policies, watch, records, |lab| run_file_keeping(&job, lab, options, &monitor))
+            recorded(&drive, &policies, watch, records, |lab| run_file_whole(&job, lab, options, &monitor))
         })?;
         let report = result.map_err(|e| match e {
             FioError::Job(e) => bad_input(py, &Diagnostic::from(&e).within(file, text), Wrong::Job),
             other => exception(py, &run::failure(other), Wrong::Test),
         })?;
-        let (report, kept) = report;
+        let FioRun { report, kept, slowest_seen, .. } = report;
         keep.write(self.drive.recipe().capacity_bytes(), kept.as_deref())
+            .and_then(|()| timeline.write(slowest_seen.as_ref(), self.drive.name()).map(drop))
             .map_err(|f| exception(py, &f, Wrong::Test))?;
         Ok(JobReport::new(report, notices, records))
     }
@@ -239,7 +245,7 @@ impl Drive {
         prefill: bool,
         rest_seconds: Option<u64>,
         start: Start,
-        save: Option<PathBuf>,
+        written: Files,
         seed: u64,
         records: usize,
         progress: Option<&Bound<'_, PyAny>>,
@@ -265,8 +271,8 @@ impl Drive {
             timeline: false,
         };
         let (drive, policies) = (self.starting(py, start, seed)?, self.policies.clone());
-        let keep = keeps(py, save)?;
-        let spec = ReplaySpec { keep: keep.is_asked_for(), ..spec };
+        let (keep, timeline) = files(py, &written)?;
+        let spec = ReplaySpec { keep: keep.is_asked_for(), timeline: timeline.is_asked_for(), ..spec };
         let (result, records) = watched(py, progress, move |watch| {
             let report = |done: f64| watch.report(done);
             let monitor = Monitor::new(&report, &watch.cancel);
@@ -274,7 +280,9 @@ impl Drive {
         })?;
         let replayed = result.map_err(|e| exception(py, &replay::failure(e), Wrong::Trace))?;
         let capacity_bytes = self.drive.recipe().capacity_bytes();
-        keep.write(capacity_bytes, replayed.kept.as_deref()).map_err(|f| exception(py, &f, Wrong::Trace))?;
+        keep.write(capacity_bytes, replayed.kept.as_deref())
+            .and_then(|()| timeline.write(replayed.slowest_seen.as_ref(), self.drive.name()).map(drop))
+            .map_err(|f| exception(py, &f, Wrong::Trace))?;
         let histograms = replayed.measurement.ops().map(|(op, stats)| (op, stats.latency.clone())).collect();
         let mut outcome = Outcome::new(Arc::clone(&self.drive), replayed.outcome(), seed, false, records);
         outcome.histograms = histograms;

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ssdlab_bench::{Lab, PoweredOn};
 use ssdlab_core::{CAUSES, Nanos};
 use ssdlab_device::{
-    Completion, Counters, Device, DeviceInfo, Flash, Plug, PowerManagement, Recorder, Refusal, Request, Security, Status,
+    Completion, Counters, Device, DeviceInfo, Flash, Plug, PowerManagement, Recorder, Refusal, Request, Security,
+    Status,
 };
 
 use crate::table::{Column, Table};

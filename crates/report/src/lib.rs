@@ -8,7 +8,8 @@
 //! * [`terminal_summary`] prints the key figures;
 //! * [`results_json`] and [`ResultsDocument`] write and read the figures alone;
 //! * [`sweep_html`] makes the page of a sweep, out of a [`SweepPage`];
-//! * [`timeline_json`] writes what the parts of a device did while its slowest request waited, for a viewer of timelines;
+//! * [`timeline_svg`] and [`timeline_json`] show what the parts of a device did while its slowest request waited, as a picture and
+//!   for a viewer of traces;
 //! * [`index_html`], [`chart_svg`] and [`PngPainter`] make single pieces.
 //!
 //! Its limits: charts are those of [`ssdlab_bench::Mark`], not a plotting library; the page shows series of up to a
@@ -40,7 +41,7 @@
 //!         params: BTreeMap::new(),
 //!         metrics: BTreeMap::from([("iops".to_owned(), Metric::new(81_000.0, "IOPS"))]),
 //!         charts: vec![curve], tables: vec![], time_shares: vec![], slowest: vec![], verdict: None, notes: vec![], shortened: None,
-//!         shortened_params: vec![], small_by: None, not_steady: vec![],
+//!         shortened_params: vec![], small_by: None, not_steady: vec![], slowest_seen: None,
 //!     }],
 //!     left_out: vec![], claims: vec![],
 //! };
@@ -79,7 +80,7 @@ pub use reference::{ReferenceDrive, STEP_SECONDS};
 pub use review::{ClaimRow, ClaimState, DeviceFacts, LeftOut, Member, Review, ReviewedDevice, SpecRow};
 pub use sweep::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable};
 pub use terminal::terminal_summary;
-pub use timeline::{TIMELINE_BEGINS, slowest_text, timeline_json};
+pub use timeline::{PICTURE_BEGINS, TIMELINE_BEGINS, slowest_text, timeline_json, timeline_svg};
 pub use write::{Written, write_review};
 
 /// Name and version of the shape of `results.json`.

@@ -10,6 +10,7 @@ use crate::json::results_json;
 use crate::png::PngPainter;
 use crate::review::Review;
 use crate::svg::{self, Layout, Skin};
+use crate::timeline::timeline_svg;
 use crate::{ReportError, html};
 
 /// What a review consists of on disk.
@@ -62,6 +63,15 @@ fn contents(review: &Review) -> Result<Vec<(PathBuf, Vec<u8>)>, ReportError> {
         let png = painter.paint(&figure.stem, &svg)?;
         out.push((format!("charts/{}.svg", figure.stem).into(), svg.into_bytes()));
         out.push((format!("charts/{}.png", figure.stem).into(), png));
+    }
+    for group in &groups {
+        for (outcome, seen) in html::timelines(group) {
+            let stem = html::timeline_stem(group, outcome);
+            let svg = timeline_svg(seen, &outcome.device);
+            let png = painter.paint(&stem, &svg)?;
+            out.push((format!("charts/{stem}.svg").into(), svg.into_bytes()));
+            out.push((format!("charts/{stem}.png").into(), png));
+        }
     }
     out.push(("results.json".into(), results_json(review)?.into_bytes()));
     out.push(("index.html".into(), html::page(review, &groups).into_bytes()));

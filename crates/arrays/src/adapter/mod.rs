@@ -28,8 +28,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use ssdlab_core::{Breakdown, Cause, Nanos, Op, SECTOR_BYTES, UNIT_BYTES, nanos_from_ms, nanos_from_us};
 use ssdlab_device::{
-    CacheCounters, Completion, Counters, Device, DeviceInfo, HostCounters, Occupancy, Plug, PowerManagement, Recorder, Refusal,
-    Request, Security, Status,
+    CacheCounters, Completion, Counters, Device, DeviceInfo, HostCounters, Occupancy, Plug, PowerManagement, Recorder,
+    Refusal, Request, Security, Status,
 };
 
 use crate::plug_of_pages;

@@ -52,7 +52,7 @@ pub use logs::{LogSink, log_names};
 pub use report::{Direction, FioReport, JobReport, Latency, RunFacts, Sync, TimeShares};
 pub use steady::{SteadyData, SteadyReport};
 
-use ssdlab_core::Nanos;
+use ssdlab_core::{Nanos, to_us};
 use ssdlab_workload::fio::{JobFile, JobFileError, Rw};
 use thiserror::Error;
 
@@ -154,22 +154,22 @@ pub fn run_file(
     options: FioOptions,
     monitor: &Monitor<'_>,
 ) -> Result<FioReport, FioError> {
-    Ok(run_file_keeping(file, lab, options, monitor)?.0)
+    Ok(run_file_whole(file, lab, options, monitor)?.report)
 }
 
-/// The same; and what the drive keeps without power, if `options` ask for it.
+/// The same, with all that comes out of it.
 ///
 /// # Errors
 /// As [`run_file`].
-pub fn run_file_keeping(
+pub fn run_file_whole(
     file: &JobFile,
     lab: &dyn Lab,
     options: FioOptions,
     monitor: &Monitor<'_>,
-) -> Result<(FioReport, Option<Vec<u8>>), FioError> {
+) -> Result<FioRun, FioError> {
     match run_file_logging(file, lab, options, &mut NoLogs, monitor)? {
         FioRun { stopped: Some(_), .. } => Err(HostError::Cancelled.into()),
-        run => Ok((run.report, run.kept)),
+        run => Ok(run),
     }
 }
 
@@ -249,6 +249,13 @@ pub fn run_file_logging(
     let kept = options.keep.then(|| host.put_away()).transpose()?;
     let mut outcomes = outcome::outcomes(file, &entries, &facts, options);
     let fresh = facts.says_of_a_fresh_drive(file);
+    if let Some(seen) = &slowest_seen {
+        let latency_us = to_us(seen.request.latency());
+        let own = outcomes.iter_mut().find(|outcome| outcome.slowest.iter().any(|slow| slow.latency_us == latency_us));
+        if let Some(outcome) = own {
+            outcome.slowest_seen = Some(Box::new(seen.clone()));
+        }
+    }
     outcomes.iter_mut().for_each(|outcome| outcome.notes.extend(stopped.iter().chain(&fresh).cloned()));
     let mut report = FioReport::new(file, &entries, &watches, &facts)?;
     if let Some(stopped) = &stopped {

@@ -61,6 +61,7 @@ fn outcome(
         shortened_params: Vec::new(),
         small_by: None,
         not_steady: vec![],
+        slowest_seen: None,
     };
     put(&mut out, "iops", m.iops(), "IOPS");
     put(&mut out, "bandwidth", m.mb_per_s(), "MB/s");

@@ -100,7 +100,11 @@ impl<'a> Port<'a> {
 
     /// As [`super::Host::slowest_seen`].
     pub(super) fn slowest_seen(&mut self) -> Option<SlowestSeen> {
-        self.watch.take()?.into_seen()
+        let watch = self.watch.take()?;
+        if let Some(recorder) = self.device.recorder() {
+            recorder.record(0);
+        }
+        watch.into_seen()
     }
 
     /// From now on, [`MAX_DURATION`] of simulated time is left.

@@ -1,5 +1,6 @@
 //! What the parts of the device did while the slowest request waited.
 
+use serde::{Deserialize, Serialize};
 use ssdlab_core::{MILLISECOND, Nanos};
 use ssdlab_device::{Completion, Device, Timeline};
 
@@ -15,7 +16,7 @@ const BEFORE: u64 = 4;
 const LEAST_BEFORE: Nanos = MILLISECOND;
 
 /// The slowest request of a run, and what the parts of the device did from shortly before it was sent until it ended.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlowestSeen {
     pub request: Completion,
     /// What the timeline begins at; earlier than the request.
@@ -79,5 +80,7 @@ impl Watch {
 
 /// Why there is no timeline of a device.
 pub(crate) fn cannot_tell(name: &str) -> BenchError {
-    BenchError::Unsuitable(format!("{name} has no timeline: only simulated drives, disks and sets of them tell what their parts do"))
+    BenchError::Unsuitable(format!(
+        "{name} has no timeline: only simulated drives, disks and sets of them tell what their parts do"
+    ))
 }

@@ -31,6 +31,7 @@ pub(super) fn outcome(r: &Replayed) -> Outcome {
         shortened_params: Vec::new(),
         small_by: None,
         not_steady: vec![],
+        slowest_seen: r.slowest_seen.clone().map(Box::new),
     };
     put_counts(&mut out, r);
     let m = &r.measurement;

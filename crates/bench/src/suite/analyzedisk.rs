@@ -10,7 +10,7 @@ use super::figures::{chart, put, put_causes, put_counters, put_latencies, series
 use super::stalls::{put_stalls, show_stalls};
 use super::tail::tail_chart;
 use crate::error::BenchError;
-use crate::host::{Host, Job};
+use crate::host::{Host, Job, SlowestSeen};
 use crate::measure::{Measurement, ServiceTimes, Stalls};
 use crate::outcome::{Axis, Mark, Outcome};
 
@@ -85,12 +85,13 @@ struct Run {
     times: ServiceTimes,
     measurement: Measurement,
     stalls: Stalls,
+    slowest_seen: Option<SlowestSeen>,
 }
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     ctx.shrink_requests("requests");
     let requests = ctx.params.integer("requests");
-    let (runs, counters, flush, capacity) = ctx.on_fresh_drive(|host| {
+    let (mut runs, counters, flush, capacity) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
         ctx.monitor().step(0.0, 0.8);
         fill_drive(host)?;
@@ -101,10 +102,12 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             ctx.monitor().step(0.8 + 0.1 * i as f64, (0.9 + 0.1 * i as f64).min(1.0));
             let source = build(ctx, &Pattern::random(mix, capacity, 512), if i == 0 { "reads" } else { "writes" })?;
             let mut meters = (ServiceTimes::default(), (Measurement::default(), Stalls::default()));
+            host.watch_slowest();
             host.run(&mut [ctx.job(source, 1).for_requests(requests)], &mut meters)?;
+            let slowest_seen = host.slowest_seen();
             let (times, (measurement, stalls)) = meters;
             measurement.check_causes().map_err(BenchError::Books)?;
-            runs.push(Run { op, times, measurement, stalls });
+            runs.push(Run { op, times, measurement, stalls, slowest_seen });
         }
         let counters = host.counters().since(&before);
         let flush = until_calm(ctx, host, &runs[0].measurement)?;
@@ -120,7 +123,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let (mut lines, mut log_lines) = (Vec::new(), Vec::new());
     let mut histograms = Vec::new();
     let mut elapsed = 0;
-    for Run { op, times, measurement: m, stalls } in &runs {
+    for Run { op, times, measurement: m, stalls, .. } in &runs {
         let name = op.name();
         put_latencies(&mut out, &m.latency(), &format!("_{name}"));
         put_stalls(&mut out, stalls, &format!("_{name}"));
@@ -162,6 +165,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let lines: Vec<_> = histograms.iter().map(|(n, h)| (*n, h)).collect();
     out.charts.push(tail_chart(&lines));
     show_stalls(&mut out, &runs[1].stalls, "Single-sector writes");
+    out.slowest_seen = runs.pop().and_then(|writes| writes.slowest_seen).map(Box::new);
     Ok(out)
 }
 

@@ -18,7 +18,7 @@ use super::storage_bench_statistics::grouped;
 use super::tail::tail_chart;
 use crate::error::BenchError;
 use crate::explain;
-use crate::host::Run;
+use crate::host::{Run, SlowestSeen};
 use crate::measure::{PerSecond, PowerPerSecond, Split, Stalls};
 use crate::outcome::{Axis, Chart, Mark, NotSteady, Outcome, Unsettled};
 
@@ -283,6 +283,7 @@ struct Measured {
     per_second: PerSecond,
     power: PowerPerSecond,
     stalls: Stalls,
+    slowest_seen: Option<SlowestSeen>,
     at_start: Counters,
     at_end: Counters,
     /// From one to the other.
@@ -359,8 +360,10 @@ fn measure(ctx: &mut Context<'_>, asked: &Asked) -> Result<Measured, BenchError>
         let (at_start, began) = (host.counters(), host.now());
         let series = (PerSecond::every(ctx.moment()), PowerPerSecond::from(&at_start));
         let mut meters = (series, (Split::after(asked.tail_from * SECOND), Stalls::default()));
+        host.watch_slowest();
         host.run(&mut job, &mut meters)?;
         let ((per_second, power), (split, stalls)) = meters;
+        let slowest_seen = host.slowest_seen();
         Ok(Measured {
             capacity: info.capacity_bytes,
             used,
@@ -371,6 +374,7 @@ fn measure(ctx: &mut Context<'_>, asked: &Asked) -> Result<Measured, BenchError>
             per_second,
             power,
             stalls,
+            slowest_seen,
             at_start,
             at_end: host.counters(),
             counted: host.now() - began,
@@ -445,6 +449,7 @@ fn show(
     out.time_shares.extend(explain::time_shares(&of_tail, tail));
     out.tables = explain::tail_tables(&of_tail, tail);
     out.slowest = explain::slowest(&whole);
+    out.slowest_seen = measured.slowest_seen.clone().map(Box::new);
     out.charts = charts(&asked.form, asked.unused(), &label, iops, (asked.tail_from, is_steady), moments);
     // What drifts is like itself a moment later, and repeats nothing.
     out.charts.extend(regularity.chart(&label, moments).filter(|_| is_steady));

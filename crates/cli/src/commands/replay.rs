@@ -13,7 +13,7 @@ use crate::commands::review::write_into;
 use crate::failure::Failure;
 use crate::folder::OutputFolder;
 use crate::lab::Tested as _;
-use crate::output::{STANDARD_INPUT, print};
+use crate::output::{STANDARD_INPUT, complain, print};
 use crate::plan::{help_to_write, may_only_be_read};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 use crate::review_of::review_of;
@@ -43,7 +43,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     })?;
     drop(bar);
     keep.write(drive.reviewed().facts.capacity_bytes, replayed.kept.as_deref())?;
-    timeline.write(replayed.slowest_seen.as_ref(), drive.name())?;
+    timeline.write(replayed.slowest_seen.as_ref(), drive.name())?.iter().for_each(|notice| complain(notice));
     let review = || {
         let drives = std::slice::from_ref(&drive);
         review_of(drives, vec![replayed.outcome()], Vec::new(), args.seed, false)

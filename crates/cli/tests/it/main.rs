@@ -10,4 +10,5 @@ mod real_drives;
 mod run_and_replay;
 mod saved;
 mod sweep;
+mod timelines;
 mod transcripts;

@@ -1,7 +1,7 @@
 //! Arm and platters against closed forms.
 
 use ssdlab_core::{Cause, Nanos, SECTOR_BYTES};
-use ssdlab_device::{Device, Request};
+use ssdlab_device::{Device, Request, Stretch, Work};
 use ssdlab_disks::{DiskSpec, TrackOrder};
 
 use crate::support::{anywhere, build, keep_busy, of_catalog};
@@ -151,5 +151,30 @@ fn one_command_after_the_other_keeps_the_rate_of_the_platters() {
         let (first, last) = (&ends[100], &ends[3999]);
         let measured = 3899.0 * 65_536.0 / (last.completed - first.completed) as f64;
         assert!((measured / rate - 1.0).abs() < 0.002, "depth {depth}: {measured} GB/s against {rate} GB/s");
+    }
+}
+
+/// What the arm is noted to have done, against what is counted; reading ahead aside, which counts only what it turned out to be.
+#[test]
+fn what_the_arm_does_is_noted_as_it_is_counted() {
+    for write in [false, true] {
+        let mut disk = build(one_zone());
+        disk.recorder().expect("a disk tells").record(1 << 16);
+        let requests = anywhere(&disk, 1, write);
+        let done = keep_busy(&mut disk, 0, 4, 500, requests.take(500));
+        crate::support::rest(&mut disk);
+        let counters = disk.counters().disk.expect("it is a disk");
+        let timeline = disk.recorder().expect("as before").recorded_since(0);
+        let [commands, arm] = &timeline.tracks[..] else { panic!("{:?}", timeline.tracks) };
+        assert_eq!((commands.part.as_str(), arm.part.as_str()), ("commands", "arm"));
+        assert_eq!(commands.stretches.len(), done.len());
+        assert!(arm.stretches.windows(2).all(|pair| pair[0].to <= pair[1].from), "the arm is in two places");
+        let spent = |name: &str| -> Nanos {
+            let named = |s: &&Stretch| matches!(&s.work, Work::Other { what, .. } if what.starts_with(name));
+            arm.stretches.iter().filter(named).map(|s| s.to - s.from).sum()
+        };
+        assert_eq!(spent("seek"), counters.seek_nanos, "writes: {write}");
+        assert_eq!(spent("rotation"), counters.rotation_nanos, "writes: {write}");
+        assert_eq!(spent("transfer") + spent("read ahead"), counters.transfer_nanos, "writes: {write}");
     }
 }

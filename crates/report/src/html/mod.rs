@@ -17,6 +17,7 @@ use crate::{ReportError, name};
 
 pub(crate) use summary::{key_metrics, label};
 pub use sweep::sweep_html;
+pub(crate) use test::{timeline_stem, timelines};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");

@@ -1,5 +1,6 @@
 //! The section of one test.
 
+use ssdlab_bench::host::SlowestSeen;
 use ssdlab_bench::{Mark, Outcome};
 
 use super::tables;
@@ -8,6 +9,7 @@ use crate::number;
 use crate::review::Review;
 use crate::svg::{self, Figure, Layout, Skin};
 use crate::text::{escape, slug};
+use crate::timeline::words::slowest_text;
 
 /// `is_above`: whether a panel, by its place, has been shown among the selected charts.
 pub(crate) fn write(out: &mut String, review: &Review, group: &TestGroup, is_above: &dyn Fn(usize) -> bool) {
@@ -59,8 +61,35 @@ pub(crate) fn write(out: &mut String, review: &Review, group: &TestGroup, is_abo
         tables::time(out, group);
     }
     tables::slowest(out, group);
+    for (outcome, seen) in timelines(group) {
+        write_timeline(out, group, outcome, seen);
+    }
     tables::parameters(out, group);
     out.push_str("</section>\n");
+}
+
+/// The outcomes that show what their device did while its slowest request waited.
+pub(crate) fn timelines<'r>(group: &TestGroup<'r>) -> impl Iterator<Item = (&'r Outcome, &'r SlowestSeen)> {
+    group.outcomes.iter().filter_map(|&outcome| Some((outcome, outcome.slowest_seen.as_deref()?)))
+}
+
+/// The name of its picture, without the ending.
+pub(crate) fn timeline_stem(group: &TestGroup, outcome: &Outcome) -> String {
+    slug(&format!("{}-slowest-{}", group.anchor, outcome.device))
+}
+
+fn write_timeline(out: &mut String, group: &TestGroup, outcome: &Outcome, seen: &SlowestSeen) {
+    let (title, sentence) = (svg::timeline::title(&outcome.device), slowest_text(seen));
+    out.push_str(&format!(
+        "<figure id=\"fig-{stem}\">\n<figcaption><b>{}</b><br><span class=\"caption\">{}</span></figcaption>\n<div class=\"plot\">",
+        escape(&title),
+        escape(&sentence),
+        stem = timeline_stem(group, outcome),
+    ));
+    for layout in [Layout::Full, Layout::Phone] {
+        out.push_str(&svg::timeline::draw(seen, &outcome.device, &sentence, layout, Skin::Page));
+    }
+    out.push_str("</div>\n</figure>\n");
 }
 
 /// Curves over time or position that do not move need no picture.

@@ -11,6 +11,7 @@ mod legend;
 mod marks;
 mod scale;
 mod skin;
+pub(crate) mod timeline;
 mod xy;
 
 use std::fmt::Write as _;

@@ -145,7 +145,15 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                     // The row is known, and its block to the translation layer alone.
                     let subject = Subject { kind: OpKind::CopyProgram, block: None, page: row };
                     let (channel, transfer) = (copier.channel, Interval::new(begin, begin));
-                    explanations.operation(Begun { die, subject, from: begin, array_ended: end, to: end, channel, transfer });
+                    explanations.operation(Begun {
+                        die,
+                        subject,
+                        from: begin,
+                        array_ended: end,
+                        to: end,
+                        channel,
+                        transfer,
+                    });
                 });
                 programmed += programs[row as usize];
             } else {

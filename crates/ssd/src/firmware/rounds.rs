@@ -56,6 +56,11 @@ impl Rounds {
         *self = Rounds { used: self.used, state: State::Free, folds: false, held: VecDeque::new() };
     }
 
+    /// What commands wait for meanwhile.
+    fn held_for(&self) -> Cause {
+        if self.folds { Cause::Fold } else { Cause::GarbageCollection }
+    }
+
     /// Whether commands have to wait for the end of a round.
     #[inline]
     #[must_use]
@@ -108,7 +113,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     pub(crate) fn begin_round(&mut self) {
         self.firmware.rounds.state = State::Running;
         self.firmware.rounds.folds = self.translation.round_folds();
-        self.probe.explain(|explanations| explanations.round_begins(self.now));
+        let cause = self.firmware.rounds.held_for();
+        self.probe.explain(|explanations| explanations.round_begins(self.now, cause));
         if self.translation.round() == Round::Wanted {
             self.ask(|translation, queues| translation.begin_round(queues));
         } else {
@@ -121,7 +127,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let now = self.now;
         self.firmware.rounds.state = State::Free;
         self.probe.explain(|explanations| explanations.round_ends(now));
-        let cause = if self.firmware.rounds.folds { Cause::Fold } else { Cause::GarbageCollection };
+        let cause = self.firmware.rounds.held_for();
         while let Some(slot) = self.firmware.rounds.held.pop_front() {
             let unit = self.unit;
             let command = self.frontend.commands.slot(slot);

@@ -165,7 +165,10 @@ impl Commands {
     /// Those under way, and those that wait outside, none of which the host has seen the end of.
     pub fn open(&self) -> impl Iterator<Item = (Nanos, Request)> {
         let slots = (0..self.slots.len() as u32).map(Slot::new).filter(|slot| !self.free.contains(slot));
-        slots.map(|slot| &self.slots[slot.index()]).map(|c| (c.submitted, c.request)).chain(self.outside.iter().copied())
+        slots
+            .map(|slot| &self.slots[slot.index()])
+            .map(|c| (c.submitted, c.request))
+            .chain(self.outside.iter().copied())
     }
 
     /// Ends the command that the host sees next, and frees its slot. Where its time has gone is for others to add.

@@ -8,7 +8,7 @@ use ssdlab_device::Completion;
 use ssdlab_ftl::OpKind;
 use ssdlab_nand::DieId;
 
-use super::record::{Records, Subject};
+use super::record::{Begun, Records};
 use crate::firmware::Moving;
 use crate::slot::Slot;
 use crate::timing::Interval;
@@ -142,20 +142,6 @@ pub struct Explanations {
     records: Option<Box<Records>>,
 }
 
-/// An operation that a die begins.
-#[derive(Clone, Copy, Debug)]
-pub struct Begun {
-    pub die: DieId,
-    pub subject: Subject,
-    pub from: Nanos,
-    /// When its array part ends, and all of it.
-    pub array_ended: Nanos,
-    pub to: Nanos,
-    /// Its data on the channel of this number; of no length where none cross it.
-    pub channel: u8,
-    pub transfer: Interval,
-}
-
 impl Explanations {
     #[must_use]
     pub fn new(slots: u32, dies: u32) -> Self {
@@ -168,9 +154,9 @@ impl Explanations {
         }
     }
 
-    /// From now on, so many stretches of everything are kept.
+    /// From now on, so many stretches of everything are kept; of 0, nothing.
     pub fn record(&mut self, stretches: usize) {
-        self.records = Some(Box::new(Records::new(stretches, self.dies.len())));
+        self.records = (stretches > 0).then(|| Box::new(Records::new(stretches, self.dies.len())));
     }
 
     #[must_use]
@@ -300,10 +286,10 @@ impl Explanations {
     /// A die begins an operation, whose array part and whole end then.
     #[inline]
     pub fn operation(&mut self, begun: Begun) {
-        let Begun { die, subject, from, array_ended, to, channel, transfer } = begun;
-        let cause = cause_of(subject.kind);
+        let Begun { die, from, array_ended, to, .. } = begun;
+        let cause = cause_of(begun.subject.kind);
         if let Some(records) = &mut self.records {
-            records.operation(die, subject, Interval::new(from, to), channel, transfer);
+            records.operation(&begun, cause);
         }
         let log = &mut self.dies[die.index()];
         (log.began, log.array_ended) = (from, array_ended.max(from));
@@ -349,9 +335,9 @@ impl Explanations {
     }
 
     /// The firmware holds commands for a round of the collector, or does so no longer.
-    pub fn round_begins(&mut self, now: Nanos) {
+    pub fn round_begins(&mut self, now: Nanos, cause: Cause) {
         if let Some(records) = &mut self.records {
-            records.round_begins(now);
+            records.round_begins(now, cause);
         }
     }
 

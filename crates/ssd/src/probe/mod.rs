@@ -15,8 +15,8 @@ use crate::slot::Slot;
 use crate::spec::DriveSpec;
 
 pub use check::Checks;
-pub use explain::{Begun, Explanations};
-pub use record::{Records, Subject};
+pub use explain::Explanations;
+pub use record::{Begun, Records, Subject};
 
 /// See the module's own page. `EXPLAIN`: completions carry their breakdown. `CHECK`: reads, flash operations and
 /// transfers on the link are checked.

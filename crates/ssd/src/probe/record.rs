@@ -1,11 +1,28 @@
 //! What dies, channels and firmware did, kept for a while: see [`ssdlab_device::Recorder`].
 
-use ssdlab_core::Nanos;
+use ssdlab_core::{Cause, Nanos};
 use ssdlab_device::{Completion, Last, Stretch, Timeline, Track, Work};
 use ssdlab_ftl::{FlashOp, OpKind};
 use ssdlab_nand::{BlockId, DieId, Layout};
 
 use crate::timing::Interval;
+
+/// Commands are longer than stretches, and fewer: so many stretches for each of them.
+const STRETCHES_A_COMMAND: usize = 8;
+
+/// An operation that a die begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Begun {
+    pub die: DieId,
+    pub subject: Subject,
+    pub from: Nanos,
+    /// When its array part ends, and all of it.
+    pub array_ended: Nanos,
+    pub to: Nanos,
+    /// Its data on the channel of this number; of no length where none cross it.
+    pub channel: u8,
+    pub transfer: Interval,
+}
 
 /// Which operation of a die, and what for.
 #[derive(Clone, Copy, Debug)]
@@ -24,21 +41,25 @@ impl Subject {
     }
 }
 
-/// A die's work on an operation, or a part of it.
+/// A die's work on an operation, or a part of it, and its data on the channel.
 #[derive(Clone, Copy, Debug)]
 struct DieWork {
-    die: DieId,
-    what: &'static str,
-    block: Option<BlockId>,
-    page: Option<u32>,
     time: Interval,
+    transfer: Interval,
+    block: Option<BlockId>,
+    page: u16,
+    die: u16,
+    channel: u8,
+    what: What,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct ChannelWork {
-    channel: u32,
-    die: DieId,
-    time: Interval,
+enum What {
+    Operation(OpKind, Cause),
+    /// It goes on with a read whose plain read was not enough.
+    Retry,
+    /// Nothing but the transfer.
+    Transfer,
 }
 
 /// See the module's own page.
@@ -47,27 +68,21 @@ pub struct Records {
     dies: Last<DieWork>,
     /// By die: the number of its last work.
     last_of_die: Vec<usize>,
-    channels: Last<ChannelWork>,
-    rounds: Last<Interval>,
+    rounds: Last<(Interval, Cause)>,
     /// Of a round that goes on.
-    round_since: Option<Nanos>,
+    round_since: Option<(Nanos, Cause)>,
     commands: Last<Completion>,
-    /// Of what ended before, something may have gone.
-    complete_from: Nanos,
 }
 
 impl Records {
     #[must_use]
-    pub fn new(stretches: usize, dies: usize) -> Self {
-        let most = stretches.max(1);
+    pub fn new(most: usize, dies: usize) -> Self {
         Records {
             dies: Last::new(most),
             last_of_die: vec![usize::MAX; dies],
-            channels: Last::new(most),
             rounds: Last::new(most),
             round_since: None,
-            commands: Last::new(most),
-            complete_from: 0,
+            commands: Last::new(most.div_ceil(STRETCHES_A_COMMAND)),
         }
     }
 
@@ -75,40 +90,37 @@ impl Records {
     #[cold]
     pub fn power_cut(&mut self, now: Nanos) {
         self.round_ends(now);
-        for number in &self.last_of_die {
-            if let Some(work) = self.dies.get_mut(*number) {
-                work.time.to = work.time.to.min(now);
-            }
+        for die in 0..self.last_of_die.len() {
+            self.interrupted(DieId::new(die as u32), now);
         }
     }
 
     /// A die begins an operation, and its data cross a channel then; not at all if that takes no time.
-    #[cold]
-    pub fn operation(&mut self, die: DieId, subject: Subject, time: Interval, channel: u8, transfer: Interval) {
-        let Subject { kind, block, page } = subject;
-        self.transfer(channel, die, transfer);
-        let page = (kind != OpKind::Erase).then_some(page);
-        self.work(DieWork { die, what: name_of(kind), block, page, time });
+    #[inline(never)]
+    pub fn operation(&mut self, begun: &Begun, cause: Cause) {
+        let Begun { die, subject, channel, transfer, .. } = *begun;
+        self.last_of_die[die.index()] = self.dies.push(DieWork {
+            time: Interval::new(begun.from, begun.to),
+            transfer,
+            block: subject.block,
+            page: subject.page as u16,
+            die: die.index() as u16,
+            channel,
+            what: What::Operation(subject.kind, cause),
+        });
     }
 
-    #[cold]
-    pub fn transfer(&mut self, channel: u8, die: DieId, time: Interval) {
-        if time.to > time.from {
-            let (_, gone) = self.channels.push(ChannelWork { channel: channel.into(), die, time });
-            self.forget(gone.map(|work| work.time));
-        }
-    }
-
-    /// A die goes on with a read whose plain read was not enough.
     #[cold]
     pub fn retry(&mut self, die: DieId, time: Interval) {
-        self.work(DieWork { die, what: "read again", block: None, page: None, time });
+        let work = DieWork { what: What::Retry, ..NOTHING };
+        self.last_of_die[die.index()] = self.dies.push(DieWork { time, die: die.index() as u16, ..work });
     }
 
-    fn work(&mut self, work: DieWork) {
-        let (number, gone) = self.dies.push(work);
-        self.last_of_die[work.die.index()] = number;
-        self.forget(gone.map(|work| work.time));
+    /// Data cross a channel beside an operation.
+    #[cold]
+    pub fn transfer(&mut self, channel: u8, die: DieId, transfer: Interval) {
+        let time = Interval::new(transfer.from, transfer.from);
+        self.dies.push(DieWork { time, transfer, die: die.index() as u16, channel, ..NOTHING });
     }
 
     /// What a die was at ends early.
@@ -116,74 +128,98 @@ impl Records {
     pub fn interrupted(&mut self, die: DieId, now: Nanos) {
         if let Some(work) = self.dies.get_mut(self.last_of_die[die.index()]) {
             work.time.to = work.time.to.min(now);
+            work.transfer.to = work.transfer.to.min(now.max(work.transfer.from));
         }
     }
 
     /// The firmware holds commands for a round of the collector.
     #[cold]
-    pub fn round_begins(&mut self, now: Nanos) {
-        self.round_since = Some(now);
+    pub fn round_begins(&mut self, now: Nanos, cause: Cause) {
+        self.round_since = Some((now, cause));
     }
 
     #[cold]
     pub fn round_ends(&mut self, now: Nanos) {
-        if let Some(since) = self.round_since.take() {
-            let (_, gone) = self.rounds.push(Interval::new(since, now));
-            self.forget(gone);
+        if let Some((since, cause)) = self.round_since.take() {
+            self.rounds.push((Interval::new(since, now), cause));
         }
     }
 
-    #[cold]
+    #[inline(never)]
     pub fn command(&mut self, completion: &Completion) {
-        let (_, gone) = self.commands.push(*completion);
-        self.forget(gone.map(|c| Interval::new(c.submitted, c.completed)));
-    }
-
-    fn forget(&mut self, gone: Option<Interval>) {
-        if let Some(gone) = gone {
-            self.complete_from = self.complete_from.max(gone.to);
-        }
+        self.commands.push(*completion);
     }
 
     /// What had not ended by `from`, and `open`: the commands that are under way `now`.
     #[must_use]
     pub fn since(&self, from: Nanos, now: Nanos, open: &[Completion], layout: &Layout) -> Timeline {
         let mut commands = Track::new("commands");
-        let ended = self.commands.iter().map(|&command| (command, true)).chain(open.iter().map(|&command| (command, false)));
-        for (command, has_ended) in ended.filter(|(c, _)| c.completed > from) {
-            let work = Work::Command { command, has_ended };
-            commands.stretches.push(Stretch { from: command.submitted, to: command.completed, work });
-        }
+        let ended = self.commands.iter().map(|&command| (command, true));
+        let all = ended.chain(open.iter().map(|&command| (command, false)));
+        commands.stretches.extend(all.filter(|(c, _)| c.completed > from).map(|(command, has_ended)| Stretch {
+            from: command.submitted,
+            to: command.completed,
+            work: Work::Command { command, has_ended },
+        }));
+        commands.stretches.sort_by_key(|s| (s.from, s.to));
         let mut firmware = Track::new("firmware");
-        let goes_on = self.round_since.map(|since| Interval::new(since, now));
-        firmware.stretches.extend(self.rounds.iter().chain(&goes_on).filter(|time| time.to > from).map(|time| Stretch {
+        let goes_on = self.round_since.map(|(since, cause)| (Interval::new(since, now), cause));
+        let rounds = self.rounds.iter().chain(&goes_on).filter(|round| round.0.to > from);
+        firmware.stretches.extend(rounds.map(|&(time, cause)| Stretch {
             from: time.from,
             to: time.to,
-            work: Work::Named("round of the collector"),
+            work: Work::Other { what: "a round that holds commands back".into(), cause },
         }));
         let mut dies: Vec<Track> = (0..self.last_of_die.len()).map(|die| Track::new(format!("die {die}"))).collect();
-        for work in self.dies.iter().filter(|work| work.time.to > from && work.time.to > work.time.from) {
-            let block = work.block.map(|block| layout.die_of(block).1);
-            let stretch = Stretch {
-                from: work.time.from,
-                to: work.time.to,
-                work: Work::Flash { what: work.what, block, page: work.page },
-            };
-            dies[work.die.index()].stretches.push(stretch);
+        let mut channels: Vec<Track> = Vec::new();
+        for work in self.dies.iter() {
+            if work.time.to > from.max(work.time.from) {
+                dies[usize::from(work.die)].stretches.push(work.of_die(layout));
+            }
+            if work.transfer.to > from.max(work.transfer.from) {
+                while channels.len() <= usize::from(work.channel) {
+                    channels.push(Track::new(format!("channel {}", channels.len())));
+                }
+                let Interval { from, to } = work.transfer;
+                let stretch = Stretch { from, to, work: Work::Transfer { die: work.die.into() } };
+                channels[usize::from(work.channel)].stretches.push(stretch);
+            }
         }
-        let count = self.channels.iter().map(|work| work.channel as usize + 1).max().unwrap_or(0);
-        let mut channels: Vec<Track> = (0..count).map(|channel| Track::new(format!("channel {channel}"))).collect();
-        for work in self.channels.iter().filter(|work| work.time.to > from) {
-            let stretch =
-                Stretch { from: work.time.from, to: work.time.to, work: Work::Transfer { die: work.die.index() as u32 } };
-            channels[work.channel as usize].stretches.push(stretch);
-        }
-        commands.stretches.sort_by_key(|s| (s.from, s.to));
-        for track in dies.iter_mut().chain(&mut channels).chain([&mut firmware]) {
+        for track in dies.iter_mut().chain(&mut channels) {
             one_after_the_other(&mut track.stretches);
         }
-        let tracks = [commands, firmware].into_iter().chain(dies).chain(channels);
-        Timeline { tracks: tracks.filter(|track| !track.stretches.is_empty()).collect(), complete_from: self.complete_from }
+        // That a die is idle is worth a row.
+        let host = [commands, firmware].into_iter().filter(|track| !track.stretches.is_empty());
+        Timeline { tracks: host.chain(dies).chain(channels).collect(), complete_from: self.complete_from() }
+    }
+
+    /// Work is noted when it begins, commands and rounds when they end: what has gone began before the oldest of each.
+    fn complete_from(&self) -> Nanos {
+        let dies = self.dies.oldest_of_more().map_or(0, |work| work.time.from);
+        let rounds = self.rounds.oldest_of_more().map_or(0, |round| round.0.to);
+        dies.max(rounds).max(self.commands.oldest_of_more().map_or(0, |c| c.completed))
+    }
+}
+
+const NOTHING: DieWork = DieWork {
+    time: Interval::new(0, 0),
+    transfer: Interval::new(0, 0),
+    block: None,
+    page: 0,
+    die: 0,
+    channel: 0,
+    what: What::Transfer,
+};
+
+impl DieWork {
+    fn of_die(&self, layout: &Layout) -> Stretch {
+        let (what, cause, page) = match self.what {
+            What::Operation(kind, cause) => (name_of(kind), cause, (kind != OpKind::Erase).then_some(self.page.into())),
+            What::Retry => ("read again", Cause::EccRetry, None),
+            What::Transfer => unreachable!("a transfer takes no time of a die"),
+        };
+        let block = self.block.map(|block| layout.die_of(block).1);
+        Stretch { from: self.time.from, to: self.time.to, work: Work::Flash { what: what.into(), cause, block, page } }
     }
 }
 

@@ -12,6 +12,7 @@ mod other_translation;
 mod power;
 mod power_cuts;
 mod properties;
+mod records;
 mod rounds;
 mod saved;
 mod slc_cache;

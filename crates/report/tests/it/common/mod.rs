@@ -43,6 +43,7 @@ fn outcome(test: &str, device: &str, title: &str, method: &str) -> Outcome {
         shortened_params: Vec::new(),
         small_by: None,
         not_steady: vec![],
+        slowest_seen: None,
     }
 }
 

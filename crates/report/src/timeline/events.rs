@@ -1,13 +1,14 @@
-//! What the parts of a device did while its slowest request waited, in the Trace Event Format that Perfetto and Chrome draw.
+//! The Trace Event Format, which Perfetto and Chrome draw.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use ssdlab_bench::explain;
 use ssdlab_bench::host::SlowestSeen;
-use ssdlab_core::{CAUSES, Nanos, format_duration, to_us};
+use ssdlab_core::{Nanos, to_us};
 use ssdlab_device::{Completion, Stretch, Work};
+
+use super::words::{described, slowest_text};
 
 /// What every such file begins with.
 pub const TIMELINE_BEGINS: &str = r#"{"displayTimeUnit":"ns","otherData":{"schema":"ssdlab.timeline/1""#;
@@ -47,24 +48,6 @@ struct Event {
     tid: usize,
     #[serde(skip_serializing_if = "Map::is_empty")]
     args: Map<String, Value>,
-}
-
-/// The request in words, and where its time went: `write of 4096 bytes at offset 8192, 1.20 ms: 1.10 ms behind erases …`.
-#[must_use]
-pub fn slowest_text(seen: &SlowestSeen) -> String {
-    let c = &seen.request;
-    let why = if c.breakdown.sum() > 0 { explain::sentence(&c.breakdown) } else { format_duration(c.latency()) };
-    let slower = seen.slower.map_or(String::new(), |slower| {
-        format!(" (the very slowest took {}: of many that followed each other, each slower than the one before, not every one is kept)", format_duration(slower))
-    });
-    format!("{}, {why}{slower}", command_text(c))
-}
-
-fn command_text(c: &Completion) -> String {
-    match c.op {
-        ssdlab_core::Op::Flush => "flush".to_owned(),
-        op => format!("{} of {} bytes at offset {}", op.name(), c.length_bytes, c.offset_bytes),
-    }
 }
 
 /// The document. Its time 0 is the beginning of what is shown.
@@ -124,10 +107,19 @@ impl Writer {
             };
             lane.1 = stretch.to;
             let tid = lane.0;
-            let (title, cat, args) = described(stretch);
+            let (title, cat, args) = described(&stretch.work);
             let from = stretch.from.max(self.begin);
             let (ts, dur) = (to_us(from - self.begin), to_us(stretch.to.saturating_sub(from)));
-            self.events.push(Event { name: title, cat: Some(cat), ph: "X", ts: Some(ts), dur: Some(dur), pid, tid, args });
+            self.events.push(Event {
+                name: title,
+                cat: Some(cat),
+                ph: "X",
+                ts: Some(ts),
+                dur: Some(dur),
+                pid,
+                tid,
+                args,
+            });
         }
     }
 
@@ -159,38 +151,6 @@ impl Writer {
     }
 }
 
-/// Its title, kind, and what a reader finds when it is opened.
-fn described(stretch: &Stretch) -> (String, &'static str, Map<String, Value>) {
-    let mut args = Map::new();
-    match stretch.work {
-        Work::Command { command: c, has_ended } => {
-            args.insert("offset_bytes".into(), json!(c.offset_bytes));
-            args.insert("length_bytes".into(), json!(c.length_bytes));
-            if has_ended {
-                args.insert("latency_us".into(), json!(to_us(c.latency())));
-                let parts = CAUSES.iter().filter(|&&cause| c.breakdown.get(cause) > 0);
-                args.extend(parts.map(|&cause| (format!("{}_us", cause.key()), json!(to_us(c.breakdown.get(cause))))));
-            } else {
-                args.insert("state".into(), json!("under way when the slowest request ended"));
-            }
-            let name = if c.op == ssdlab_core::Op::Flush { "flush".to_owned() } else { format!("{} {}", c.op.name(), size(c.length_bytes)) };
-            (name, "command", args)
-        }
-        Work::Flash { what, block, page } => {
-            args.extend(block.map(|block| ("block".into(), json!(block))));
-            args.extend(page.map(|page| ("page".into(), json!(page))));
-            (what.to_owned(), "flash", args)
-        }
-        Work::Transfer { die } => (format!("data of die {die}"), "transfer", args),
-        Work::Named(what) => (what.to_owned(), "work", args),
-    }
-}
-
-/// `4 KiB`, `512 B`.
-fn size(bytes: u64) -> String {
-    if bytes.is_multiple_of(1 << 10) { format!("{} KiB", bytes >> 10) } else { format!("{bytes} B") }
-}
-
 #[cfg(test)]
 mod tests {
     use ssdlab_core::{Breakdown, Cause, Op};
@@ -210,17 +170,22 @@ mod tests {
         let both = [command(1_000, 9_000), command(2_000, 3_500)];
         let stretch = |c: &Completion| command_stretch(c);
         let commands = Track { stretches: both.iter().map(stretch).collect(), ..Track::new("commands") };
-        let erase = Stretch { from: 500, to: 8_000, work: Work::Flash { what: "erase", block: Some(7), page: None } };
+        let erase = Stretch {
+            from: 500,
+            to: 8_000,
+            work: Work::Flash { what: "erase".into(), cause: Cause::Erase, block: Some(7), page: None },
+        };
         let die = Track { stretches: vec![erase], ..Track::new("die 3") };
         let timeline = Timeline { tracks: vec![commands, die], complete_from: 0 };
         let seen = SlowestSeen { request: both[0], from: 1_000, timeline, slower: None };
         let text = timeline_json(&seen, "a drive", "0.1.0");
         assert!(text.starts_with(TIMELINE_BEGINS), "{text}");
         let value: Value = serde_json::from_str(&text).expect("JSON");
-        assert_eq!(value["otherData"]["slowest"], "write of 4096 bytes at offset 8192, 8.00 us: 8.00 us behind erases");
+        assert_eq!(value["otherData"]["slowest"], "write of 4096 bytes at offset 8192, 8.0 us: 8.0 us behind erases");
         let events = value["traceEvents"].as_array().expect("a list");
         let drawn: Vec<_> = events.iter().filter(|e| e["ph"] == "X").collect();
-        let at: Vec<_> = drawn.iter().map(|e| (e["pid"].as_u64(), e["tid"].as_u64(), e["ts"].as_f64(), e["dur"].as_f64())).collect();
+        let at: Vec<_> =
+            drawn.iter().map(|e| (e["pid"].as_u64(), e["tid"].as_u64(), e["ts"].as_f64(), e["dur"].as_f64())).collect();
         let some = |pid, tid, ts, dur| (Some(pid), Some(tid), Some(ts), Some(dur));
         assert_eq!(at, [some(1, 1, 0.0, 8.0), some(2, 1, 0.0, 8.0), some(2, 2, 1.0, 1.5), some(3, 1, 0.0, 7.0)]);
         assert_eq!((&drawn[3]["name"], &drawn[3]["args"]["block"]), (&json!("erase"), &json!(7)));

@@ -1,0 +1,107 @@
+//! What the parts of a drive did while its slowest request waited: `--timeline`.
+#![cfg(unix)]
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::program::{says, ssdlab};
+
+fn place(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("timelines").join(name);
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).unwrap();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cmd/endurance.in");
+    for file in ["small-die.toml", "small.toml"] {
+        std::fs::copy(from.join(file), folder.join(file)).unwrap();
+    }
+    let job = "[j]\nrw=randwrite\nioengine=libaio\niodepth=8\nbs=4k\nsize=100%\nnorandommap\ntime_based\nruntime=2\n";
+    std::fs::write(folder.join("write.fio"), job).unwrap();
+    std::fs::write(folder.join("trace.csv"), "128166372003061629,host,0,Read,1048576,4096,1331\n").unwrap();
+    folder
+}
+
+fn read(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+fn stretches(document: &Value) -> Vec<&Value> {
+    document["traceEvents"].as_array().unwrap().iter().filter(|e| e["ph"] == "X").collect()
+}
+
+#[test]
+fn the_file_shows_the_slowest_request_and_what_dies_did_meanwhile() {
+    let folder = place("run");
+    let run = ["run", "write.fio", "./small.toml", "--prefill", "drive", "--output-format", "json"];
+    let plain = says(&folder, &run);
+    let watched = says(&folder, &[&run[..], &["--timeline", "slow.json"]].concat());
+    assert_eq!(plain, watched, "to be watched changes nothing");
+    let (document, report) = (read(&folder.join("slow.json")), serde_json::from_str::<Value>(&plain).unwrap());
+    let slowest = report["jobs"][0]["write"]["lat_ns"]["max"].as_f64().unwrap();
+    let all = stretches(&document);
+    let own = all[0];
+    assert_eq!(own["dur"].as_f64().unwrap() * 1000.0, slowest, "{own}");
+    let (from, to) = (own["ts"].as_f64().unwrap(), own["ts"].as_f64().unwrap() + own["dur"].as_f64().unwrap());
+    let meanwhile = |e: &&&Value| {
+        let at = e["ts"].as_f64().unwrap();
+        e["cat"] == "flash" && at < to && at + e["dur"].as_f64().unwrap() > from
+    };
+    assert!(all.iter().filter(meanwhile).count() > 4, "{document}");
+    let told = document["otherData"]["slowest"].as_str().unwrap();
+    assert!(told.starts_with("write of 4096 bytes at offset "), "{told}");
+    // The same bytes again, over the file of before; and the same as a picture.
+    let first = std::fs::read(folder.join("slow.json")).unwrap();
+    says(&folder, &[&run[..], &["--timeline", "slow.json"]].concat());
+    assert_eq!(first, std::fs::read(folder.join("slow.json")).unwrap());
+    says(&folder, &[&run[..], &["--timeline", "slow.svg"]].concat());
+    let picture = std::fs::read_to_string(folder.join("slow.svg")).unwrap();
+    assert!(picture.contains(told) && picture.contains("die 3"), "{picture}");
+}
+
+#[test]
+fn what_came_before_the_measurement_does_not_count() {
+    let folder = place("ramp");
+    let job = "[j]\nrw=write\nioengine=libaio\niodepth=32\nbs=1m\nramp_time=1\nruntime=1\ntime_based\nthinktime=1\n";
+    std::fs::write(folder.join("ramp.fio"), job).unwrap();
+    let run = ["run", "ramp.fio", "./small.toml", "--output-format", "json", "--timeline", "slow.json"];
+    let report: Value = serde_json::from_str(&says(&folder, &run)).unwrap();
+    let slowest = report["jobs"][0]["write"]["lat_ns"]["max"].as_f64().unwrap();
+    let document = read(&folder.join("slow.json"));
+    let own = stretches(&document)[0]["dur"].as_f64().unwrap() * 1000.0;
+    // Of a request under way when the ramp ended, a report may count what the timeline does not begin with.
+    assert!(own <= slowest && own > 0.0, "{own} of {slowest}");
+}
+
+#[test]
+fn a_replay_has_one_too() {
+    let folder = place("replay");
+    let replay = ["replay", "trace.csv", "./small.toml", "--timeline", "slow.json"];
+    says(&folder, &replay);
+    let document = read(&folder.join("slow.json"));
+    let all = stretches(&document);
+    assert_eq!((&all[0]["name"], &all[0]["cat"]), (&"read 4 KiB".into(), &"command".into()));
+    let reads: Vec<_> = all.iter().filter(|e| e["cat"] == "flash").collect();
+    assert_eq!(reads.len(), 1, "one read of one page: {document}");
+    assert!(reads[0]["args"]["block"].is_u64() && reads[0]["args"]["page"].is_u64(), "{document}");
+}
+
+#[test]
+fn nothing_of_others_is_overwritten_and_what_cannot_tell_is_refused() {
+    let folder = place("refused");
+    std::fs::write(folder.join("mine.json"), "{}").unwrap();
+    std::fs::write(folder.join("disk.img"), vec![0; 1 << 20]).unwrap();
+    let refused = |args: &[&str]| {
+        let output = ssdlab(&folder, args);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{args:?}: {error}");
+        error
+    };
+    let error = refused(&["run", "write.fio", "./small.toml", "--timeline", "mine.json"]);
+    assert!(error.contains("mine.json: it is there already, and no timeline"), "{error}");
+    let error = refused(&["run", "write.fio", "./small.toml", "--timeline", "nowhere/t.json"]);
+    assert!(error.contains("there is no such folder"), "{error}");
+    std::fs::write(folder.join("read.fio"), "[j]\nrw=randread\nbs=4k\nsize=64k\n").unwrap();
+    let error = refused(&["run", "read.fio", "./disk.img", "--timeline", "t.json"]);
+    assert!(error.contains("has no timeline: only simulated drives"), "{error}");
+    assert!(!folder.join("t.json").exists() && std::fs::read(folder.join("mine.json")).unwrap() == b"{}");
+}
