@@ -8,12 +8,11 @@
 //! (`drive_write_cache`). What has survived a cut is not risked in them: it is forced to their media (FUA).
 
 use serde::{Deserialize, Serialize};
-use ssdlab_core::{Nanos, SECTOR_BYTES, UNIT_BYTES};
+use ssdlab_core::Nanos;
 use ssdlab_device::{Destroyed, Device, Held, HostCounters, LoadError, Plug};
 
-use super::kept::Kept;
-use super::lines::Dirty;
-use super::{Adapter, Cache, Event};
+use super::Adapter;
+use super::cache::{Cache, SavedCache};
 
 const HAS_PLUG: &str = "the device has a plug";
 
@@ -23,7 +22,7 @@ const HAS_PLUG: &str = "the device has a plug";
 pub struct SavedAdapter {
     device: Vec<u8>,
     host: HostCounters,
-    cache: Option<(Kept, Vec<Dirty>)>,
+    cache: Option<SavedCache>,
 }
 
 impl Adapter {
@@ -35,36 +34,14 @@ impl Adapter {
         self.device.plug().expect(HAS_PLUG)
     }
 
-    fn kept(&self) -> Option<&Kept> {
-        self.cache.as_ref()?.kept.as_deref()
-    }
-
     /// From `ready` on the drives serve commands, and what the cache has kept is written out once it is time.
     fn settle(&mut self, ready: Nanos) {
         self.ready = ready;
-        self.way.rest_until(ready);
-        let Some(cache) = &mut self.cache else { return };
-        let drives = self.device.plug_seen().expect(HAS_PLUG);
-        if let Some(kept) = &mut cache.kept {
-            kept.settle(drives, |sector| cache.lines.is_dirty(sector));
-        }
-        self.write_out_when_quiet(ready);
-    }
-
-    fn write_out_when_quiet(&mut self, from: Nanos) {
+        self.host.rest_until(ready);
         if let Some(cache) = &mut self.cache {
-            cache.quiet_since = from;
-            let at = from + cache.idle;
-            self.at(at, Event::Idle);
+            cache.settle(self.device.plug_seen().expect(HAS_PLUG));
         }
-    }
-
-    /// Whether nothing is under way to the drives, and there is nothing more to write out: nothing is dirty, or the drives take
-    /// no more.
-    fn is_settled(&self) -> bool {
-        let settled =
-            |c: &Cache| c.runs_under_way == 0 && c.fills_under_way == 0 && (c.lines.dirty() == 0 || c.failed.is_some());
-        self.cache.as_ref().is_none_or(settled)
+        self.quiet_since(ready);
     }
 }
 
@@ -75,25 +52,25 @@ impl Plug for Adapter {
 
     fn cut(&mut self, now: Nanos) {
         self.inner_mut().cut(now);
-        if let Some(kept) = self.cache.as_mut().and_then(|cache| cache.kept.as_mut()).filter(|_| now >= self.ready) {
-            kept.forget_mixed();
+        if let Some(cache) = self.cache.as_mut().filter(|_| now >= self.ready) {
+            cache.forget_mixed();
         }
         self.power_cut(now);
     }
 
     fn restore(&mut self, now: Nanos) -> Nanos {
         let ready = self.inner_mut().restore(now);
-        self.now = self.now.max(now);
+        self.host.set_now(self.host.now().max(now));
         self.settle(ready);
         ready
     }
 
     fn stand_by(&mut self, now: Nanos) -> Nanos {
         assert!(self.has_power(), "STANDBY IMMEDIATE needs power");
-        let mut now = now.max(self.now);
-        self.write_out_when_quiet(now);
+        let mut now = now.max(self.host.now());
+        self.quiet_since(now);
         let mut done = Vec::new();
-        while !self.is_settled() {
+        while self.cache.as_ref().is_some_and(|cache| !cache.is_settled()) {
             now = self.next_event().expect("what is dirty is written out").max(now);
             self.advance(now, &mut done);
         }
@@ -102,8 +79,8 @@ impl Plug for Adapter {
     }
 
     fn save(&self) -> Vec<u8> {
-        let cache = self.cache.as_ref().and_then(|c| Some(((**c.kept.as_ref()?).clone(), c.lines.all_dirty())));
-        let saved = SavedAdapter { device: self.inner().save(), host: self.host, cache };
+        let cache = self.cache.as_ref().and_then(Cache::save);
+        let saved = SavedAdapter { device: self.inner().save(), host: *self.host.counters(), cache };
         postcard::to_stdvec(&saved).expect("a vector takes everything")
     }
 
@@ -113,20 +90,9 @@ impl Plug for Adapter {
             return Err(LoadError::Damaged);
         }
         self.inner_mut().load(&saved.device)?;
-        self.host = saved.host;
+        self.host.take_over(saved.host);
         match (&mut self.cache, saved.cache) {
-            (Some(cache), Some((kept, dirty))) => {
-                let own = cache.kept.as_mut().expect("a cache with a plug behind it has one");
-                if !kept.is_shaped_like(own) {
-                    return Err(LoadError::OtherDrive);
-                }
-                let sound = kept.is_sound(self.info.capacity_bytes, cache.lines.sectors_of(&dirty));
-                let fits = (cache.battery || dirty.is_empty()) && cache.lines.take_over(&dirty);
-                if !sound || !fits {
-                    return Err(LoadError::Damaged);
-                }
-                **own = kept;
-            }
+            (Some(cache), Some(saved)) => cache.load(saved, self.info.capacity_bytes)?,
             (None, None) => {}
             _ => return Err(LoadError::OtherDrive),
         }
@@ -147,18 +113,12 @@ impl Plug for Adapter {
     }
 
     fn held(&self, unit: u64) -> Held {
-        let (held, Some(kept)) = (self.inner().held(unit), self.kept()) else { return self.inner().held(unit) };
-        let per_unit = UNIT_BYTES / SECTOR_BYTES;
-        let lines = self.cache.as_ref().map(|cache| &cache.lines);
-        let in_cache = |sector| lines.is_some_and(|lines| lines.is_dirty(sector));
-        if held == Held::Unreadable && !(unit * per_unit..(unit + 1) * per_unit).all(in_cache) {
-            return held;
-        }
-        kept.held(unit as u32)
+        let of_drives = self.inner().held(unit);
+        self.cache.as_ref().map_or(of_drives, |cache| cache.held(unit, of_drives))
     }
 
     fn sectors(&self, unit: u64) -> [Held; 8] {
-        match self.kept() {
+        match self.cache.as_ref().and_then(Cache::kept) {
             Some(kept) => kept.sectors(unit as u32).unwrap_or_else(|| [self.held(unit); 8]),
             None => self.inner().sectors(unit),
         }
@@ -166,8 +126,7 @@ impl Plug for Adapter {
 
     /// Not with a battery before drives that may answer from caches of their own: a FLUSH does not reach these.
     fn keeps_flushes(&self) -> bool {
-        let stays_here = self.cache.as_ref().is_some_and(|cache| cache.battery && !cache.force_writes);
-        !stays_here && self.inner().keeps_flushes()
+        !self.cache.as_ref().is_some_and(Cache::flushes_end_here) && self.inner().keeps_flushes()
     }
 
     fn destroyed(&self) -> Vec<Destroyed> {
@@ -181,6 +140,7 @@ impl Plug for Adapter {
     }
 
     fn greatest_write_number(&self) -> u8 {
-        self.kept().map_or_else(|| self.inner().greatest_write_number(), |kept| kept.greatest_write_number())
+        let kept = self.cache.as_ref().and_then(Cache::kept);
+        kept.map_or_else(|| self.inner().greatest_write_number(), |kept| kept.greatest_write_number())
     }
 }

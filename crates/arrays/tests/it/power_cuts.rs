@@ -450,12 +450,12 @@ fn what_a_cache_cannot_have_kept_is_refused() {
     let sectors = host.device.info().capacity_bytes / 512;
     let entry = |from: u64, to: u64| serde_json::json!({ "what": "Sent", "sectors": { "start": from, "end": to } });
     let spoil: [&dyn Fn(&mut serde_json::Value); 6] = [
-        &|state| state["cache"][0]["entries"][0]["sectors"]["end"] = (sectors + 8).into(),
-        &|state| state["cache"][0]["entries"][0]["sectors"]["end"] = 0.into(),
-        &|state| state["cache"][0]["entries"] = vec![entry(800, 808)].into(),
-        &|state| state["cache"][1][0]["number"] = (sectors / 8 + 1).into(),
-        &|state| state["cache"][1][0]["number"] = u64::MAX.into(),
-        &|state| state["cache"][1][0]["number"] = 20.into(),
+        &|state| state["cache"]["kept"]["entries"][0]["sectors"]["end"] = (sectors + 8).into(),
+        &|state| state["cache"]["kept"]["entries"][0]["sectors"]["end"] = 0.into(),
+        &|state| state["cache"]["kept"]["entries"] = vec![entry(800, 808)].into(),
+        &|state| state["cache"]["dirty"][0]["number"] = (sectors / 8 + 1).into(),
+        &|state| state["cache"]["dirty"][0]["number"] = u64::MAX.into(),
+        &|state| state["cache"]["dirty"][0]["number"] = 20.into(),
     ];
     for (k, spoil) in spoil.iter().enumerate() {
         let mut state = whole.clone();

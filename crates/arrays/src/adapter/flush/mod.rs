@@ -48,6 +48,12 @@ pub trait FlushPolicy: Send {
     fn copy(&self) -> Box<dyn FlushPolicy>;
 }
 
+impl Clone for Box<dyn FlushPolicy> {
+    fn clone(&self) -> Self {
+        self.copy()
+    }
+}
+
 impl View {
     fn is_idle(&self) -> bool {
         self.idle_from.is_some_and(|from| from <= self.now)

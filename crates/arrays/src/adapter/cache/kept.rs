@@ -9,7 +9,9 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::{SECTOR_BYTES, UNIT_BYTES};
-use ssdlab_device::{Held, Plug, Sectors, UnitWrites, WriteNumbers};
+use ssdlab_device::{Device, Held, Plug, Sectors, UnitWrites, WriteNumbers};
+
+use crate::plug_of_pages;
 
 /// So that the writes of a unit among them can be numbered from 1 in sixteen bits.
 const MOST: usize = (1 << 16) - 1;
@@ -52,15 +54,16 @@ fn sectors_of(offset_bytes: u64, length_bytes: u64) -> Range<u64> {
 }
 
 impl Kept {
-    /// For a device of this capacity, whose drives number writes up to `greatest`.
-    pub fn new(capacity_bytes: u64, greatest: u8) -> Self {
-        let units = capacity_bytes.div_ceil(UNIT_BYTES) as u32;
-        Kept {
+    /// For a device with a plug whose units can be counted.
+    pub fn of(device: &dyn Device) -> Option<Self> {
+        let units = u32::try_from(device.info().capacity_bytes.div_ceil(UNIT_BYTES)).ok()?;
+        let plug = plug_of_pages(device)?;
+        Some(Kept {
             entries: VecDeque::new(),
             numbers: WriteNumbers::new(units, u8::MAX),
-            drives: WriteNumbers::new(units, greatest),
+            drives: WriteNumbers::new(units, plug.greatest_write_number()),
             mixed: BTreeMap::new(),
-        }
+        })
     }
 
     pub fn is_shaped_like(&self, other: &Kept) -> bool {

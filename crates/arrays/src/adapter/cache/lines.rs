@@ -128,6 +128,10 @@ impl Lines {
         self.capacity as u64
     }
 
+    pub fn line_bytes(&self) -> u64 {
+        self.sectors_per_line * SECTOR_BYTES
+    }
+
     /// Lines with data that no drive has yet.
     pub fn dirty(&self) -> u64 {
         self.unclean.len() as u64

@@ -1,0 +1,40 @@
+//! Reads of the device that end in the cache.
+
+use super::under_way::UnderWay;
+
+#[derive(Clone, Debug)]
+pub struct Fill {
+    pub from: u64,
+    pub to: u64,
+    /// What was written meanwhile is newer: nothing of it is kept.
+    pub stale: bool,
+    /// Nobody has asked for it yet.
+    pub ahead: bool,
+    /// Commands of the host that it is for.
+    pub waiting: Vec<usize>,
+}
+
+impl Fill {
+    /// What a command of the host needs of the device.
+    pub fn asked_for((from, to): (u64, u64), command: usize) -> Self {
+        Fill { from, to, stale: false, ahead: false, waiting: vec![command] }
+    }
+
+    pub fn ahead((from, to): (u64, u64)) -> Self {
+        Fill { from, to, stale: false, ahead: true, waiting: Vec::new() }
+    }
+}
+
+impl UnderWay<Fill> {
+    /// One that brings all of these bytes.
+    pub fn that_brings(&mut self, (from, to): (u64, u64)) -> Option<&mut Fill> {
+        self.iter_mut().find(|f| !f.stale && f.from <= from && to <= f.to)
+    }
+
+    /// The host has written these bytes.
+    pub fn written(&mut self, from: u64, to: u64) {
+        for fill in self.iter_mut() {
+            fill.stale |= from < fill.to && fill.from < to;
+        }
+    }
+}
