@@ -2,7 +2,7 @@
 
 use ssdlab_bench::host::TRIM_COMMAND_BYTES;
 use ssdlab_contents::ContentDevice;
-use ssdlab_core::{Breakdown, Histogram, Nanos, Op, UNIT_BYTES};
+use ssdlab_core::{Breakdown, Histogram, Nanos, Op};
 use ssdlab_device::{Completion, Device, PayloadId, Request, Status};
 
 use crate::export::Export;
@@ -108,11 +108,8 @@ pub struct Drive {
 impl Drive {
     #[must_use]
     pub fn new(device: ContentDevice, mut export: Export, memory_bytes: u64) -> Self {
-        if let Some(unit_bytes) = device.unit_bytes().filter(|_| !export.rotational) {
-            export.trim_bytes = unit_bytes;
-            if unit_bytes == UNIT_BYTES {
-                export.physical_bytes = export.sector_bytes.max(UNIT_BYTES as u32);
-            }
+        if let Some(unit_bytes) = device.unit_bytes() {
+            export.has_pages_of(unit_bytes);
         }
         Drive {
             device,
@@ -253,12 +250,11 @@ impl Drive {
         if op == Op::Flush {
             return Ok(());
         }
-        if offset_bytes > self.export.size_bytes || length_bytes > self.export.size_bytes - offset_bytes {
+        let device = self.device.info();
+        if !device.contains(offset_bytes, length_bytes) {
             return Err(DriveError::OutOfRange);
         }
-        let sector = u64::from(self.export.sector_bytes);
-        let whole = offset_bytes.is_multiple_of(sector) && length_bytes.is_multiple_of(sector);
-        if !whole {
+        if !device.is_whole(offset_bytes, length_bytes) {
             return Err(DriveError::Invalid);
         }
         self.meets(op, extent).map(drop)

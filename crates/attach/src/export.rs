@@ -45,6 +45,24 @@ impl Export {
             read_only,
         }
     }
+
+    /// The block that hosts had best use: what is aligned to the pages of most maps needs no reading first.
+    #[must_use]
+    pub fn preferred_bytes(&self) -> u32 {
+        self.sector_bytes.max(UNIT_BYTES as u32)
+    }
+
+    /// The map of the drive has pages of this size. They are told as physical sectors if they are no more than what hosts had
+    /// best use anyway.
+    pub fn has_pages_of(&mut self, page_bytes: u64) {
+        if self.rotational {
+            return;
+        }
+        self.trim_bytes = page_bytes;
+        if page_bytes == UNIT_BYTES {
+            self.physical_bytes = self.preferred_bytes();
+        }
+    }
 }
 
 /// A serial number that always belongs to this model and this seed.

@@ -57,7 +57,8 @@ impl DeviceInfo {
         }
     }
 
-    /// Whether the device accepts a command. The only place where these rules stand: every device calls it first.
+    /// Whether the device accepts a command. The only place where these rules stand: every device calls it first. Who serves a
+    /// device to others, and has answers of its own, asks [`DeviceInfo::contains`] and [`DeviceInfo::is_whole`].
     /// A flush has no range and is always accepted.
     ///
     /// # Errors
@@ -76,15 +77,28 @@ impl DeviceInfo {
             Op::Trim => self.supports_trim && !self.read_only,
             Op::WriteZeroes => self.supports_write_zeroes && !self.read_only,
         };
-        let whole = (r.offset_bytes | r.length_bytes) & u64::from(self.sector_bytes - 1) == 0;
+        let whole = self.is_whole(r.offset_bytes, r.length_bytes);
         let contents = r.payload.is_none() || self.holds_contents;
-        supported && whole && r.length_bytes > 0 && self.contains(r) && contents && r.hints.stream < self.streams
+        supported
+            && whole
+            && r.length_bytes > 0
+            && self.contains(r.offset_bytes, r.length_bytes)
+            && contents
+            && r.hints.stream < self.streams
     }
 
-    /// Written so that no sum can overflow.
+    /// Whether a stretch begins and ends with sectors.
+    #[must_use]
     #[inline]
-    fn contains(&self, r: &Request) -> bool {
-        r.length_bytes <= self.capacity_bytes && r.offset_bytes <= self.capacity_bytes - r.length_bytes
+    pub fn is_whole(&self, offset_bytes: u64, length_bytes: u64) -> bool {
+        (offset_bytes | length_bytes) & u64::from(self.sector_bytes - 1) == 0
+    }
+
+    /// Whether a stretch lies within the device. Written so that no sum can overflow.
+    #[must_use]
+    #[inline]
+    pub fn contains(&self, offset_bytes: u64, length_bytes: u64) -> bool {
+        length_bytes <= self.capacity_bytes && offset_bytes <= self.capacity_bytes - length_bytes
     }
 
     /// Which rule a command breaks that is not accepted.
@@ -92,16 +106,15 @@ impl DeviceInfo {
     fn refusal(&self, r: &Request) -> Refusal {
         let Request { op, offset_bytes, length_bytes, .. } = *r;
         let (sector_bytes, capacity_bytes) = (self.sector_bytes, self.capacity_bytes);
-        let whole = |bytes: u64| bytes.is_multiple_of(sector_bytes.into());
         if op == Op::Trim && !self.supports_trim || op == Op::WriteZeroes && !self.supports_write_zeroes {
             Refusal::Unsupported { op }
         } else if self.read_only && op != Op::Read {
             Refusal::ReadOnly { op }
         } else if length_bytes == 0 {
             Refusal::Empty { op, offset_bytes }
-        } else if !whole(offset_bytes) || !whole(length_bytes) {
+        } else if !self.is_whole(offset_bytes, length_bytes) {
             Refusal::NotWholeSectors { op, offset_bytes, length_bytes, sector_bytes }
-        } else if !self.contains(r) {
+        } else if !self.contains(offset_bytes, length_bytes) {
             Refusal::BeyondCapacity { op, offset_bytes, length_bytes, capacity_bytes }
         } else if r.payload.is_some() && !self.holds_contents {
             Refusal::NoContents { op, offset_bytes }

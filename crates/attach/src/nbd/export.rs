@@ -10,8 +10,6 @@ use crate::export::Export;
 pub const MAX_PAYLOAD_BYTES: u32 = 32 << 20;
 /// A write of more than [`MAX_PAYLOAD_BYTES`] is read to its end and refused; one of more than this ends the connection.
 pub const MAX_SKIPPED_BYTES: u32 = 128 << 20;
-/// Flash pages are 4 KiB to the map of a drive: what is aligned to them needs no reading first.
-const PREFERRED_BLOCK_BYTES: u32 = 4096;
 
 impl Export {
     /// Whether a client may ask for the export by this name.
@@ -39,6 +37,6 @@ impl Export {
     /// Smallest, preferred and largest block.
     #[must_use]
     pub fn block_sizes(&self) -> [u32; 3] {
-        [self.sector_bytes, PREFERRED_BLOCK_BYTES.max(self.sector_bytes), MAX_PAYLOAD_BYTES]
+        [self.sector_bytes, self.preferred_bytes(), MAX_PAYLOAD_BYTES]
     }
 }
