@@ -24,6 +24,7 @@
 
 mod campaign;
 mod case;
+mod choices;
 mod composed;
 mod draw;
 mod errors;

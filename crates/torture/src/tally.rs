@@ -3,14 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ssdlab_ftl::{
-    Buffering, Frontier, HostShare, KeepsOlderPages, LogScheme, RowSpan, SlcCachePolicy, SuperblockSpan, TieBreak,
-    VictimPolicy,
-};
-use ssdlab_nand::PageOrder;
-use ssdlab_ssd::{Cores, Protection};
-
 use crate::case::Case;
+use crate::choices::{self, Choice};
 use crate::composed::Plan;
 use crate::phase::Phase;
 use crate::subject::Facts;
@@ -53,199 +47,18 @@ pub struct Tally {
 impl Tally {
     pub fn case(&mut self, case: &Case) {
         self.runs += 1;
-        let (gc, mapping, wear) = (&case.drive.gc, &case.drive.mapping, &case.drive.wear_levelling);
-        let on = |on: bool| if on { "on" } else { "off" };
-        let choices = [
-            (
-                "gc policy",
-                match gc.policy {
-                    VictimPolicy::Greedy => "greedy",
-                    VictimPolicy::Fifo => "fifo",
-                    VictimPolicy::DChoices => "d-choices",
-                    VictimPolicy::CostBenefit => "cost-benefit",
-                    VictimPolicy::Random => "random",
-                },
-            ),
-            ("tie break", if gc.tie_break == TieBreak::Fifo { "fifo" } else { "lifo" }),
-            (
-                "frontier",
-                match gc.frontier {
-                    Frontier::Shared => "shared",
-                    Frontier::Separate => "separate",
-                    Frontier::ByStream => "by-stream",
-                },
-            ),
-            ("buffering", if gc.buffering == Buffering::Streaming { "streaming" } else { "stop-and-wait" }),
-            (
-                "host share",
-                match gc.host_share {
-                    HostShare::Unlimited => "unlimited",
-                    HostShare::Balanced => "balanced",
-                    HostShare::Trickle => "trickle",
-                    HostShare::BetweenRounds => "between rounds",
-                },
-            ),
-            ("background gc", on(gc.background_after_idle_ms.is_some())),
-            (
-                "superblock",
-                match mapping.superblock {
-                    SuperblockSpan::AllDies => "all-dies",
-                    SuperblockSpan::OneDie => "one-die",
-                    SuperblockSpan::DieGroup => "die-group",
-                },
-            ),
-            ("journal", on(mapping.journal)),
-            ("map", if mapping.map_cache_kib.is_some() { "on demand" } else { "in dram" }),
-            (
-                "slc cache",
-                match case.drive.slc_cache.as_ref().map(|cache| (cache.policy, cache.capacity_gb)) {
-                    None => "none",
-                    Some((SlcCachePolicy::Dynamic, None)) => "dynamic",
-                    Some((SlcCachePolicy::Dynamic, Some(_))) => "dynamic up to a size",
-                    Some((SlcCachePolicy::Fixed, _)) => "fixed",
-                    Some((SlcCachePolicy::OnDie, _)) => "on-die",
-                },
-            ),
-            (
-                "cached writes",
-                match case.drive.slc_cache.as_ref().map(|cache| cache.largest_write_kib) {
-                    None => "none",
-                    Some(None) => "all",
-                    Some(Some(_)) => "short ones",
-                },
-            ),
-            ("compression", on(case.drive.compression.is_some())),
-            (
-                "error correction",
-                match case.drive.ecc.as_ref().map(|ecc| ecc.bch.is_some()) {
-                    None => "none",
-                    Some(true) => "bch",
-                    Some(false) => "ldpc",
-                },
-            ),
-            (
-                "refresh",
-                match case.drive.refresh.as_ref().map(|r| (r.after_days.is_some(), r.after_block_reads.is_some())) {
-                    None | Some((false, false)) => "none",
-                    Some((true, _)) => "of old data",
-                    Some((false, true)) => "of much read data",
-                },
-            ),
-            ("parity stripes", on(case.drive.ecc.as_ref().is_some_and(|ecc| ecc.parity_stripe.is_some()))),
-            (
-                "least read",
-                match case.drive.controller.read_granule_bytes {
-                    None => "a page",
-                    Some(512) => "a sector",
-                    Some(_) => "some sectors",
-                },
-            ),
-            (
-                "row",
-                match case.drive.mapping.row {
-                    RowSpan::AllPlanes => "all planes",
-                    RowSpan::OnePlane => "one plane",
-                    RowSpan::OnePlaneRuns => "one plane, runs together",
-                },
-            ),
-            (
-                "mapping unit",
-                match case.drive.mapping.unit_kib {
-                    4 => "4 KiB",
-                    8 => "8 KiB",
-                    _ => "16 KiB",
-                },
-            ),
-            ("work beside the host", on(case.drive.gc.background_beside_host)),
-            (
-                "cores",
-                match case.drive.controller.cores {
-                    Cores::One => "one",
-                    Cores::HostAndFlash => "host and flash",
-                    Cores::HostMapAndFlash => "host, map and flash",
-                },
-            ),
-            (
-                "command latency",
-                on(case.drive.controller.read_latency_us + case.drive.controller.write_latency_us > 0.0),
-            ),
-            ("time of a DMA extent", on(case.drive.controller.dma_extent_us > 0.0)),
-            ("time to move a unit", on(case.drive.controller.move_unit_us > 0.0)),
-            (
-                "wear levelling",
-                match (wear.dynamic, wear.static_spread_erases.is_some()) {
-                    (false, false) => "off",
-                    (true, false) => "dynamic",
-                    (false, true) => "static",
-                    (true, true) => "both",
-                },
-            ),
-            (
-                "page order",
-                match (case.die.geometry.page_order, case.die.geometry.bits_per_cell) {
-                    (PageOrder::Uniform, _) => "uniform",
-                    (PageOrder::Alternating | PageOrder::PairsL95b, _) => "alternating",
-                    (PageOrder::Triplets, _) => "triplets",
-                    (PageOrder::WordLines, 4) => "word lines of four",
-                    (PageOrder::WordLines, _) => "word lines",
-                },
-            ),
-            ("planes", ["", "1", "2", "", "4"][case.die.geometry.planes as usize]),
-            (
-                "dies",
-                match case.drive.flash.dies {
-                    1 => "1",
-                    2..=4 => "2-4",
-                    _ => "5-12",
-                },
-            ),
-            ("write cache", on(case.drive.write_buffer.write_cache)),
-            ("read ahead", on(case.drive.controller.read_ahead_kib > 0)),
-            ("reads first", on(case.drive.controller.reads_first)),
-            ("reserve", on(mapping.reserved_blocks_per_1000 > 0)),
-            ("factory bad blocks", on(case.die.wear.factory_bad_blocks_per_10000 > 0)),
-            ("failing programs", on(case.faults.programs_per_failure > 0)),
-            ("failing erases", on(case.faults.erases_per_failure > 0)),
-            ("heat", on(case.drive.heat.is_some())),
-            ("encryption", on(case.drive.encryption.is_some())),
-            (
-                "translation",
-                match case.drive.log_blocks.as_ref().map(|spec| spec.scheme) {
-                    None => "page map",
-                    Some(LogScheme::Replacement) => "replacement",
-                    Some(LogScheme::Bast) => "bast",
-                    Some(LogScheme::Fast) => "fast",
-                },
-            ),
-        ];
-        for (k, (subject, choice)) in choices.into_iter().enumerate() {
-            *self.coverage.entry((k as u8, subject)).or_default().entry(choice).or_default() += 1;
-        }
+        self.took(0, choices::of_drive(case));
     }
 
     /// What such a run of a drive that is cut has to do with cuts.
     pub fn plug(&mut self, case: &Case) {
-        let choices = [
-            (
-                "capacitors protect",
-                match case.drive.power_loss.as_ref().map(|spec| spec.protects) {
-                    None | Some(Protection::Nothing) => "nothing",
-                    Some(Protection::DataAtRest) => "data at rest",
-                    Some(Protection::Everything) => "everything",
-                },
-            ),
-            (
-                "keeps older pages",
-                match case.drive.keeps_older_pages() {
-                    KeepsOlderPages::No => "no",
-                    KeepsOlderPages::Copies => "copies",
-                    KeepsOlderPages::PaddingAtFlush => "padding-at-flush",
-                    KeepsOlderPages::Parity => "parity",
-                },
-            ),
-        ];
-        for (k, (subject, choice)) in choices.into_iter().enumerate() {
-            *self.coverage.entry((OF_CUTS + k as u8, subject)).or_default().entry(choice).or_default() += 1;
+        self.took(OF_CUTS, choices::of_cuts(case));
+    }
+
+    /// Choices whose subjects are numbered from here on.
+    fn took(&mut self, first: u8, choices: impl IntoIterator<Item = Choice>) {
+        for (subject, (name, choice)) in (first..).zip(choices) {
+            *self.coverage.entry((subject, name)).or_default().entry(choice).or_default() += 1;
         }
     }
 
