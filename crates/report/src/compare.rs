@@ -125,13 +125,8 @@ fn panels(
     folders: &BTreeMap<String, String>,
     stems: &mut Names,
 ) -> Vec<Panel> {
-    let mut ids: Vec<&str> = Vec::new();
-    for chart in outcomes.iter().flat_map(|o| &o.charts) {
-        if !ids.contains(&chart.id.as_str()) {
-            ids.push(&chart.id);
-        }
-    }
-    ids.into_iter()
+    distinct(outcomes.iter().flat_map(|o| &o.charts).map(|chart| chart.id.as_str()))
+        .into_iter()
         .map(|id| {
             let with_place = || outcomes.iter().zip(places);
             let chart_of = |o: &'_ Outcome| o.charts.iter().position(|c| c.id == id);
@@ -218,103 +213,149 @@ pub(crate) fn same_scale(figures: &mut [Figure]) {
 /// `colours_of`: that of each drive.
 fn merged(found: &[(&Outcome, &Chart)], colours_of: &[usize], stem: String) -> Figure {
     let (_, first) = found[0];
-    let mut categories: Vec<String> = Vec::new();
-    for name in found.iter().flat_map(|(_, c)| &c.x.categories) {
-        if !categories.contains(name) {
-            categories.push(name.clone());
+    let categories = distinct(found.iter().flat_map(|(_, c)| &c.x.categories).map(String::as_str));
+    let mut x = Axis { categories: categories.iter().map(|&c| c.to_owned()).collect(), ..first.x.clone() };
+    let mut joined = if first.mark == Mark::StackedBars {
+        let joined = Joined::in_turns(found, &categories);
+        x.categories = stacked_categories(first, &x, found, &joined.series);
+        joined
+    } else {
+        Joined::together(found, &categories)
+    };
+    let mut smoothed = false;
+    if is_by_position(&x) {
+        x = percent_of_capacity();
+        joined.count_in_percent(found);
+        smoothed = first.mark == Mark::Line && first.y.unit == "MB/s" && joined.smoothed();
+    }
+    let far = first.mark == Mark::Line && far_apart(&joined.series);
+    let subject = found.iter().map(|(o, _)| o.device.as_str()).collect::<Vec<_>>().join(" and ");
+    let shortened = found.iter().find_map(|(o, _)| o.shortened.clone());
+    Figure {
+        // What is the steady state of one drive may be no more than the last part of another's run.
+        title: distinct(found.iter().map(|(_, c)| c.title.as_str())).join(" / "),
+        caption: merged_caption(found, smoothed),
+        in_small: found.iter().any(|(o, _)| o.small_by.is_some()),
+        x,
+        y: if far { Axis::log(&first.y.label, &first.y.unit) } else { first.y.clone() },
+        colours: joined.curves.iter().map(|&(drive, _)| colours_of[drive]).collect(),
+        crossed: joined.crossed(found, colours_of).filter(|_| first.mark == Mark::Line),
+        series: joined.series,
+        ..Figure::of_chart(first, &subject, stem, shortened)
+    }
+}
+
+/// The series of several drives' charts.
+#[derive(Default)]
+struct Joined {
+    series: Vec<Series>,
+    /// Drive and kind of each series, if each is of one drive.
+    curves: Vec<(usize, usize)>,
+    kinds: Vec<String>,
+}
+
+impl Joined {
+    /// Bars: drives take turns within each category; parts of the same name stay one series.
+    fn in_turns(found: &[(&Outcome, &Chart)], categories: &[&str]) -> Self {
+        let mut series: Vec<Series> = Vec::new();
+        for (drive, s, points) in by_place(found, categories) {
+            let spread = points.map(|p| [p[0] * found.len() as f64 + drive as f64, p[1]]);
+            match series.iter_mut().find(|have| have.name == s.name) {
+                Some(have) => have.points.extend(spread),
+                None => series.push(Series { name: s.name.clone(), points: spread.collect() }),
+            }
+        }
+        Joined { series, ..Joined::default() }
+    }
+
+    /// All curves of all drives.
+    fn together(found: &[(&Outcome, &Chart)], categories: &[&str]) -> Self {
+        let several = found.iter().any(|(_, c)| c.series.len() > 1);
+        let mut joined = Joined::default();
+        for (drive, s, points) in by_place(found, categories) {
+            let drive_name = name::pretty(&found[drive].0.device);
+            let name = if several { format!("{drive_name}, {}", s.name) } else { drive_name };
+            let kind = joined.kinds.iter().position(|kind| *kind == s.name).unwrap_or_else(|| {
+                joined.kinds.push(s.name.clone());
+                joined.kinds.len() - 1
+            });
+            joined.curves.push((drive, kind));
+            joined.series.push(Series { name, points: points.collect() });
+        }
+        joined
+    }
+
+    fn count_in_percent(&mut self, found: &[(&Outcome, &Chart)]) {
+        let sizes: Vec<f64> = found.iter().map(|(_, c)| size_of(c)).collect();
+        for (series, &(drive, _)) in self.series.iter_mut().zip(&self.curves) {
+            to_percent(series, sizes[drive]);
         }
     }
-    let stacked = first.mark == Mark::StackedBars;
-    let several = found.iter().any(|(_, c)| c.series.len() > 1);
-    let (mut series, mut colours): (Vec<Series>, Vec<usize>) = (Vec::new(), Vec::new());
-    let mut crossed = Crossed {
-        drives: found.iter().map(|(o, _)| name::pretty(&o.device)).collect(),
-        colours: colours_of.to_vec(),
-        ..Crossed::default()
-    };
-    // Series by series, so that the same curve of every drive stands together.
-    for place in 0..found.iter().map(|(_, c)| c.series.len()).max().unwrap_or(0) {
-        for (drive, (outcome, chart)) in found.iter().enumerate() {
-            let Some(s) = chart.series.get(place) else { continue };
+
+    /// Draws curves of many points by their means; whether there were any.
+    fn smoothed(&mut self) -> bool {
+        let mut any = false;
+        for series in self.series.iter_mut().filter(|s| s.points.len() > MANY) {
+            series.points = by_position(&series.points);
+            any = true;
+        }
+        any
+    }
+
+    /// If drives have curves of several kinds, which all have names: what tells them apart.
+    fn crossed(&self, found: &[(&Outcome, &Chart)], colours_of: &[usize]) -> Option<Crossed> {
+        let named = self.kinds.len() > 1 && self.kinds.iter().all(|kind| !kind.is_empty());
+        named.then(|| Crossed {
+            drives: found.iter().map(|(o, _)| name::pretty(&o.device)).collect(),
+            colours: colours_of.to_vec(),
+            kinds: self.kinds.clone(),
+            series: self.curves.clone(),
+        })
+    }
+}
+
+/// Drive, series, and its points where their categories stand among those of all drives. Series by series, so that the same curve
+/// of every drive stands together.
+fn by_place<'a>(
+    found: &'a [(&Outcome, &Chart)],
+    categories: &'a [&str],
+) -> impl Iterator<Item = (usize, &'a Series, impl Iterator<Item = [f64; 2]> + 'a)> {
+    let most = found.iter().map(|(_, c)| c.series.len()).max().unwrap_or(0);
+    let of_drives = move |place: usize| {
+        found.iter().enumerate().filter_map(move |(drive, &(_, chart))| {
+            let series = chart.series.get(place)?;
             let moved = |p: &[f64; 2]| match chart.x.categories.get(p[0] as usize) {
                 Some(name) => [categories.iter().position(|c| c == name).unwrap_or(0) as f64, p[1]],
                 None => *p,
             };
-            let points = s.points.iter().map(moved);
-            if stacked {
-                // Drives take turns within each category; parts of the same name stay one series.
-                let spread: Vec<[f64; 2]> = points.map(|p| [p[0] * found.len() as f64 + drive as f64, p[1]]).collect();
-                match series.iter_mut().find(|have| have.name == s.name) {
-                    Some(have) => have.points.extend(spread),
-                    None => series.push(Series { name: s.name.clone(), points: spread }),
-                }
-            } else {
-                let drive_name = name::pretty(&outcome.device);
-                let name = if several { format!("{drive_name}, {}", s.name) } else { drive_name };
-                let kind = crossed.kinds.iter().position(|kind| *kind == s.name).unwrap_or_else(|| {
-                    crossed.kinds.push(s.name.clone());
-                    crossed.kinds.len() - 1
-                });
-                crossed.series.push((drive, kind));
-                series.push(Series { name, points: points.collect() });
-                colours.push(drive);
-            }
+            Some((drive, series, series.points.iter().map(moved)))
+        })
+    };
+    (0..most).flat_map(of_drives)
+}
+
+/// What the charts say, and what is true of the picture as a whole.
+fn merged_caption(found: &[(&Outcome, &Chart)], smoothed: bool) -> String {
+    let mut parts: Vec<String> = if distinct(found.iter().map(|(_, c)| c.caption.as_str())).len() > 1 {
+        found.iter().map(|(o, c)| format!("{}: {}", name::pretty(&o.device), c.caption)).collect()
+    } else {
+        vec![found[0].1.caption.clone()]
+    };
+    parts.extend(unlike_sizes(found));
+    parts.extend(smoothed.then(|| "Each point is the mean of one per cent of the capacity.".to_owned()));
+    parts.retain(|part| !part.is_empty());
+    parts.join(" ")
+}
+
+/// Each once, in the order in which they come first.
+fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut known: Vec<&str> = Vec::new();
+    for name in names {
+        if !known.contains(&name) {
+            known.push(name);
         }
     }
-    let mut x = Axis { categories, ..first.x.clone() };
-    let mut smoothed = false;
-    if stacked {
-        x.categories = stacked_categories(first, &x, found, &series);
-    }
-    if is_by_position(&x) {
-        let sizes: Vec<f64> = found.iter().map(|(_, c)| size_of(c)).collect();
-        for (series, &drive) in series.iter_mut().zip(&colours) {
-            to_percent(series, sizes[drive]);
-        }
-        x = percent_of_capacity();
-        smoothed = first.mark == Mark::Line && first.y.unit == "MB/s" && series.iter().any(|s| s.points.len() > MANY);
-    }
-    if smoothed {
-        series.iter_mut().filter(|s| s.points.len() > MANY).for_each(|s| s.points = by_position(&s.points));
-    }
-    let drives: Vec<&str> = found.iter().map(|(o, _)| o.device.as_str()).collect();
-    let shortened = found.iter().find_map(|(o, _)| o.shortened.clone());
-    let colours = colours.iter().map(|&drive| colours_of[drive]).collect();
-    let in_small = found.iter().any(|(o, _)| o.small_by.is_some());
-    let figure = Figure::of_chart(first, &drives.join(" and "), stem, shortened);
-    let mut figure = Figure { x, series, colours, in_small, ..figure };
-    // What is the steady state of one drive may be no more than the last part of another's run.
-    let mut titles: Vec<&str> = Vec::new();
-    found.iter().map(|(_, c)| c.title.as_str()).for_each(|t| {
-        if !titles.contains(&t) {
-            titles.push(t)
-        }
-    });
-    figure.title = titles.join(" / ");
-    let mut captions: Vec<&str> = Vec::new();
-    found.iter().map(|(_, c)| c.caption.as_str()).for_each(|caption| {
-        if !captions.contains(&caption) {
-            captions.push(caption);
-        }
-    });
-    if captions.len() > 1 {
-        let of = |(o, c): &(&Outcome, &Chart)| format!("{}: {}", name::pretty(&o.device), c.caption);
-        figure.caption = found.iter().map(of).collect::<Vec<_>>().join(" ");
-    }
-    if let Some(said) = unlike_sizes(found) {
-        figure.caption = format!("{} {said}", figure.caption).trim_start().to_owned();
-    }
-    if smoothed {
-        figure.caption = format!("{} Each point is the mean of one per cent of the capacity.", figure.caption);
-        figure.caption = figure.caption.trim_start().to_owned();
-    }
-    if figure.mark == Mark::Line && crossed.kinds.len() > 1 && crossed.kinds.iter().all(|kind| !kind.is_empty()) {
-        figure.crossed = Some(crossed);
-    }
-    if figure.mark == Mark::Line && far_apart(&figure.series) {
-        figure.y = Axis::log(&first.y.label, &first.y.unit);
-    }
-    figure
+    known
 }
 
 fn is_by_position(x: &Axis) -> bool {
@@ -387,12 +428,7 @@ fn time_figure(
     folders: &BTreeMap<String, String>,
     stems: &mut Names,
 ) -> Option<Figure> {
-    let mut labels: Vec<&str> = Vec::new();
-    for share in outcomes.iter().flat_map(|o| &o.time_shares) {
-        if !labels.contains(&share.label.as_str()) {
-            labels.push(&share.label);
-        }
-    }
+    let labels = distinct(outcomes.iter().flat_map(|o| &o.time_shares).map(|share| share.label.as_str()));
     let several = outcomes.iter().filter(|o| !o.time_shares.is_empty()).count() > 1;
     let (mut categories, mut bar_ends, mut rows) = (Vec::new(), Vec::new(), Vec::new());
     for label in labels {
