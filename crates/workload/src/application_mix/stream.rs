@@ -185,6 +185,11 @@ fn weighted(sizes: Weights, rng: &mut Rng) -> u64 {
     unreachable!("a draw below the sum of the weights")
 }
 
+/// The requests that so many bytes take one after the other: position and length of each.
+fn parts(bytes: u64) -> impl Iterator<Item = (u64, u64)> {
+    (0..bytes.div_ceil(LARGEST)).map(move |k| (k * LARGEST, LARGEST.min(bytes - k * LARGEST)))
+}
+
 /// One of `from..=to`.
 fn between((from, to): (u64, u64), rng: &mut Rng) -> u64 {
     from + rng.below(to - from + 1)
@@ -247,34 +252,15 @@ impl Doing {
             Work::WriteFile { area, files, records, depth } => {
                 let length = files.draw(&mut self.rng);
                 let from = self.free_space(area, length);
-                let mut position = 0;
-                while position < length {
-                    let part = LARGEST.min(length - position);
-                    out.push(Piece { op: Op::Write, at: from + position, length: part, depth });
-                    position += part;
+                for (position, length) in parts(length) {
+                    out.push(Piece { op: Op::Write, at: from + position, length, depth });
                 }
                 self.records(records, host, &mut out);
             }
             Work::CopyFile { to, reads_per_write, .. } => {
                 let file = self.new_file(ANY_FILE, host);
-                let length = self.files().length(file);
-                let target = self.free_space(to, length / reads_per_write);
                 out.push(self.lookup(file, host));
-                let (mut position, mut written) = (0, 0);
-                while position < length {
-                    let part = LARGEST.min(length - position);
-                    out.push(Piece {
-                        op: Op::Read,
-                        at: self.files().place(file, position, part),
-                        length: part,
-                        depth: 2,
-                    });
-                    position += part;
-                    if (position / LARGEST).is_multiple_of(reads_per_write) || position == length {
-                        out.push(Piece { op: Op::Write, at: target + written, length: part, depth: 2 });
-                        written += part;
-                    }
-                }
+                self.copy(file, to, reads_per_write, &mut out);
                 self.records(2, host, &mut out);
             }
             Work::Load { area, programs, locality, pieces, sizes, depth } => {
@@ -327,16 +313,8 @@ impl Doing {
                     self.readers.push((file, 0));
                 }
                 for _ in 0..requests {
-                    let reader = self.rng.below(streams as u64) as usize;
-                    let (mut file, mut position) = self.readers[reader];
-                    if position >= self.files().length(file) {
-                        (file, position) = (self.new_file(locality, host), 0);
-                    } else if self.rng.chance(1, REQUESTS_PER_JUMP) {
-                        position = self.rng.below(self.files().length(file) / LARGEST) * LARGEST;
-                    }
-                    let length = (request_kib << 10).min(self.files().length(file) - position);
-                    out.push(Piece { op: Op::Read, at: self.files().place(file, position, length), length, depth });
-                    self.readers[reader] = (file, position + length);
+                    let (at, length) = self.next_of_a_reader(locality, request_kib << 10, host);
+                    out.push(Piece { op: Op::Read, at, length, depth });
                 }
             }
         }
@@ -349,14 +327,39 @@ impl Doing {
 
     /// Reads a file from its beginning. The first request is waited for; from the second on the host reads ahead.
     fn read(&self, file: u64, at_most_kib: u64, depth: u32, out: &mut Vec<Piece>) {
-        let end = self.files().length(file).min(at_most_kib << 10);
-        let mut position = 0;
-        while position < end {
-            let length = LARGEST.min(end - position);
+        for (position, length) in parts(self.files().length(file).min(at_most_kib << 10)) {
             let at = self.files().place(file, position, length);
             out.push(Piece { op: Op::Read, at, length, depth: if position == 0 { 1 } else { depth } });
-            position += length;
         }
+    }
+
+    /// Reads a file, and writes a part of what was read after every so many reads and at the end.
+    fn copy(&mut self, file: u64, to: Area, reads_per_write: u64, out: &mut Vec<Piece>) {
+        let whole = self.files().length(file);
+        let target = self.free_space(to, whole / reads_per_write);
+        let mut written = 0;
+        for (position, length) in parts(whole) {
+            out.push(Piece { op: Op::Read, at: self.files().place(file, position, length), length, depth: 2 });
+            let read = position + length;
+            if (read / LARGEST).is_multiple_of(reads_per_write) || read == whole {
+                out.push(Piece { op: Op::Write, at: target + written, length, depth: 2 });
+                written += length;
+            }
+        }
+    }
+
+    /// Where one of the readers goes on, and how much it reads. Some jump; at the end of a file another one begins.
+    fn next_of_a_reader(&mut self, locality: Locality, at_most: u64, host: &mut Memory<'_>) -> (u64, u64) {
+        let reader = self.rng.below(self.readers.len() as u64) as usize;
+        let (mut file, mut position) = self.readers[reader];
+        if position >= self.files().length(file) {
+            (file, position) = (self.new_file(locality, host), 0);
+        } else if self.rng.chance(1, REQUESTS_PER_JUMP) {
+            position = self.rng.below(self.files().length(file) / LARGEST) * LARGEST;
+        }
+        let length = at_most.min(self.files().length(file) - position);
+        self.readers[reader] = (file, position + length);
+        (self.files().place(file, position, length), length)
     }
 
     /// The next `length` bytes of an area that is written in order, and begins anew at its end.
