@@ -274,33 +274,13 @@ impl Object {
     /// What its row says, by column.
     #[must_use]
     pub fn row(self, memory: &Memory, sp: Sp, geometry: Geometry) -> Vec<(u64, Value)> {
-        let name = |name: Uid| Value::from(&name.to_be_bytes()[..]);
         let text = |text: &str| Value::from(text);
         match self {
             Object::ThisSp | Object::Rows(_) | Object::Mbr | Object::DataStore => Vec::new(),
-            Object::Table(number) => {
-                let known = tables(sp).iter().find(|known| known.0 == number).expect("it was found among them");
-                let bytes = match number {
-                    table::MBR => Some(memory.mbr.bytes()),
-                    table::DATA_STORE => Some(memory.data_store.bytes()),
-                    _ => None,
-                };
-                let rows = bytes.unwrap_or_else(|| Object::rows(sp, number).len() as u64);
-                let mut row = vec![
-                    (0, name(uid(table::TABLE, number))),
-                    (1, text(known.1)),
-                    (4, Value::Number(if bytes.is_some() { 2 } else { 1 })),
-                    (7, rows.into()),
-                ];
-                if bytes.is_some() {
-                    // Any byte may be written by itself; by pages is better.
-                    row.extend([(13, Value::Number(1)), (14, Value::Number(crate::memory::PAGE_BYTES as u64))]);
-                }
-                row
-            }
+            Object::Table(number) => table_row(memory, sp, number),
             Object::SpInfo => vec![
-                (0, name(uid(table::SP_INFO, 1))),
-                (1, name(sp.uid())),
+                (0, uid_value(uid(table::SP_INFO, 1))),
+                (1, uid_value(sp.uid())),
                 (2, text(sp_name(sp))),
                 (5, Value::Number(0)),
                 (6, Value::Number(1)),
@@ -309,21 +289,26 @@ impl Object {
                 let active = which == Sp::Admin || memory.state.locking.is_some();
                 // Manufactured, or manufactured and not activated.
                 let life = if active { 9 } else { 8 };
-                vec![(0, name(which.uid())), (1, text(sp_name(which))), (6, Value::Number(life)), (7, Value::Number(0))]
+                vec![
+                    (0, uid_value(which.uid())),
+                    (1, text(sp_name(which))),
+                    (6, Value::Number(life)),
+                    (7, Value::Number(0)),
+                ]
             }
             Object::TperInfo => vec![
-                (0, name(uid(table::TPER_INFO, 0x3_0001))),
+                (0, uid_value(uid(table::TPER_INFO, 0x3_0001))),
                 (4, Value::Number(1)),
                 (5, Value::Number(1)),
                 (7, Value::List(vec![text("Opal")])),
                 (8, memory.state.programmatic_reset.into()),
             ],
-            Object::Ace(row) => vec![(0, name(uid(table::ACE, row))), (3, aces::expression(memory, row).value())],
+            Object::Ace(row) => vec![(0, uid_value(uid(table::ACE, row))), (3, aces::expression(memory, row).value())],
             Object::Authority(authority) => authority_row(memory, sp, authority),
             Object::Pin(authority) => {
                 let tries = account(memory, sp, authority).map_or(0, |account| account.tries);
                 vec![
-                    (0, name(pin_of(authority))),
+                    (0, uid_value(pin_of(authority))),
                     (1, text(&format!("C_PIN_{}", authority_name(sp, authority)))),
                     (5, Value::Number(TRY_LIMIT)),
                     (6, tries.into()),
@@ -331,10 +316,10 @@ impl Object {
                 ]
             }
             Object::MsidPin => {
-                vec![(0, name(PIN_MSID)), (1, text("C_PIN_MSID")), (3, memory.state.identity.msid.as_str().into())]
+                vec![(0, uid_value(PIN_MSID)), (1, text("C_PIN_MSID")), (3, memory.state.identity.msid.as_str().into())]
             }
             Object::LockingInfo => vec![
-                (0, name(uid(table::LOCKING_INFO, 1))),
+                (0, uid_value(uid(table::LOCKING_INFO, 1))),
                 (2, Value::Number(1)),
                 // Of the media, by the drive.
                 (3, Value::Number(1)),
@@ -344,24 +329,9 @@ impl Object {
                 (9, geometry.alignment_sectors.into()),
                 (10, Value::Number(0)),
             ],
-            Object::Range(number) => {
-                let range = &memory.state.locking().ranges[number as usize];
-                vec![
-                    (0, name(uid(table::LOCKING, row_of_range(number)))),
-                    (1, text(&range_name("Locking", number))),
-                    (2, range.common_name.as_slice().into()),
-                    (3, range.first_lba.into()),
-                    (4, range.lbas.into()),
-                    (5, range.read_lock_enabled.into()),
-                    (6, range.write_lock_enabled.into()),
-                    (7, range.read_locked.into()),
-                    (8, range.write_locked.into()),
-                    (9, resets_value(range.lock_on)),
-                    (10, name(uid(table::K_AES_256, row_of_range(number)))),
-                ]
-            }
+            Object::Range(number) => range_row(memory, number),
             Object::Key(number) => vec![
-                (0, name(uid(table::K_AES_256, row_of_range(number)))),
+                (0, uid_value(uid(table::K_AES_256, row_of_range(number)))),
                 (1, text(&range_name("K_AES_256", number))),
                 // XTS.
                 (4, Value::Number(7)),
@@ -369,7 +339,7 @@ impl Object {
             Object::MbrControl => {
                 let control = &memory.state.locking().mbr_control;
                 vec![
-                    (0, name(uid(table::MBR_CONTROL, 1))),
+                    (0, uid_value(uid(table::MBR_CONTROL, 1))),
                     (1, control.enabled.into()),
                     (2, control.done.into()),
                     (3, resets_value(control.done_on)),
@@ -461,7 +431,6 @@ fn authority_name(sp: Sp, authority: Uid) -> String {
 }
 
 fn authority_row(memory: &Memory, sp: Sp, authority: Uid) -> Vec<(u64, Value)> {
-    let name = |name: Uid| Value::from(&name.to_be_bytes()[..]);
     let account = account(memory, sp, authority);
     let enabled = match authority {
         MAKERS => memory.state.makers_enabled,
@@ -469,19 +438,62 @@ fn authority_row(memory: &Memory, sp: Sp, authority: Uid) -> Vec<(u64, Value)> {
     };
     let common_name = account.map_or(&[][..], |account| &account.common_name);
     let mut row = vec![
-        (0, name(authority)),
+        (0, uid_value(authority)),
         (1, Value::from(authority_name(sp, authority).as_str())),
         (2, common_name.into()),
         (3, matches!(authority, ADMINS | USERS).into()),
-        (4, name(class_of(sp, authority).unwrap_or(0))),
+        (4, uid_value(class_of(sp, authority).unwrap_or(0))),
         (5, enabled.into()),
         // By a password, or not at all.
         (9, Value::Number(has_pin(sp, authority).into())),
     ];
     if has_pin(sp, authority) {
-        row.push((10, name(pin_of(authority))));
+        row.push((10, uid_value(pin_of(authority))));
     }
     row
+}
+
+fn table_row(memory: &Memory, sp: Sp, number: u32) -> Vec<(u64, Value)> {
+    let known = tables(sp).iter().find(|known| known.0 == number).expect("it was found among them");
+    let bytes = match number {
+        table::MBR => Some(memory.mbr.bytes()),
+        table::DATA_STORE => Some(memory.data_store.bytes()),
+        _ => None,
+    };
+    let rows = bytes.unwrap_or_else(|| Object::rows(sp, number).len() as u64);
+    let mut row = vec![
+        (0, uid_value(uid(table::TABLE, number))),
+        (1, Value::from(known.1)),
+        (4, Value::Number(if bytes.is_some() { 2 } else { 1 })),
+        (7, rows.into()),
+    ];
+    if bytes.is_some() {
+        // Any byte may be written by itself; by pages is better.
+        row.extend([(13, Value::Number(1)), (14, Value::Number(crate::memory::PAGE_BYTES as u64))]);
+    }
+    row
+}
+
+fn range_row(memory: &Memory, number: u32) -> Vec<(u64, Value)> {
+    let range = &memory.state.locking().ranges[number as usize];
+    vec![
+        (0, uid_value(uid(table::LOCKING, row_of_range(number)))),
+        (1, Value::from(range_name("Locking", number).as_str())),
+        (2, range.common_name.as_slice().into()),
+        (3, range.first_lba.into()),
+        (4, range.lbas.into()),
+        (5, range.read_lock_enabled.into()),
+        (6, range.write_lock_enabled.into()),
+        (7, range.read_locked.into()),
+        (8, range.write_locked.into()),
+        (9, resets_value(range.lock_on)),
+        (10, uid_value(uid(table::K_AES_256, row_of_range(number)))),
+    ]
+}
+
+/// How a row names another, or itself.
+fn uid_value(name: Uid) -> Value {
+    Value::from(&name.to_be_bytes()[..])
 }
 
 fn common_name(value: &Value) -> Result<Vec<u8>, Status> {
