@@ -63,12 +63,12 @@ pub struct Dirty {
 
 /// Sectors that went each way, all in all.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Flow {
-    pub dirtied: u64,
-    pub overwritten: u64,
-    pub taken: u64,
-    pub written: u64,
-    pub lost: u64,
+struct Flow {
+    dirtied: u64,
+    overwritten: u64,
+    taken: u64,
+    written: u64,
+    lost: u64,
 }
 
 /// See the module's own page.
@@ -87,7 +87,7 @@ pub struct Lines {
     unclean: BTreeSet<u64>,
     orders: u64,
     uses: u64,
-    pub flow: Flow,
+    flow: Flow,
 }
 
 /// Bits from `from` on, `count` of them.
@@ -130,6 +130,16 @@ impl Lines {
 
     pub fn line_bytes(&self) -> u64 {
         self.sectors_per_line * SECTOR_BYTES
+    }
+
+    /// Bytes that runs have brought to the drives, all in all.
+    pub fn written_bytes(&self) -> u64 {
+        self.flow.written * SECTOR_BYTES
+    }
+
+    /// Bytes that were written again before they went out.
+    pub fn overwritten_bytes(&self) -> u64 {
+        self.flow.overwritten * SECTOR_BYTES
     }
 
     /// Lines with data that no drive has yet.

@@ -14,7 +14,7 @@ mod under_way;
 
 use std::collections::VecDeque;
 
-use ssdlab_core::{Cause, Nanos, Op, SECTOR_BYTES, nanos_from_ms};
+use ssdlab_core::{Cause, Nanos, Op, nanos_from_ms};
 use ssdlab_device::{CacheCounters, Completion, Device, Request, Status};
 
 use super::flush::{Decision, FlushPolicy, View, policy};
@@ -93,12 +93,12 @@ impl Cache {
     }
 
     pub fn counters(&self) -> CacheCounters {
-        CacheCounters { overwritten_bytes: self.lines.flow.overwritten * SECTOR_BYTES, ..self.counters }
+        CacheCounters { overwritten_bytes: self.lines.overwritten_bytes(), ..self.counters }
     }
 
     /// What has come to the device by way of here.
     pub fn landed_bytes(&self) -> u64 {
-        self.lines.flow.written * SECTOR_BYTES
+        self.lines.written_bytes()
     }
 
     /// # Errors

@@ -43,3 +43,31 @@ impl Streams {
         *self = Streams::new(self.capacity_bytes, self.read_ahead_bytes);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_is_read_ahead_of_whenever_half_of_that_is_used_up() {
+        let mut streams = Streams::new(300, 100);
+        assert_eq!(streams.follow(0, 10, true), None, "it may be one read alone");
+        assert_eq!(streams.follow(10, 10, true), Some((20, 120)));
+        assert_eq!(streams.follow(20, 40, true), None);
+        assert_eq!(streams.follow(60, 10, false), None, "reads are held back");
+        assert_eq!(streams.follow(70, 10, true), Some((120, 180)));
+        assert_eq!(streams.follow(80, 180, true), Some((260, 300)), "the device ends there");
+    }
+
+    #[test]
+    fn a_stream_that_has_not_gone_on_for_long_is_forgotten() {
+        let mut streams = Streams::new(1 << 20, 100);
+        streams.follow(0, 10, true);
+        for k in 1..MOST as u64 {
+            streams.follow(k * 1000, 10, true);
+        }
+        assert!(streams.follow(10, 10, true).is_some());
+        streams.follow(MOST as u64 * 1000, 10, true);
+        assert_eq!(streams.follow(20, 10, true), None);
+    }
+}
