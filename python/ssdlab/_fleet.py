@@ -10,13 +10,14 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, fields
-from threading import Event, Lock
+from threading import Event
 from typing import Any, Union
 
 from . import _columns, _native
 from ._drive import Drive, _whole
 from ._errors import DriveFileError, TraceError
 from ._progress import Progress, shown
+from ._recent import Recent
 from ._sweep import FolderStore, MemoryStore, Store, UrlStore
 from ._table import Table
 
@@ -393,7 +394,7 @@ def fleet(
     divisors = [drive._native.divisor(_power(small)) for drive, _ in shares]
     digests = [_digest_of(drive) for drive, _ in shares]
     for digest, (drive, _) in zip(digests, shares):
-        _remember(digest, drive)
+        _drives.put(digest, drive)
     tasks: list[_Task] = [
         (drive._parts(), digest, json.dumps(klass), divisor, seed * 1000 + specimen, trace)
         for (drive, _), digest, divisor in zip(shares, digests, divisors)
@@ -441,10 +442,8 @@ def _store(out: str | os.PathLike[str] | Store | None) -> Store:
 #: What a drive is made of, the digest of what came of it, a class of work in JSON, the divisor, the seed, and a trace.
 _Task = tuple[tuple[Any, ...], str, str, int, int, Union[_Trace, None]]
 
-#: Drives that were measured last, by digest, and how many.
-_MOST_DRIVES = 8
-_drives: dict[str, Drive] = {}
-_drives_lock = Lock()
+#: Drives that were measured last, by digest.
+_drives: Recent[str, Drive] = Recent(8)
 
 
 def _digest_of(drive: Drive) -> str:
@@ -452,26 +451,17 @@ def _digest_of(drive: Drive) -> str:
     return hashlib.sha256(json.dumps([repr(drive._parts()), drive._native.identity_json()]).encode()).hexdigest()
 
 
-def _remember(digest: str, drive: Drive) -> None:
-    with _drives_lock:
-        _drives.pop(digest, None)
-        while len(_drives) >= _MOST_DRIVES:
-            del _drives[next(iter(_drives))]
-        _drives[digest] = drive
-
-
 def _known(parts: tuple[Any, ...], digest: str) -> Drive:
     """The drive that the fleet was given."""
     from ._drive import _rebuilt
 
-    with _drives_lock:
-        drive = _drives.get(digest)
+    drive = _drives.get(digest)
     if drive is None:
         drive = _rebuilt(*parts)
         if _digest_of(drive) != digest:
             what = f"{drive.name} is not the drive that the fleet was given"
             raise DriveFileError(f"error: {what}\n  = help: every worker needs the same files at the same paths", what=what)
-        _remember(digest, drive)
+        _drives.put(digest, drive)
     return drive
 
 

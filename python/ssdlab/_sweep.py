@@ -8,13 +8,13 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor, wait
-from threading import Lock
 from typing import Any, Protocol, Union
 
 from . import _native
 from ._drive import _whole
 from ._errors import BadInput, SweepInterrupted
 from ._progress import Progress, shown
+from ._recent import Recent
 from ._table import Table
 
 #: What a worker gives back for a point: its key, its result as text or ``None``, why it failed, seconds.
@@ -245,27 +245,20 @@ def _read(plan: str | os.PathLike[str]) -> tuple[str, str]:
         raise PlanError(f"error: cannot read the plan {path}: {e}", what=f"cannot read the plan {path}", file=path) from e
 
 
-#: Plans that were read last, with the keys of their points: how many, and which.
-_MOST_PLANS = 4
-_plans: dict[tuple[str, str], tuple[_native.SweepPlan, frozenset[str]]] = {}
-_plans_lock = Lock()
+#: Plans that were read last, with the keys of their points.
+_plans: Recent[tuple[str, str], tuple[_native.SweepPlan, frozenset[str]]] = Recent(4)
 
 
 def _read_plan(file: str, text: str) -> _native.SweepPlan:
     plan = _native.SweepPlan(file, text)
-    with _plans_lock:
-        _plans.pop((file, text), None)
-        while len(_plans) >= _MOST_PLANS:
-            del _plans[next(iter(_plans))]
-        _plans[file, text] = (plan, frozenset(plan.keys()))
+    _plans.put((file, text), (plan, frozenset(plan.keys())))
     return plan
 
 
 def _plan(file: str, text: str, keys: list[str]) -> _native.SweepPlan:
     """The plan that has these points. One that was read before is read again if it has not: a key holds all that decides on a
     point, the files among it that the plan names."""
-    with _plans_lock:
-        known = _plans.get((file, text))
+    known = _plans.get((file, text))
     return known[0] if known is not None and known[1].issuperset(keys) else _read_plan(file, text)
 
 
