@@ -250,8 +250,9 @@ def test_jobs_traces_and_tests_begin_with_a_drive_that_was_saved(tmp_path):
     assert later.exists()
     again = ssdlab.Drive("ideal-16k-32die", capacity_bytes="64MiB")
     again.load(later)
-    with pytest.raises(ssdlab.DriveFileError, match="drive with seed 1"):
+    with pytest.raises(ssdlab.DriveFileError, match="drive with seed 1") as refused:
         drive.test("random-write", start=path, seed=2, seconds=1)
+    assert refused.value.help == ["use seed=1"]
     with pytest.raises(ValueError, match="needs start"):
         drive.run(load, stored_days=5)
     with pytest.raises(ssdlab.DriveFileError, match="no model of what becomes of old data"):

@@ -10,7 +10,7 @@ use ssdlab_core::{Nanos, SECOND, input};
 use crate::failure::Failure;
 use crate::output::complain;
 use crate::plan::param_failure;
-use crate::saved::SavedDrive;
+use crate::saved::{SavedDrive, Words};
 
 /// Says what is wrong with the command line, or helps, and returns the exit code. Clap would print what was typed as it is.
 pub fn refused(error: &clap::Error) -> u8 {
@@ -228,7 +228,8 @@ impl StartArgs {
     /// As [`SavedDrive::stored`].
     pub fn saved(&self, recipe: &DeviceRecipe, seed: u64) -> Result<Option<SavedDrive>, Failure> {
         let days = self.stored_days.unwrap_or(0);
-        self.from.as_deref().map(|path| SavedDrive::stored(path, days, recipe, seed)).transpose()
+        let stored = |path| SavedDrive::stored(path, days, recipe, seed, Words::OF_COMMAND);
+        self.from.as_deref().map(stored).transpose()
     }
 }
 

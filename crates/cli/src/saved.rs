@@ -25,12 +25,28 @@ impl std::fmt::Debug for SavedDrive {
     }
 }
 
+/// How whoever begins with a saved drive says with which: for messages.
+#[derive(Clone, Copy)]
+pub struct Words {
+    /// What gives a seed, up to the number.
+    pub seed_is: &'static str,
+    /// What a seed is called.
+    pub seed: &'static str,
+    /// What takes the file, and what has written it.
+    pub takes: &'static str,
+}
+
+impl Words {
+    pub const OF_COMMAND: Self =
+        Words { seed_is: "--seed ", seed: "--seed", takes: "--from takes what --save has written" };
+}
+
 impl SavedDrive {
     /// Reads a saved drive, or the one in an image of `attach`, and sees whether it is of this device and specimen.
     ///
     /// # Errors
     /// If the file is neither or damaged, or the drive another one.
-    pub fn open(path: &Path, recipe: &DeviceRecipe, seed: u64) -> Result<Self, Failure> {
+    pub fn open(path: &Path, recipe: &DeviceRecipe, seed: u64, words: Words) -> Result<Self, Failure> {
         let mut device = recipe.build(seed)?;
         let at = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
         if device.plug().is_none() {
@@ -41,7 +57,7 @@ impl SavedDrive {
         let saved = match read_state_file(path, device.info().capacity_bytes) {
             Ok(bytes) => SavedDrive { bytes: bytes.into(), stored_seconds: 0 },
             Err(StateFileError::NoState) => {
-                let bytes = in_image(path, &mut *device)?.into();
+                let bytes = in_image(path, &mut *device, words)?.into();
                 SavedDrive { bytes, stored_seconds: 0 }
             }
             Err(e @ StateFileError::Capacity { .. }) => return Err(Failure::bad_input(at(&e)).help(THE_SAME)),
@@ -49,7 +65,7 @@ impl SavedDrive {
         };
         saved.put_into(&mut *recipe.build(seed)?).map_err(|e| {
             let help = match e {
-                LoadError::Seed { found, .. } => format!("use --seed {found}"),
+                LoadError::Seed { found, .. } => format!("use {}{found}", words.seed_is),
                 _ => THE_SAME.to_owned(),
             };
             Failure::bad_input(at(&format_args!("it does not fit {}: {e}", recipe.name))).help(help)
@@ -85,13 +101,15 @@ impl SavedDrive {
 
 /// What to name instead.
 const THE_SAME: &str = "name the drive that was saved, with the same changes";
-const OF_WHICH: &str = "--from takes what --save has written, or the image of a drive that was attached";
 
 /// What a device that is to be fresh keeps without power, once it is the one that an image holds.
-fn in_image(path: &Path, device: &mut dyn Device) -> Result<Vec<u8>, Failure> {
+fn in_image(path: &Path, device: &mut dyn Device, words: Words) -> Result<Vec<u8>, Failure> {
     let wrong = |e: &dyn std::fmt::Display| Failure::bad_input(format!("{}: {e}", path.display()));
     let mut contents = Image::inspect(path).map_err(|e| match e {
-        ImageError::NoImage => wrong(&"neither a saved drive nor an image").help(OF_WHICH),
+        ImageError::NoImage => {
+            let takes = format!("{}, or the image of a drive that was attached", words.takes);
+            wrong(&"neither a saved drive nor an image").help(takes)
+        }
         e => wrong(&e),
     })?;
     let (found, wanted) = (contents.header.capacity_bytes, device.info().capacity_bytes);
@@ -106,8 +124,9 @@ fn in_image(path: &Path, device: &mut dyn Device) -> Result<Vec<u8>, Failure> {
     };
     let clean = contents.header.clean;
     let resumed = resume(device, &mut contents.store, state, clean).map_err(|e| {
+        let device = &contents.header.device;
         wrong(&format_args!("the image holds another drive: {e}"))
-            .help(format!("name the drive for which it was made, with its --seed: {}", contents.header.device))
+            .help(format!("name the drive for which it was made, with its {}: {device}", words.seed))
     })?;
     if !clean {
         complain("notice: the process that had the image ended without closing it. That counts as a power cut");
@@ -123,8 +142,8 @@ impl SavedDrive {
     ///
     /// # Errors
     /// As there; if the device has no model of what becomes of old data.
-    pub fn stored(path: &Path, days: u32, recipe: &DeviceRecipe, seed: u64) -> Result<Self, Failure> {
-        let saved = SavedDrive::open(path, recipe, seed)?;
+    pub fn stored(path: &Path, days: u32, recipe: &DeviceRecipe, seed: u64, words: Words) -> Result<Self, Failure> {
+        let saved = SavedDrive::open(path, recipe, seed, words)?;
         let stored_seconds = u64::from(days) * 86_400;
         if stored_seconds > 0 && !recipe.build(seed)?.flash().is_some_and(|flash| ages(flash)) {
             let error = Failure::bad_input(format!("{} has no model of what becomes of old data", recipe.name));

@@ -14,7 +14,7 @@ use ssdlab_catalog::{DeviceTemplate, Diagnostic};
 use ssdlab_cli::commands::{replay, run, show};
 use ssdlab_cli::lab::{SimulatedDrive, Tested as _};
 use ssdlab_cli::plan::{bench_failure, param_failure};
-use ssdlab_cli::saved::{Keep, SavedDrive};
+use ssdlab_cli::saved::{Keep, SavedDrive, Words};
 use ssdlab_cli::timeline::TimelineFile;
 use ssdlab_core::SECOND;
 use ssdlab_workload::fio::JobFile;
@@ -76,6 +76,8 @@ fn recorded<T>(
 /// A saved drive to begin with, if it is not a new one, and the days for which it has lain without power since.
 type Start = (Option<PathBuf>, u32);
 
+const WORDS: Words = Words { seed_is: "seed=", seed: "seed", takes: "start takes what save has written" };
+
 /// Where a drive is kept in the end, and where a timeline is written, if anywhere.
 type Files = (Option<PathBuf>, Option<PathBuf>);
 
@@ -89,7 +91,7 @@ impl Drive {
     fn starting(&self, py: Python<'_>, start: Start, seed: u64) -> PyResult<Arc<SimulatedDrive>> {
         let (Some(path), days) = start else { return Ok(Arc::clone(&self.drive)) };
         let drive = Arc::clone(&self.drive);
-        let saved = watched(py, None, move |_| SavedDrive::stored(&path, days, drive.recipe(), seed))?;
+        let saved = watched(py, None, move |_| SavedDrive::stored(&path, days, drive.recipe(), seed, WORDS))?;
         let saved = saved.map_err(|f| exception(py, &f, Wrong::Drive))?;
         Ok(Arc::new(self.drive.starting(Some(saved))))
     }
