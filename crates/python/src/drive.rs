@@ -156,6 +156,7 @@ impl Drive {
         self.drive.identity().to_string()
     }
 
+    #[expect(clippy::too_many_arguments, reason = "called from Python, where a struct would be a class")]
     fn test(
         &self,
         py: Python<'_>,
@@ -190,6 +191,7 @@ impl Drive {
     }
 
     /// Runs a fio job file, given as text.
+    #[expect(clippy::too_many_arguments, reason = "called from Python, where a struct would be a class")]
     fn run(
         &self,
         py: Python<'_>,
@@ -235,6 +237,7 @@ impl Drive {
     }
 
     /// Replays a trace: the path of a file, or the columns of a table.
+    #[expect(clippy::too_many_arguments, reason = "called from Python, where a struct would be a class")]
     fn replay(
         &self,
         py: Python<'_>,

@@ -108,6 +108,7 @@ pub fn measure_life(
 
 /// The state of a drive after `capacities` of writes, lived through write by write, in JSON; and what was written.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "called from Python, where a struct would be a class")]
 pub fn live_through(
     py: Python<'_>,
     drive: PyRef<'_, Drive>,

@@ -241,6 +241,7 @@ fn closed() -> PyErr {
 impl Live {
     /// Hands commands over. Arrays come as bytes: numbers of commands, offsets and lengths; `at` in nanoseconds.
     /// Returns the tag of the first.
+    #[expect(clippy::too_many_arguments, reason = "called from Python, where a struct would be a class")]
     fn submit(
         &self,
         py: Python<'_>,

@@ -71,6 +71,7 @@ fn run(
 #[pymethods]
 impl Review {
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "called from Python, where a struct would be a class")]
     fn new(
         py: Python<'_>,
         drives: Vec<PyRef<'_, Drive>>,

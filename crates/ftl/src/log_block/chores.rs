@@ -296,14 +296,16 @@ impl ColumnChores {
             let Some(chore) = self.waiting.pop_front() else { return };
             match chore {
                 Chore::Copy { superblock, into, lanes } => {
-                    self.begin_copy(superblock, into, &lanes, lanes_of_all, counters, work, sink)
+                    let lanes = lanes_that_copy(superblock, into, &lanes, lanes_of_all, work);
+                    self.begin_copy(lanes, counters, work, sink);
                 }
                 Chore::Move { superblock } => {
                     let into = work.superblocks.take(work.geometry.column(superblock));
                     let lanes: Vec<_> =
                         (0..work.geometry.lanes).map(|k| (0, work.rows_in_use(superblock, k))).collect();
                     self.waiting.push_front(Chore::Install { superblock, place: into });
-                    self.begin_copy(superblock, into, &lanes, lanes_of_all, counters, work, sink);
+                    let lanes = lanes_that_copy(superblock, into, &lanes, lanes_of_all, work);
+                    self.begin_copy(lanes, counters, work, sink);
                 }
                 Chore::Install { superblock, place } => {
                     let was_log = work.superblocks.use_of(place) == Use::Log;
@@ -330,21 +332,11 @@ impl ColumnChores {
 
     fn begin_copy(
         &mut self,
-        superblock: u32,
-        into: Place,
-        ranges: &[(u32, u32)],
         lanes: &mut [Lane],
         counters: &mut ChoreCounters,
         work: &mut Workplace<'_>,
         sink: &mut impl OpSink,
     ) {
-        let column = work.superblocks.column(into);
-        let lanes = &mut lanes[work.geometry.dies(column)];
-        for ((k, &(row, end)), lane) in (0..).zip(ranges).zip(&mut *lanes) {
-            let page = work.geometry.page_number(Spot { superblock, lane: k, row });
-            let (block, die) = (work.superblocks.block(into, k), work.geometry.die(column, k));
-            *lane = Lane { row, end, page, block, die, from: None };
-        }
         let lanes_left = lanes.iter().filter(|lane| lane.row < lane.end).count() as u32;
         if lanes_left > 0 {
             self.under_way = UnderWay::Copy { lanes_left };
@@ -395,6 +387,24 @@ impl ColumnChores {
         }
         ended
     }
+}
+
+/// The lanes of a physical superblock, each with the rows of a logical one that it is to copy there.
+fn lanes_that_copy<'a>(
+    superblock: u32,
+    into: Place,
+    ranges: &[(u32, u32)],
+    lanes: &'a mut [Lane],
+    work: &Workplace<'_>,
+) -> &'a mut [Lane] {
+    let column = work.superblocks.column(into);
+    let lanes = &mut lanes[work.geometry.dies(column)];
+    for ((k, &(row, end)), lane) in (0..).zip(ranges).zip(&mut *lanes) {
+        let page = work.geometry.page_number(Spot { superblock, lane: k, row });
+        let (block, die) = (work.superblocks.block(into, k), work.geometry.die(column, k));
+        *lane = Lane { row, end, page, block, die, from: None };
+    }
+    lanes
 }
 
 impl Lane {

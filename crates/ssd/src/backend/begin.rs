@@ -10,9 +10,11 @@ use crate::power::{Ahead, ArrayWork};
 use crate::probe::{Begun, Probe, Subject};
 use crate::timing::{Interval, Operation, Work};
 
-/// When a die takes the command of an operation, and how its array time differs from the datasheet's.
+/// When a die begins an operation and takes its command, and how its array time differs from the datasheet's.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Course {
+    pub now: Nanos,
+    /// When it takes the command.
     pub from: Nanos,
     /// In 2^-16.
     pub share: u64,
@@ -65,11 +67,11 @@ impl Backend {
         // Dies that know one mode only are not asked which: it would cost them a look at the block's state.
         let several = self.times.several_modes();
         let mode = if several { translation.medium().mode(op.block()) } else { self.times.native() };
-        let course = Course { from: now, share: WHOLE };
+        let course = Course { now, from: now, share: WHOLE };
         if self.correction.is_some() {
-            return self.begin_corrected(d, op, mode, now, course, translation, probe);
+            return self.begin_corrected(d, op, mode, course, translation, probe);
         }
-        self.begin::<false, EXPLAIN, CHECK>(d, op, mode, now, course, probe);
+        self.begin::<false, EXPLAIN, CHECK>(d, op, mode, course, probe);
     }
 
     /// [`Backend::begin_next`] where dies or the controller have more to them than one operation after the other.
@@ -107,9 +109,9 @@ impl Backend {
         }
         let course = self.course(d, &op, mode, [now, free_at, asked], translation, probe);
         if self.correction.is_some() {
-            self.begin_corrected(d, op, mode, now, course, translation, probe);
+            self.begin_corrected(d, op, mode, course, translation, probe);
         } else {
-            self.begin::<true, EXPLAIN, CHECK>(d, op, mode, now, course, probe);
+            self.begin::<true, EXPLAIN, CHECK>(d, op, mode, course, probe);
         }
     }
 
@@ -227,7 +229,7 @@ impl Backend {
                 die.sensed = from + self.command_time + array;
             }
         }
-        Course { from, share }
+        Course { now, from, share }
     }
 
     /// Begins an operation. `SPECIAL`: there may be more to it than the datasheet's plain times.
@@ -237,11 +239,10 @@ impl Backend {
         d: DieId,
         op: FlashOp,
         mode: CellMode,
-        now: Nanos,
         course: Course,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) -> Nanos {
-        let Course { from: taken, share } = course;
+        let Course { now, from: taken, share } = course;
         let scaled = |time: Nanos| if SPECIAL { (time * share) >> 16 } else { time };
         let joint = if SPECIAL { self.joint(d, &op, now) } else { Joint::ALONE };
         let channel = self.dies[d.index()].channel;
@@ -291,7 +292,10 @@ impl Backend {
             }
         };
         probe.check(|checks| {
-            checks.operation(&self.as_judged::<SPECIAL>(d, &op, mode, joint, now, course, transfer, end))
+            let (work, data_here) = as_judged::<SPECIAL>(&op, joint, now);
+            // The translation layer works on all planes of a die at once, unless it asks for each by itself.
+            let planes = if SPECIAL { self.planes_of(d, &op) } else { self.all_planes };
+            checks.operation(&Operation { die: d, planes, mode, work, begin: taken, share, data_here, transfer, end })
         });
         self.work.add(work, array);
         let die = &mut self.dies[d.index()];
@@ -342,42 +346,6 @@ impl Backend {
         planes_sensed(units, rows.count_ones(), self.page_units, self.all_planes.count_ones())
     }
 
-    /// An operation in the words of the referee.
-    fn as_judged<const SPECIAL: bool>(
-        &self,
-        d: DieId,
-        op: &FlashOp,
-        mode: CellMode,
-        joint: Joint,
-        now: Nanos,
-        course: Course,
-        transfer: Interval,
-        end: Nanos,
-    ) -> Operation {
-        let page = op.page();
-        let (work, data_here) = match op.kind().act() {
-            Act::Read => {
-                let (rows, eighths) = if SPECIAL {
-                    (op.rows(), op.eighths() + joint.eighths)
-                } else {
-                    (op.rows_of_whole(), op.units() * 8)
-                };
-                (Work::Read { page, rows, eighths }, now)
-            }
-            Act::Program if op.kind() == OpKind::HostProgram => {
-                let joint = if SPECIAL { joint.late } else { 0 };
-                (Work::Program { page }, now.saturating_add_signed(op.data_late_by(now)).max(now + joint))
-            }
-            Act::Program => (Work::Program { page }, now),
-            Act::ProgramOwn => (Work::Copy { page }, now),
-            Act::Erase => (Work::Erase, now),
-        };
-        // The translation layer works on all planes of a die at once, unless it asks for each by itself.
-        let planes = if SPECIAL { self.planes_of(d, op) } else { self.all_planes };
-        let Course { from: begin, share } = course;
-        Operation { die: d, planes, mode, work, begin, share, data_here, transfer, end }
-    }
-
     /// What goes with an operation that a die begins, in sum.
     #[inline]
     fn joint(&self, d: DieId, op: &FlashOp, now: Nanos) -> Joint {
@@ -401,7 +369,6 @@ impl Backend {
         d: DieId,
         op: FlashOp,
         mode: CellMode,
-        now: Nanos,
         course: Course,
         translation: &mut T,
         probe: &mut Probe<EXPLAIN, CHECK>,
@@ -410,12 +377,32 @@ impl Backend {
         let retry = self
             .correction
             .as_mut()
-            .and_then(|correction| correction.begin_all(d, &op, beside, mode, now, translation));
-        let end = self.begin::<true, EXPLAIN, CHECK>(d, op, mode, now, course, probe);
+            .and_then(|correction| correction.begin_all(d, &op, beside, mode, course.now, translation));
+        let end = self.begin::<true, EXPLAIN, CHECK>(d, op, mode, course, probe);
         if let Some(retry) = retry {
             self.dies[d.index()].sensed = 0;
             self.begin_retry(d, retry, end, probe);
         }
+    }
+}
+
+/// What an operation does, in the words of the referee, and when its data are here.
+#[inline]
+fn as_judged<const SPECIAL: bool>(op: &FlashOp, joint: Joint, now: Nanos) -> (Work, Nanos) {
+    let page = op.page();
+    match op.kind().act() {
+        Act::Read => {
+            let (rows, eighths) =
+                if SPECIAL { (op.rows(), op.eighths() + joint.eighths) } else { (op.rows_of_whole(), op.units() * 8) };
+            (Work::Read { page, rows, eighths }, now)
+        }
+        Act::Program if op.kind() == OpKind::HostProgram => {
+            let joint = if SPECIAL { joint.late } else { 0 };
+            (Work::Program { page }, now.saturating_add_signed(op.data_late_by(now)).max(now + joint))
+        }
+        Act::Program => (Work::Program { page }, now),
+        Act::ProgramOwn => (Work::Copy { page }, now),
+        Act::Erase => (Work::Erase, now),
     }
 }
 

@@ -12,7 +12,7 @@ const UNIT: Nanos = 10_880;
 const ROW: Nanos = 2 * UNIT;
 
 /// The die takes the command at time 0, and every place has the datasheet's times.
-const AT_ONCE: Course = Course { from: 0, share: WHOLE };
+const AT_ONCE: Course = Course { now: 0, from: 0, share: WHOLE };
 
 /// A backend, and a probe that judges it.
 fn schedule() -> (Backend, Probe<true, true>) {
@@ -44,7 +44,7 @@ fn end(kind: OpKind, mode: CellMode, page: u32, rows: u8) -> Nanos {
     let (mut s, mut probe) = schedule();
     let units = if kind == OpKind::Erase { 0 } else { 2 * rows.count_ones() };
     let op = FlashOp::of_kind(kind, BlockId::new(0), page, rows, units);
-    s.begin::<true, true, true>(DieId::FIRST, op, mode, 0, AT_ONCE, &mut probe);
+    s.begin::<true, true, true>(DieId::FIRST, op, mode, AT_ONCE, &mut probe);
     s.next_event().0
 }
 
@@ -104,35 +104,33 @@ fn a_scheduler_that_is_a_nanosecond_fast_anywhere_is_stopped() {
     ];
     for (fault, kind, rule) in faults {
         let (mut s, mut probe) = schedule();
-        s.begin::<true, true, true>(DieId::FIRST, op(kind), CellMode::Tlc, 0, AT_ONCE, &mut probe);
+        s.begin::<true, true, true>(DieId::FIRST, op(kind), CellMode::Tlc, AT_ONCE, &mut probe);
         let (mut s, mut probe) = schedule();
         fault(&mut s);
-        let begin = move || s.begin::<true, true, true>(DieId::FIRST, op(kind), CellMode::Tlc, 0, AT_ONCE, &mut probe);
+        let begin = move || s.begin::<true, true, true>(DieId::FIRST, op(kind), CellMode::Tlc, AT_ONCE, &mut probe);
         let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(begin)).expect_err(rule);
         let said = stopped.downcast_ref::<String>().expect("a message");
         assert!(said.contains(rule), "{said}");
     }
     // Twice on one die, and a channel that forgets what it carries.
     let (mut s, mut probe) = schedule();
-    s.begin::<true, true, true>(DieId::FIRST, op(OpKind::Erase), CellMode::Tlc, 0, AT_ONCE, &mut probe);
+    s.begin::<true, true, true>(DieId::FIRST, op(OpKind::Erase), CellMode::Tlc, AT_ONCE, &mut probe);
     let again = move || {
         s.begin::<true, true, true>(
             DieId::FIRST,
             op(OpKind::Erase),
             CellMode::Tlc,
-            4_501_999,
-            Course { from: 4_501_999, share: WHOLE },
+            Course { now: 4_501_999, from: 4_501_999, share: WHOLE },
             &mut probe,
         )
     };
     let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(again)).expect_err("a busy die");
     assert!(stopped.downcast_ref::<String>().expect("a message").contains("PlaneBusy"));
     let (mut s, mut probe) = schedule();
-    s.begin::<true, true, true>(DieId::FIRST, op(OpKind::GcProgram), CellMode::Tlc, 0, AT_ONCE, &mut probe);
+    s.begin::<true, true, true>(DieId::FIRST, op(OpKind::GcProgram), CellMode::Tlc, AT_ONCE, &mut probe);
     s.channels[0] = Channel::default();
     let next = DieId::new(s.channels.len() as u32);
-    let beside =
-        move || s.begin::<true, true, true>(next, op(OpKind::GcProgram), CellMode::Tlc, 0, AT_ONCE, &mut probe);
+    let beside = move || s.begin::<true, true, true>(next, op(OpKind::GcProgram), CellMode::Tlc, AT_ONCE, &mut probe);
     let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(beside)).expect_err("a busy bus");
     assert!(stopped.downcast_ref::<String>().expect("a message").contains("ChannelBusy"));
 }

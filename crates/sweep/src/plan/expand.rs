@@ -40,6 +40,7 @@ pub(super) fn expand(
         return Err(Diagnostic::new(format!("the plan has {count} points"))
             .help(format!("a sweep has at most {MAX_POINTS}: leave out keys or values")));
     }
+    let common = Common { text, template, drive, fixed: &fixed, tasks, seeds };
     let mut axes = Axes::default();
     let mut points = Vec::with_capacity(count);
     let empty = [Vec::new()];
@@ -48,7 +49,7 @@ pub(super) fn expand(
         loop {
             let swept: Vec<&Change> = row.iter().chain(grid.iter().zip(&at).map(|(values, &i)| &values[i])).collect();
             axes.note(&swept);
-            points_of(text, template, drive, &fixed, &swept, tasks, seeds, &mut points)?;
+            common.add_points(&swept, &mut points)?;
             if !next(&mut at, &grid) {
                 break;
             }
@@ -208,41 +209,46 @@ impl Axes {
     }
 }
 
-fn points_of(
-    text: &PlanText,
-    template: &DeviceTemplate,
-    drive: &str,
-    fixed: &[Change],
-    swept: &[&Change],
-    tasks: &[Task],
-    seeds: &[u64],
-    points: &mut Vec<Point>,
-) -> Result<(), Diagnostic> {
-    let all = || fixed.iter().chain(swept.iter().copied());
-    let of_drive: Vec<(String, Value)> =
-        all().filter(|c| !c.key.starts_with(TEST_PREFIX)).map(|c| (c.key.clone(), c.value.clone())).collect();
-    let built = match template.with(&of_drive) {
-        Ok(recipe) => Ok(Built::of(recipe)),
-        Err(Refusal::Impossible(error)) => Err(error.to_string()),
-        Err(Refusal::Value { key, problem }) => {
-            let change = all().find(|c| c.key == key || key.starts_with(&format!("{}.", c.key)));
-            let path = change.map_or("drive", |c| c.path.as_str());
-            if key == DEVICE && problem.place.is_some() {
-                // An expression points at its own words.
-                return Err(problem);
+/// What the points of a plan have in common.
+struct Common<'a> {
+    text: &'a PlanText<'a>,
+    template: &'a DeviceTemplate,
+    drive: &'a str,
+    fixed: &'a [Change],
+    tasks: &'a [Task],
+    seeds: &'a [u64],
+}
+
+impl Common<'_> {
+    /// Every task and seed with these keys swept.
+    fn add_points(&self, swept: &[&Change], points: &mut Vec<Point>) -> Result<(), Diagnostic> {
+        let all = || self.fixed.iter().chain(swept.iter().copied());
+        let of_drive: Vec<(String, Value)> =
+            all().filter(|c| !c.key.starts_with(TEST_PREFIX)).map(|c| (c.key.clone(), c.value.clone())).collect();
+        let built = match self.template.with(&of_drive) {
+            Ok(recipe) => Ok(Built::of(recipe)),
+            Err(Refusal::Impossible(error)) => Err(error.to_string()),
+            Err(Refusal::Value { key, problem }) => {
+                let change = all().find(|c| c.key == key || key.starts_with(&format!("{}.", c.key)));
+                let path = change.map_or("drive", |c| c.path.as_str());
+                if key == DEVICE && problem.place.is_some() {
+                    // An expression points at its own words.
+                    return Err(problem);
+                }
+                let problem = Diagnostic { what: format!("{key}: {}", problem.what), ..problem };
+                return Err(self.text.at_value(problem, path));
             }
-            let problem = Diagnostic { what: format!("{key}: {}", problem.what), ..problem };
-            return Err(text.at_value(problem, path));
+        };
+        let name =
+            of_drive.iter().find(|(key, _)| key == DEVICE).and_then(|(_, value)| value.as_str()).unwrap_or(self.drive);
+        let parameters: Vec<(String, String)> =
+            all().filter_map(|c| Some((c.key.strip_prefix(TEST_PREFIX)?.to_owned(), setting(&c.value)))).collect();
+        for (index, task) in self.tasks.iter().enumerate() {
+            for &seed in self.seeds {
+                let cells = swept.iter().map(|c| Cell::of(&c.value)).collect();
+                points.push(Point::new(name, cells, index, task, &parameters, seed, built.clone()));
+            }
         }
-    };
-    let name = of_drive.iter().find(|(key, _)| key == DEVICE).and_then(|(_, value)| value.as_str()).unwrap_or(drive);
-    let parameters: Vec<(String, String)> =
-        all().filter_map(|c| Some((c.key.strip_prefix(TEST_PREFIX)?.to_owned(), setting(&c.value)))).collect();
-    for (index, task) in tasks.iter().enumerate() {
-        for &seed in seeds {
-            let cells = swept.iter().map(|c| Cell::of(&c.value)).collect();
-            points.push(Point::new(name, cells, index, task, &parameters, seed, built.clone()));
-        }
+        Ok(())
     }
-    Ok(())
 }
