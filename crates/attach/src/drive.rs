@@ -260,6 +260,15 @@ impl Drive {
         self.meets(op, extent).map(drop)
     }
 
+    /// Whether the image has room for what is asked for.
+    fn check_image(&mut self, op: Op) -> Result<(), DriveError> {
+        if op == Op::Read || !self.device.image_is_full() {
+            return Ok(());
+        }
+        self.device.catch_up_image();
+        if self.device.image_is_full() { Err(DriveError::NoSpace) } else { Ok(()) }
+    }
+
     /// Whether what is stored of a stretch is not what hosts read there.
     #[must_use]
     pub fn is_hidden(&self, extent: Extent) -> bool {
@@ -291,6 +300,7 @@ impl Drive {
         }
         if request.stands_by && self.device.has_plug() {
             self.check(Op::Flush, Extent::default())?;
+            self.check_image(Op::Flush)?;
             self.standing_by = Some(StandBy::new(&request));
             return Ok(Started::Later { held_bytes: 0 });
         }
@@ -299,6 +309,7 @@ impl Drive {
             request;
         self.check(op, extent)?;
         further.iter().try_for_each(|&extent| self.check(op, extent))?;
+        self.check_image(op)?;
         let (offset_bytes, length_bytes) =
             if op == Op::Flush { (0, 0) } else { (extent.offset_bytes, extent.length_bytes) };
         let total_bytes = length_bytes + further.iter().map(|e| e.length_bytes).sum::<u64>();
@@ -484,7 +495,11 @@ impl Drive {
         let stand_by = self.standing_by.take().expect("it is there");
         self.stands_by = true;
         // What could not be kept must not count as done.
-        let result = if self.device.image_error().is_some() { Err(DriveError::Aborted) } else { Ok(()) };
+        let result = match self.device.image_error() {
+            None => Ok(()),
+            Some(_) if self.device.image_is_full() => Err(DriveError::NoSpace),
+            Some(_) => Err(DriveError::Aborted),
+        };
         outcomes.push(stand_by.outcome(result, ends));
         self.start_all(now, stand_by.waiting, outcomes);
     }
@@ -513,7 +528,9 @@ impl Drive {
             drop(self.device.take(id));
         }
         if let Some(error) = error_of(c.status, c.op) {
-            job.error.get_or_insert(error);
+            // That is why the command was aborted.
+            let full = error == DriveError::Aborted && c.op != Op::Read && self.device.image_is_full();
+            job.error.get_or_insert(if full { DriveError::NoSpace } else { error });
             // The rest is not sent.
             job.cursor = job.length_bytes;
             job.further.clear();

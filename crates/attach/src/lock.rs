@@ -73,6 +73,7 @@ impl Lock {
         data: &[u8],
     ) -> Result<(), DriveError> {
         // What could not be kept must not count as done.
+        device.catch_up_image();
         if device.image_error().is_some() {
             return Err(DriveError::Aborted);
         }

@@ -93,7 +93,7 @@ pub enum DriveError {
     OutOfRange,
     #[error("the drive is served read-only")]
     NotPermitted,
-    #[error("no memory is left for contents")]
+    #[error("no memory is left for contents, or the disk of the image is full")]
     NoSpace,
     #[error("the drive cannot read, or write, its medium there")]
     Medium,

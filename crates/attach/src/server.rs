@@ -36,6 +36,8 @@ const SPIN: Duration = Duration::from_micros(50);
 const TICK: Duration = Duration::from_millis(100);
 /// With nothing under way, work inside the device is caught up with so often.
 const IDLE_STEP: Duration = Duration::from_millis(20);
+/// It is seen so often whether an image whose disk was full has room again.
+const LOOK_FOR_SPACE: Duration = Duration::from_secs(1);
 /// Clients of the control socket.
 const MOST_CONTROLS: usize = 8;
 
@@ -61,6 +63,8 @@ pub struct ServerOptions {
     pub time_scale: f64,
     pub on_cut: OnCut,
     pub cuts: CutPlan,
+    /// Hears what the user should know at once, a line each.
+    pub notice: fn(&str),
 }
 
 /// See the module's own page.
@@ -79,6 +83,9 @@ pub struct Server {
     cuts: Cuts,
     erasing: Option<Erasing>,
     snapshots: Snapshots,
+    /// Whether the user has heard that the image cannot be written; and when it is tried again.
+    told_of_image: bool,
+    next_look: Option<Instant>,
     now: Nanos,
     next_id: u64,
     outcomes: Vec<Outcome>,
@@ -109,6 +116,8 @@ impl Server {
             cuts: Cuts::new(options.cuts.clone()),
             erasing: None,
             snapshots: Snapshots::default(),
+            told_of_image: false,
+            next_look: None,
             options,
             statistics: Statistics::default(),
             connections: BTreeMap::new(),
@@ -149,6 +158,7 @@ impl Server {
             self.serve_controls(&ready, now);
             self.planned_cuts();
             self.pass_time();
+            self.watch_image(now);
             self.answer_erase();
             self.write(now);
             self.throw_out(now);
@@ -327,6 +337,30 @@ impl Server {
         }
     }
 
+    /// Writes to an image whose disk was full once there is space, and tells of both.
+    fn watch_image(&mut self, now: Instant) {
+        let device = &mut self.drive.device;
+        if device.image_is_full() && self.next_look.is_none_or(|at| at <= now) {
+            device.catch_up_image();
+            self.next_look = Some(now + LOOK_FOR_SPACE);
+        }
+        let name = &self.drive.export().name;
+        match self.drive.device.image_error() {
+            Some(error) if !self.told_of_image => {
+                let until = if self.drive.device.image_is_full() { "until there is space" } else { "from now on" };
+                (self.options.notice)(&format!(
+                    "notice: the image of {name} cannot be written: {error}. Writes, trims and flushes fail {until}; what was \
+                     answered before is in it"
+                ));
+            }
+            None if self.told_of_image => {
+                (self.options.notice)(&format!("notice: the image of {name} has space again: writes go on"));
+            }
+            _ => return,
+        }
+        self.told_of_image = !self.told_of_image;
+    }
+
     /// Pulls the plug.
     fn cut(&mut self) {
         self.pass_time();
@@ -436,6 +470,9 @@ impl Server {
             ));
         }
         let device = &mut self.drive.device;
+        if let Some(error) = device.image_error() {
+            return Err(format!("the image of {name} cannot be written: {error}"));
+        }
         if crypto && !device.encrypts() {
             return Err(format!("{name} does not encrypt what it stores, and has no crypto erase"));
         }

@@ -160,10 +160,21 @@ impl ContentDevice {
         self.image.take()
     }
 
-    /// Why the image could not be written. From then on writes are aborted.
+    /// Why the image could not be written. Until it can be, which takes more than space if it is not full, writes are aborted.
     #[must_use]
     pub fn image_error(&self) -> Option<&str> {
         self.image.error()
+    }
+
+    /// Whether the image could not be written because its disk is full: see [`ContentDevice::catch_up_image`].
+    #[must_use]
+    pub fn image_is_full(&self) -> bool {
+        self.image.is_full()
+    }
+
+    /// Brings an image whose disk was full up to what the device holds, if there is space by now.
+    pub fn catch_up_image(&mut self) {
+        self.image.catch_up(self.bytes.store());
     }
 
     /// A copy in memory that goes on by itself; pages are shared until one of the two changes them. Without the image.
@@ -228,8 +239,7 @@ impl ContentDevice {
             {
                 let data = self.buffers.data_of(request);
                 let changed = self.bytes.write_in_part(request, data, |unit| plug.held(unit));
-                let store = self.bytes.store();
-                self.image.write(|image| changed.iter().try_for_each(|&page| image.append(store, page..page + 1)));
+                changed.iter().for_each(|&page| self.image.append(self.bytes.store(), page..page + 1));
             }
             return status;
         }
@@ -251,19 +261,17 @@ impl ContentDevice {
     }
 
     fn write_image(&mut self, request: &Request) {
-        let bytes = &self.bytes;
-        self.image.write(|image| {
-            match request.op {
-                Op::Read => {}
-                Op::Flush => image.commit()?,
-                Op::Trim => image.append(bytes.store(), bytes.within(request))?,
-                Op::Write | Op::WriteZeroes => image.append(bytes.store(), bytes.touched(request))?,
-            }
-            if request.fua {
-                image.commit()?;
-            }
-            image.tidy(bytes.store())
-        });
+        let store = self.bytes.store();
+        match request.op {
+            Op::Read => {}
+            Op::Flush => self.image.commit(),
+            Op::Trim => self.image.append(store, self.bytes.within(request)),
+            Op::Write | Op::WriteZeroes => self.image.append(store, self.bytes.touched(request)),
+        }
+        if request.fua {
+            self.image.commit();
+        }
+        self.image.tidy(store);
     }
 
     /// Whether the plug can be pulled. The bytes must hear of it: it is pulled by [`ContentDevice::cut`], and
@@ -324,10 +332,8 @@ impl ContentDevice {
         let ready = plug.restore(now);
         self.has_power = true;
         let differing = self.bytes.settle(plug);
-        self.image.write(|image| {
-            differing.iter().try_for_each(|&page| image.append(self.bytes.store(), page..page + 1))?;
-            image.commit()
-        });
+        differing.iter().for_each(|&page| self.image.append(self.bytes.store(), page..page + 1));
+        self.image.commit();
         self.write_state(saved);
         ready
     }
@@ -340,7 +346,7 @@ impl ContentDevice {
         self.end_erase();
         let done = self.inner.plug().expect(HAS_PLUG).stand_by(now);
         self.bytes.all_durable();
-        self.image.write(Image::commit);
+        self.image.commit();
         done
     }
 
@@ -350,6 +356,7 @@ impl ContentDevice {
     /// # Panics
     /// Without power, or if commands are under way.
     pub fn put_away(&mut self, now: Nanos) {
+        self.catch_up_image();
         if self.has_plug() {
             let off = self.stand_by(now);
             self.cut(off);
@@ -386,26 +393,21 @@ impl ContentDevice {
     /// Pages that the firmware keeps for itself, outside of the host's addresses, go into the image, if there is one.
     pub fn keep_reserved(&mut self, pages: &[ReservedPage]) {
         if !pages.is_empty() {
-            self.image.write(|image| {
-                image.append_reserved(pages)?;
-                image.commit()
-            });
+            self.image.append_reserved(pages);
+            self.image.commit();
         }
     }
 
     /// The same at the end of the erase that comes next, in one step with it: before that nothing of either is in the image.
     pub fn keep_reserved_with_erase(&mut self, pages: &[ReservedPage]) {
-        self.image.write(|image| {
-            image.reserve_with_erase(pages);
-            Ok(())
-        });
+        self.image.reserve_with_erase(pages);
     }
 
     /// The key of these pages has been changed: what they held cannot be read any more, nor does it come back after a cut, nor is
     /// it left in the image. They read as zeroes, and the device goes on to have them as written.
     pub fn change_key_of(&mut self, all: &[Range<u32>]) {
         self.bytes.blank(all);
-        self.image.write(|image| image.forget_old(self.bytes.store()));
+        self.image.forget_old(self.bytes.store());
     }
 
     /// Whether a crypto erase is under way.
@@ -425,7 +427,7 @@ impl ContentDevice {
     /// No version of any page comes back, nor stays in the image; `saved`: the device as it is now.
     fn forget_everything(&mut self, saved: Option<Vec<u8>>) {
         self.bytes.forget();
-        self.image.write(|image| image.erase(saved.as_deref()));
+        self.image.erase(saved.as_deref());
     }
 
     /// The device as it is now, to be saved while this one goes on: the bytes are those of [`ContentDevice::store`] now. Time
@@ -438,10 +440,8 @@ impl ContentDevice {
 
     fn write_state(&mut self, saved: Option<Vec<u8>>) {
         if let Some(saved) = saved {
-            self.image.write(|image| {
-                image.append_state(&saved)?;
-                image.commit()
-            });
+            self.image.append_state(&saved);
+            self.image.commit();
         }
     }
 

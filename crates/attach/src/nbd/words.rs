@@ -81,7 +81,7 @@ pub enum NbdError {
     Io = 5,
     /// EINVAL
     Invalid = 22,
-    /// ENOSPC: beyond the end, or no memory left for contents.
+    /// ENOSPC: beyond the end, no memory left for contents, or the disk of the image full.
     NoSpace = 28,
     /// ENOTSUP
     NotSupported = 95,

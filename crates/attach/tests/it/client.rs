@@ -23,7 +23,8 @@ pub struct Running {
 }
 
 pub fn options() -> ServerOptions {
-    ServerOptions { limits: Limits::default(), time_scale: 1.0, on_cut: OnCut::HangUp, cuts: CutPlan::default() }
+    let (limits, cuts) = (Limits::default(), CutPlan::default());
+    ServerOptions { limits, time_scale: 1.0, on_cut: OnCut::HangUp, cuts, notice: |_| () }
 }
 
 pub fn serve(device: Steady, options: ServerOptions) -> Running {

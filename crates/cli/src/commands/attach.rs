@@ -73,6 +73,7 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
         time_scale: args.time_scale,
         on_cut: if args.errors { OnCut::Errors } else { OnCut::HangUp },
         cuts: CutPlan { at: args.cut_at.clone(), every: args.cut_every.unwrap_or(0), off_for: args.off_for },
+        notice: complain,
     };
     let (listener, mut uris) = places.listener()?;
     let mut listeners = vec![(Protocol::Nbd, listener)];

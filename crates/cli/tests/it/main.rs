@@ -2,6 +2,7 @@
 
 mod fio;
 mod first_sight;
+mod image_space;
 mod images;
 mod killed;
 mod program;

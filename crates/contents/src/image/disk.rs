@@ -48,7 +48,9 @@ pub fn write_at(file: &mut File, at: u64, bytes: &[u8]) -> Result<()> {
         file.write_all(&bytes[..kill::written(bytes.len())])?;
         return Err(killed);
     }
-    file.write_all(bytes)
+    let fits = kill::fitting(at, bytes.len());
+    file.write_all(&bytes[..fits])?;
+    if fits < bytes.len() { Err(ErrorKind::StorageFull.into()) } else { Ok(()) }
 }
 
 pub fn cut_off(file: &File, bytes: u64) -> Result<()> {
@@ -131,9 +133,14 @@ mod kill {
     pub fn written(_: usize) -> usize {
         0
     }
+
+    #[inline]
+    pub fn fitting(_: u64, bytes: usize) -> usize {
+        bytes
+    }
 }
 
-/// A process that ends after so many steps.
+/// A process that ends after so many steps, and a disk that is full.
 #[cfg(test)]
 pub mod kill {
     use std::cell::Cell;
@@ -142,6 +149,18 @@ pub mod kill {
     thread_local! {
         /// Steps until the end, and how many eighths of the write that is cut short are still done.
         static LEFT: Cell<Option<(u32, usize)>> = const { Cell::new(None) };
+        /// No file becomes longer.
+        static ROOM: Cell<u64> = const { Cell::new(u64::MAX) };
+    }
+
+    /// From now on files have room for so many bytes; `None`: for all.
+    pub fn room(bytes: Option<u64>) {
+        ROOM.set(bytes.unwrap_or(u64::MAX));
+    }
+
+    /// Bytes of a write that find room.
+    pub fn fitting(at: u64, bytes: usize) -> usize {
+        ROOM.get().saturating_sub(at).min(bytes as u64) as usize
     }
 
     /// From now on; `None`: never.

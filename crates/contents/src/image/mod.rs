@@ -6,7 +6,8 @@
 //! its checksum. Damage before the flushed end is an error.
 //!
 //! Records that later ones have made useless stay in the file until it is written anew: when it is opened, if more than
-//! half of it is useless, and while it is used, beyond four times what is needed and 1 GiB.
+//! half of it is useless, and while it is used, beyond four times what is needed and 1 GiB. What is needed is what a new file
+//! would take: a page of zeroes by itself is a record, too. While the disk has no room for both, it goes on as it is.
 //!
 //! **What is kept:** bytes, which pages were written, trimmed or destroyed; and the state of the drive (flash, wear, counters)
 //! as it was last saved: when the image was made, after a power cut, and when it was closed ([`DriveState`]). What was
@@ -35,6 +36,8 @@ mod media_key;
 mod read;
 mod reserved;
 mod state;
+#[cfg(test)]
+mod tidy_tests;
 
 use std::fs::{File, TryLockError};
 use std::io::{BufReader, ErrorKind};
@@ -45,21 +48,50 @@ use ssdlab_core::UNIT_BYTES;
 use ssdlab_core::input::open_regular;
 use thiserror::Error;
 
+#[cfg(test)]
+pub(crate) use disk::kill;
 pub use format::{Header, MOST_NAME_BYTES, VERSION};
 pub use media_key::MediaKey;
 pub use read::{ImageContents, read_image};
 pub use reserved::{Reserved, ReservedPage};
+pub(crate) use state::Pages;
 pub use state::{Change, DriveState};
 
 use crate::pages::PAGE_BYTES;
 use crate::store::{Kind, Store};
-use format::{FIRST_RECORD, HEADER_BYTES, MOST_DATA_PAGES, Record, RecordKind, checksum};
+use format::{FIRST_RECORD, HEADER_BYTES, MOST_DATA_PAGES, RECORD_BYTES, Record, RecordKind, checksum};
 use reserved::FIRST_DATA_UNIT;
-use state::{Pages, pack};
+use state::pack;
 
-/// Bytes beyond which an image is written anew while it is used, and how many times what is needed it may have besides.
-const LARGEST_USELESS: u64 = 1 << 30;
+/// Bytes beyond which an image is written anew while it is used (tests have less time), and how many times what is needed it may
+/// have besides.
+const LARGEST_USELESS: u64 = if cfg!(test) { 1 << 16 } else { 1 << 30 };
 const LARGEST_RATIO: u64 = 4;
+/// An image is not written anew for so little.
+const LITTLE: u64 = if cfg!(test) { 1 << 12 } else { 1 << 20 };
+
+/// Bytes that an image may have while it is used, of which so many are needed.
+fn largest_bytes(needed: u64) -> u64 {
+    LARGEST_USELESS + LARGEST_RATIO * (needed + LITTLE)
+}
+
+/// The records that say what a store holds of these pages.
+fn records(store: &Store, units: Range<u32>) -> impl Iterator<Item = (RecordKind, Range<u32>)> + '_ {
+    let mut at = u64::from(units.start) * UNIT_BYTES;
+    let length = u64::from(units.end - units.start) * UNIT_BYTES;
+    let stretches = store.stretches(at, length).flat_map(move |(bytes, kind)| {
+        let (first, end) = ((at / UNIT_BYTES) as u32, ((at + bytes) / UNIT_BYTES) as u32);
+        at += bytes;
+        let (kind, most) = match kind {
+            Kind::Hole => (RecordKind::Nothing, u32::MAX),
+            Kind::Zeroes => (RecordKind::Zeroes, u32::MAX),
+            Kind::Data => (RecordKind::Data, MOST_DATA_PAGES),
+        };
+        let starts = (first..end).step_by(most as usize);
+        starts.map(move |first| (kind, first..end.min(first.saturating_add(most))))
+    });
+    stretches.chain(store.lost_in(units).map(|unit| (RecordKind::Lost, unit..unit + 1)))
+}
 
 /// Why an image cannot be used.
 #[derive(Debug, Error)]
@@ -126,10 +158,12 @@ impl FoundImage {
         disk::cut_off(&file, end)?;
         let erased = contents.state.as_ref().is_some_and(|state| state.erased);
         let reserved = contents.reserved.clone();
-        let mut image = Image { file, path, header, end, records, state, erased, changed, reserved };
+        let mut image =
+            Image { file, path, header, end, records, state, erased, changed, reserved, looked_at_beyond: 0 };
         image.commit()?;
         let needed = image.needed_bytes(&contents.store);
-        if image.end > 2 * needed {
+        image.looked_at_beyond = largest_bytes(needed);
+        if image.end > 2 * (needed + LITTLE) {
             match image.write_anew(&contents.store, image.header.key.clone()) {
                 // It goes on as it is.
                 Err(ImageError::NoSpace) => {}
@@ -145,7 +179,14 @@ pub struct LockedImage {
     _file: File,
 }
 
-/// An image that is open for changes.
+/// Records on their way into the file.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    records: u64,
+}
+
+/// An image that is open for changes. What could not be written because its disk is full can be written again.
 pub struct Image {
     file: File,
     path: PathBuf,
@@ -158,6 +199,8 @@ pub struct Image {
     erased: bool,
     changed: Pages,
     reserved: Reserved,
+    /// Once it is longer, it is seen how much of it is useless.
+    looked_at_beyond: u64,
 }
 
 impl Image {
@@ -255,31 +298,18 @@ impl Image {
         if !self.state.is_empty() {
             self.changed.add(units.clone());
         }
-        let mut out = Vec::new();
-        let mut at = u64::from(units.start) * UNIT_BYTES;
-        let length = u64::from(units.end - units.start) * UNIT_BYTES;
-        for (bytes, kind) in store.stretches(at, length) {
-            let (first, end) = ((at / UNIT_BYTES) as u32, ((at + bytes) / UNIT_BYTES) as u32);
-            at += bytes;
-            match kind {
-                Kind::Hole => self.record(&mut out, RecordKind::Nothing, first, end - first, &[])?,
-                Kind::Zeroes => self.record(&mut out, RecordKind::Zeroes, first, end - first, &[])?,
-                Kind::Data => {
-                    for first in (first..end).step_by(MOST_DATA_PAGES as usize) {
-                        let pages = MOST_DATA_PAGES.min(end - first);
-                        let mut data = Vec::with_capacity(pages as usize * PAGE_BYTES);
-                        store.read(u64::from(first) * UNIT_BYTES, u64::from(pages) * UNIT_BYTES, &mut data);
-                        if let Some(key) = &self.header.key {
-                            key.encrypt(first.into(), &mut data);
-                        }
-                        self.record(&mut out, RecordKind::Data, first, pages, &data)?;
-                    }
+        let mut out = Batch::default();
+        for (kind, pages) in records(store, units) {
+            let (first, count) = (pages.start, pages.end - pages.start);
+            let mut data = Vec::new();
+            if kind == RecordKind::Data {
+                data.reserve_exact(count as usize * PAGE_BYTES);
+                store.read(u64::from(first) * UNIT_BYTES, u64::from(count) * UNIT_BYTES, &mut data);
+                if let Some(key) = &self.header.key {
+                    key.encrypt(first.into(), &mut data);
                 }
             }
-        }
-        let lost: Vec<u32> = store.lost_in(units).collect();
-        for unit in lost {
-            self.record(&mut out, RecordKind::Lost, unit, 1, &[])?;
+            self.record(&mut out, kind, first, count, &data)?;
         }
         self.write_out(&mut out)
     }
@@ -290,7 +320,7 @@ impl Image {
     /// # Errors
     /// If the file cannot be written.
     pub fn append_reserved(&mut self, pages: &[ReservedPage]) -> Result<(), ImageError> {
-        let mut out = Vec::new();
+        let mut out = Batch::default();
         let follows = |a: &ReservedPage, b: &ReservedPage| a.0 + 1 == b.0 && a.1.is_some() == b.1.is_some();
         for run in pages.chunk_by(follows).flat_map(|run| run.chunks(MOST_DATA_PAGES as usize)) {
             run.iter().for_each(|(number, bytes)| self.reserved.set(*number, bytes.as_deref()));
@@ -322,7 +352,7 @@ impl Image {
     }
 
     fn write_state(&mut self, pieces: Vec<Vec<u8>>, erased: bool) -> Result<(), ImageError> {
-        let mut out = Vec::new();
+        let mut out = Batch::default();
         for (number, piece) in (0..).zip(&pieces) {
             self.record(&mut out, RecordKind::State, number, (piece.len() / PAGE_BYTES) as u32, piece)?;
         }
@@ -337,25 +367,39 @@ impl Image {
 
     fn record(
         &mut self,
-        out: &mut Vec<u8>,
+        out: &mut Batch,
         kind: RecordKind,
         first: u32,
         pages: u32,
         data: &[u8],
     ) -> Result<(), ImageError> {
         let number = self.header.image_number;
-        let record = Record { kind, first, pages, number: self.records, data_crc: checksum(number, data) };
-        self.records += 1;
-        out.extend_from_slice(&record.bytes(number));
-        out.extend_from_slice(data);
-        if out.len() >= 1 << 20 { self.write_out(out) } else { Ok(()) }
+        let record =
+            Record { kind, first, pages, number: self.records + out.records, data_crc: checksum(number, data) };
+        out.records += 1;
+        out.bytes.extend_from_slice(&record.bytes(number));
+        out.bytes.extend_from_slice(data);
+        if out.bytes.len() >= 1 << 20 { self.write_out(out) } else { Ok(()) }
     }
 
-    fn write_out(&mut self, out: &mut Vec<u8>) -> Result<(), ImageError> {
-        disk::write_at(&mut self.file, self.end, out)?;
-        self.end += out.len() as u64;
-        out.clear();
+    fn write_out(&mut self, out: &mut Batch) -> Result<(), ImageError> {
+        if let Err(e) = disk::write_at(&mut self.file, self.end, &out.bytes) {
+            // What comes next must not be followed by records of this attempt.
+            drop(self.cut_off());
+            return Err(e.into());
+        }
+        self.end += out.bytes.len() as u64;
+        self.records += out.records;
+        *out = Batch::default();
         Ok(())
+    }
+
+    /// What was written in part goes.
+    ///
+    /// # Errors
+    /// If the file cannot be changed.
+    pub fn cut_off(&mut self) -> Result<(), ImageError> {
+        Ok(disk::cut_off(&self.file, self.end)?)
     }
 
     /// Everything so far is flushed.
@@ -367,20 +411,31 @@ impl Image {
         self.write_header()
     }
 
-    /// Headers are written in turn: one of them is always whole.
+    /// Headers are written in turn: one of them is always whole, also if writing the other one fails and is tried again.
     fn write_header(&mut self) -> Result<(), ImageError> {
-        self.header.generation += 1;
-        let at = self.header.generation % 2 * HEADER_BYTES as u64;
-        Ok(disk::write_at(&mut self.file, at, &self.header.bytes())?)
+        let next = Header { generation: self.header.generation + 1, ..self.header.clone() };
+        let at = next.generation % 2 * HEADER_BYTES as u64;
+        disk::write_at(&mut self.file, at, &next.bytes())?;
+        self.header = next;
+        Ok(())
     }
 
-    /// Writes the image anew if most of it is useless.
+    /// Writes the image anew if most of it is useless, and there is room for both.
     ///
     /// # Errors
     /// If the new file cannot be written.
     pub fn tidy(&mut self, store: &Store) -> Result<(), ImageError> {
-        if self.end > LARGEST_USELESS + LARGEST_RATIO * self.needed_bytes(store) {
-            self.write_anew(store, self.header.key.clone())?;
+        if self.end <= self.looked_at_beyond {
+            return Ok(());
+        }
+        let largest = largest_bytes(self.needed_bytes(store));
+        self.looked_at_beyond = largest;
+        if self.end > largest {
+            match self.write_anew(store, self.header.key.clone()) {
+                // It goes on as it is for a while.
+                Err(ImageError::NoSpace) => self.looked_at_beyond = self.end + LARGEST_USELESS,
+                written => return written,
+            }
         }
         Ok(())
     }
@@ -459,11 +514,17 @@ impl Image {
         Ok(unfinished)
     }
 
-    /// Bytes of an image that holds no more than it must.
+    /// Bytes of an image that holds no more than it must. All pages are looked through for it.
     fn needed_bytes(&self, store: &Store) -> u64 {
-        let state: u64 = self.state.iter().map(|piece| piece.len() as u64).sum();
-        let pages = store.stored_pages() + self.reserved.len() as u64;
-        FIRST_RECORD + (pages * UNIT_BYTES) / 255 * 256 + state + (1 << 20)
+        let units = store.capacity_bytes().div_ceil(UNIT_BYTES) as u32;
+        let with_data = |bytes: usize| (RECORD_BYTES + bytes) as u64;
+        let bytes_of = |(kind, pages): (RecordKind, Range<u32>)| {
+            with_data(if kind == RecordKind::Data { pages.len() * PAGE_BYTES } else { 0 })
+        };
+        let pages = self.changed.stretches(0..units).flat_map(|stretch| records(store, stretch.0)).map(bytes_of);
+        let state = self.state.iter().map(|piece| with_data(piece.len()));
+        let reserved = self.reserved.len() as u64 * with_data(PAGE_BYTES);
+        FIRST_RECORD + pages.sum::<u64>() + state.sum::<u64>() + reserved
     }
 
     /// Whether a file is still the one that is written.
@@ -553,6 +614,7 @@ impl UnfinishedImage {
             erased: false,
             changed: Pages::default(),
             reserved: Reserved::default(),
+            looked_at_beyond: largest_bytes(0),
         };
         let mut unfinished = UnfinishedImage { image: Some(image), place: place.to_owned() };
         unfinished.image().write_first(store)?;

@@ -146,6 +146,21 @@ impl Pages {
         }
     }
 
+    pub fn add_all(&mut self, other: Pages) {
+        for (number, pages) in other.chunks {
+            let chunk = self.chunks.entry(number).or_insert_with(|| Box::new([0; 64]));
+            chunk.iter_mut().zip(*pages).for_each(|(own, other)| *own |= other);
+        }
+    }
+
+    pub fn remove(&mut self, pages: Range<u32>) {
+        for page in pages {
+            if let Some(chunk) = self.chunks.get_mut(&(page / 4096)) {
+                chunk[page as usize % 4096 / 64] &= !(1 << (page % 64));
+            }
+        }
+    }
+
     #[must_use]
     pub fn contains(&self, page: u32) -> bool {
         self.chunks.get(&(page / 4096)).is_some_and(|chunk| chunk[page as usize % 4096 / 64] >> (page % 64) & 1 == 1)

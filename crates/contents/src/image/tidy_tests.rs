@@ -1,0 +1,105 @@
+//! An image is written anew when that pays, and not while its disk has no room for it.
+
+use super::disk::kill;
+use super::*;
+use crate::store::{Version, page_of};
+
+const PAGES: u32 = 20_000;
+
+fn path(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("ssdlab-tidy-{name}-{}.ssd", std::process::id()));
+    drop(std::fs::remove_file(&path));
+    path
+}
+
+/// How often an image has been written anew: its number counts that.
+fn times(image: &Image) -> u64 {
+    image.header.image_number - 7
+}
+
+#[test]
+fn pages_of_zeroes_by_themselves_are_needed_records_too() {
+    let path = path("zeroes");
+    let mut store = Store::new(u64::from(PAGES) * UNIT_BYTES);
+    let mut image = Image::create(&path, "a", 7, &store, None).unwrap();
+    let mut write = |image: &mut Image, unit: u32| {
+        store.replace(unit, Version { number: 1, page: None });
+        image.append(&store, unit..unit + 1).unwrap();
+        image.tidy(&store).unwrap();
+    };
+    // More than the rule allows for pages that are no data, if only these were needed.
+    (0..PAGES).step_by(2).for_each(|unit| write(&mut image, unit));
+    let needed = image.needed_bytes(&store);
+    assert!(needed > 32 * u64::from(PAGES) - 100 && image.end > 2 * largest_bytes(0));
+    assert_eq!(times(&image), 0, "all of it is needed");
+    let mut write = |image: &mut Image, unit: u32| {
+        store.replace(unit, Version { number: 1, page: None });
+        image.append(&store, unit..unit + 1).unwrap();
+        image.tidy(&store).unwrap();
+    };
+    // The same again and again: each time it is written anew, four times as much has come.
+    (0..20).flat_map(|_| (0..PAGES).step_by(2)).for_each(|unit| write(&mut image, unit));
+    assert!((1..=4).contains(&times(&image)), "{} times", times(&image));
+    let before = times(&image);
+    image.close().unwrap();
+    let (image, contents) = Image::open(&path).unwrap();
+    let again = times(&image);
+    image.close().unwrap();
+    let (image, _) = Image::open(&path).unwrap();
+    assert_eq!(times(&image), again, "what is all needed is not written anew each time it is opened");
+    assert!(again <= before + 1 && contents.store.written().count() == PAGES as usize / 2);
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn what_is_needed_is_what_a_new_file_takes() {
+    let path = path("needed");
+    let mut store = Store::new(4000 * UNIT_BYTES);
+    for unit in 0..3000 {
+        let page = page_of(&[unit as u8 % 3; PAGE_BYTES]).filter(|_| unit % 7 != 0);
+        store.replace(unit, Version { number: (unit % 5 != 0).into(), page: page.filter(|_| unit % 5 != 0) });
+    }
+    store.mark_lost(3005);
+    for state in [false, true] {
+        drop(std::fs::remove_file(&path));
+        let mut image = Image::create(&path, "a", 7, &store, None).unwrap();
+        if state {
+            image.append_state(&[7; 9000]).unwrap();
+            image.append(&store, 100..205).unwrap();
+            image.append(&store, 2990..3010).unwrap();
+        }
+        image.append_reserved(&[(3, Some(vec![1; PAGE_BYTES]))]).unwrap();
+        image.append(&store, 0..if state { 0 } else { 1000 }).unwrap();
+        let needed = image.needed_bytes(&store);
+        image.write_anew(&store, None).unwrap();
+        // Where the state stands in between, pages that were not changed are told with it.
+        assert!(needed.abs_diff(image.end) <= 64, "{needed} for {}", image.end);
+    }
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn an_image_without_room_for_a_new_file_goes_on_as_it_is() {
+    let path = path("no-room");
+    let mut store = Store::new(u64::from(PAGES) * UNIT_BYTES);
+    (0..300).for_each(|unit| _ = store.replace(unit, Version { number: 1, page: page_of(&[9; PAGE_BYTES]) }));
+    let mut image = Image::create(&path, "a", 7, &store, None).unwrap();
+    let largest = largest_bytes(image.needed_bytes(&store));
+    while image.end <= largest {
+        image.append(&store, 0..300).unwrap();
+    }
+    kill::room(Some(1 << 20));
+    image.tidy(&store).unwrap();
+    let (tried, end) = (image.looked_at_beyond, image.end);
+    kill::room(None);
+    image.tidy(&store).unwrap();
+    assert_eq!((times(&image), image.end, tried > end), (0, end, true), "nor is it tried with every write");
+    while image.end <= tried {
+        image.append(&store, 0..300).unwrap();
+    }
+    image.tidy(&store).unwrap();
+    assert!(times(&image) == 1 && image.end < end);
+    image.close().unwrap();
+    assert_eq!(Image::inspect(&path).unwrap().store.written().count(), 300);
+    std::fs::remove_file(&path).unwrap();
+}
