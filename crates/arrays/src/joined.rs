@@ -152,6 +152,16 @@ impl<L: Layout> Joined<L> {
         self.parts = HostCounters::default();
     }
 
+    /// Members count more from now on, which was not asked of them here.
+    pub(crate) fn members_had_counted(&mut self, before: &HostCounters) {
+        self.members_before = self.members_before.plus(&sum_of(&self.members).host.beyond(before));
+    }
+
+    /// What the hosts of the members, of which this is one, have asked for.
+    pub(crate) fn members_host(&self) -> HostCounters {
+        sum_of(&self.members).host
+    }
+
     pub(crate) fn has_commands(&self) -> bool {
         self.occupancy.in_flight() > 0
     }

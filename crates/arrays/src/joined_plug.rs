@@ -19,6 +19,13 @@ struct SavedSet {
     members: Vec<Vec<u8>>,
 }
 
+/// What a set has counted in its life.
+#[derive(Serialize, Deserialize)]
+struct Totals {
+    host: HostCounters,
+    members: Vec<Vec<u8>>,
+}
+
 impl<L: Layout> Joined<L> {
     fn plugs(&self) -> impl Iterator<Item = &dyn Plug> {
         self.members.iter().map(|m| m.plug_seen().expect(HAVE_PLUGS))
@@ -104,6 +111,23 @@ impl<L: Layout> Plug for Joined<L> {
 
     fn time_powered(&self, now: Nanos) -> Nanos {
         self.plugs().map(|plug| plug.time_powered(now)).max().unwrap_or(0)
+    }
+
+    fn totals(&self, now: Nanos) -> Vec<u8> {
+        let totals = Totals { host: self.host, members: self.plugs().map(|plug| plug.totals(now)).collect() };
+        postcard::to_stdvec(&totals).expect("a vector takes everything")
+    }
+
+    fn count_at_least(&mut self, totals: &[u8]) -> Result<(), LoadError> {
+        let totals: Totals = postcard::from_bytes(totals).map_err(|_| LoadError::Damaged)?;
+        if totals.members.len() != self.members.len() || !totals.host.is_plausible() {
+            return Err(LoadError::OtherSet);
+        }
+        let before = self.members_host();
+        self.plugs_mut().zip(&totals.members).try_for_each(|(plug, totals)| plug.count_at_least(totals))?;
+        self.members_had_counted(&before);
+        self.host = self.host.plus(&totals.host.beyond(&self.host));
+        Ok(())
     }
 
     fn held(&self, unit: u64) -> Held {

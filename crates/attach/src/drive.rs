@@ -151,6 +151,12 @@ impl Drive {
         &self.export
     }
 
+    /// Requests that have ended since serving began.
+    #[must_use]
+    pub fn requests_served(&self) -> u64 {
+        self.completed
+    }
+
     /// Requests under way, and an erase or a standby that a host has asked for.
     #[must_use]
     pub fn under_way(&self) -> usize {

@@ -38,6 +38,9 @@ const TICK: Duration = Duration::from_millis(100);
 const IDLE_STEP: Duration = Duration::from_millis(20);
 /// It is seen so often whether an image whose disk was full has room again.
 const LOOK_FOR_SPACE: Duration = Duration::from_secs(1);
+/// What the drive has counted goes into the image so often, after commands and without any.
+const KEEP_TOTALS: Duration = Duration::from_secs(1);
+const KEEP_TOTALS_IDLE: Duration = Duration::from_secs(60);
 /// Clients of the control socket.
 const MOST_CONTROLS: usize = 8;
 
@@ -86,6 +89,8 @@ pub struct Server {
     /// Whether the user has heard that the image cannot be written; and when it is tried again.
     told_of_image: bool,
     next_look: Option<Instant>,
+    /// When the drive's totals were kept last, and how many requests it had served then.
+    totals_kept: (Instant, u64),
     now: Nanos,
     next_id: u64,
     outcomes: Vec<Outcome>,
@@ -118,6 +123,7 @@ impl Server {
             snapshots: Snapshots::default(),
             told_of_image: false,
             next_look: None,
+            totals_kept: (instant(), 0),
             options,
             statistics: Statistics::default(),
             connections: BTreeMap::new(),
@@ -158,6 +164,7 @@ impl Server {
             self.serve_controls(&ready, now);
             self.planned_cuts();
             self.pass_time();
+            self.keep_totals(now);
             self.watch_image(now);
             self.answer_erase();
             self.write(now);
@@ -334,6 +341,15 @@ impl Server {
             Some(Due::Cut) => self.cut(),
             Some(Due::Restore) => self.restore(),
             None => {}
+        }
+    }
+
+    fn keep_totals(&mut self, now: Instant) {
+        let (last, served) = self.totals_kept;
+        let after = if self.drive.requests_served() == served { KEEP_TOTALS_IDLE } else { KEEP_TOTALS };
+        if now.saturating_duration_since(last) >= after {
+            self.drive.device.keep_totals(self.drive.device_time(self.now));
+            self.totals_kept = (now, self.drive.requests_served());
         }
     }
 

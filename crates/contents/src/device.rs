@@ -62,6 +62,8 @@ pub struct ContentDevice {
     order: Order,
     waiting: usize,
     has_power: bool,
+    /// The latest time that the device has heard of.
+    latest: Nanos,
     /// A crypto erase under way: when it ends, and how often the key had been changed before.
     erasing: Option<(Nanos, u64)>,
     arrived: Vec<Completion>,
@@ -100,6 +102,7 @@ impl ContentDevice {
             order: Order::default(),
             waiting: 0,
             has_power: true,
+            latest: 0,
             erasing: None,
             arrived: Vec::new(),
             released: Vec::new(),
@@ -192,6 +195,7 @@ impl ContentDevice {
             order: self.order.clone(),
             waiting: self.waiting,
             has_power: self.has_power,
+            latest: self.latest,
             erasing: self.erasing,
             arrived: Vec::new(),
             released: Vec::new(),
@@ -210,6 +214,7 @@ impl ContentDevice {
     }
 
     fn finish(&mut self, c: &Completion, done: &mut Vec<Completion>) {
+        self.latest = self.latest.max(c.completed);
         let slot = c.tag as u32;
         let command = self.commands[slot as usize].take().expect("a command that is not there");
         self.free.push(slot);
@@ -264,14 +269,32 @@ impl ContentDevice {
         let store = self.bytes.store();
         match request.op {
             Op::Read => {}
-            Op::Flush => self.image.commit(),
+            Op::Flush => self.commit(),
             Op::Trim => self.image.append(store, self.bytes.within(request)),
             Op::Write | Op::WriteZeroes => self.image.append(store, self.bytes.touched(request)),
         }
         if request.fua {
-            self.image.commit();
+            self.commit();
         }
-        self.image.tidy(store);
+        self.image.tidy(self.bytes.store());
+    }
+
+    /// All that is in the image counts, and what the device has counted goes there.
+    fn commit(&mut self) {
+        if self.image.is_written()
+            && let Some(plug) = self.inner.plug()
+        {
+            self.image.set_totals(plug.totals(self.latest));
+        }
+        self.image.commit();
+    }
+
+    /// What the device has counted by now goes into the image: if the process is killed, it has counted at least so much.
+    pub fn keep_totals(&mut self, now: Nanos) {
+        if self.has_plug() && self.has_power {
+            self.latest = self.latest.max(now);
+            self.commit();
+        }
     }
 
     /// Whether the plug can be pulled. The bytes must hear of it: it is pulled by [`ContentDevice::cut`], and
@@ -330,10 +353,10 @@ impl ContentDevice {
         let saved = self.save_for_image();
         let plug = self.inner.plug().expect(HAS_PLUG);
         let ready = plug.restore(now);
-        self.has_power = true;
+        (self.has_power, self.latest) = (true, self.latest.max(ready));
         let differing = self.bytes.settle(plug);
         differing.iter().for_each(|&page| self.image.append(self.bytes.store(), page..page + 1));
-        self.image.commit();
+        self.commit();
         self.write_state(saved);
         ready
     }
@@ -346,7 +369,7 @@ impl ContentDevice {
         self.end_erase();
         let done = self.inner.plug().expect(HAS_PLUG).stand_by(now);
         self.bytes.all_durable();
-        self.image.commit();
+        self.commit();
         done
     }
 
@@ -367,6 +390,7 @@ impl ContentDevice {
 
     /// The state of a new device goes into its image, before anything is changed.
     pub fn keep_state(&mut self, now: Nanos) {
+        self.latest = self.latest.max(now);
         let saved = self.saved_copy(now);
         self.write_state(saved);
     }
@@ -394,7 +418,7 @@ impl ContentDevice {
     pub fn keep_reserved(&mut self, pages: &[ReservedPage]) {
         if !pages.is_empty() {
             self.image.append_reserved(pages);
-            self.image.commit();
+            self.commit();
         }
     }
 
@@ -441,7 +465,7 @@ impl ContentDevice {
     fn write_state(&mut self, saved: Option<Vec<u8>>) {
         if let Some(saved) = saved {
             self.image.append_state(&saved);
-            self.image.commit();
+            self.commit();
         }
     }
 

@@ -95,6 +95,11 @@ impl OpenImage {
         );
     }
 
+    /// What the drive has counted by now goes there with the next commit.
+    pub fn set_totals(&mut self, totals: Vec<u8>) {
+        self.image.iter_mut().for_each(|image| image.set_totals(totals.clone()));
+    }
+
     pub fn commit(&mut self) {
         // Whatever is owed is committed with it.
         self.write(Image::commit, |_| ());

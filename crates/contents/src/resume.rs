@@ -34,8 +34,8 @@ pub struct Resumed {
 
 /// Lets a device with a plug, fresh from the factory, become the one that was saved, and brings what was changed since onto it:
 /// first an erase, if its image was erased meanwhile.
-/// `clean`: the image was closed; if not, the power is cut once more, while the drive is at rest, so that the cut counts and
-/// nothing dies of it. The store's pages get the numbers of the drive's writes.
+/// `clean`: the image was closed; if not, the drive counts at least what it had counted then ([`DriveState::totals`]), and the
+/// power is cut once more, while the drive is at rest, so that the cut counts and nothing dies of it. The store's pages get the numbers of the drive's writes.
 ///
 /// # Errors
 /// If the state is not of this drive, or does not fit the bytes. The device is of no use then.
@@ -63,6 +63,9 @@ pub fn resume(
     let plug = device.plug().expect(HAS_PLUG);
     let mut cut = None;
     if !clean {
+        if let Some(totals) = &state.totals {
+            plug.count_at_least(totals)?;
+        }
         now = plug.stand_by(now);
         // A command behind STANDBY IMMEDIATE makes the cut an unclean one.
         now = replay(device, &[], now).map_err(ResumeError::Replay)?;

@@ -38,6 +38,18 @@ macro_rules! counters {
                 [$(self.$field),*].into_iter().all(is_plausible)
             }
 
+            /// By how much each is greater than the other's; 0 where it is not.
+            #[must_use]
+            pub fn beyond(&self, other: &Self) -> Self {
+                self.combined(other, u64::saturating_sub)
+            }
+
+            /// Both together.
+            #[must_use]
+            pub fn plus(&self, other: &Self) -> Self {
+                self.combined(other, |a, b| a + b)
+            }
+
             fn combined(&self, other: &Self, f: impl Fn(u64, u64) -> u64) -> Self {
                 $name { $($field: f(self.$field, other.$field)),* }
             }

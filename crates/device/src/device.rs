@@ -229,6 +229,21 @@ pub trait Plug {
         4096
     }
 
+    /// What the device has counted in its life by `now`: some hundred bytes, for who notes them more often than [`Plug::save`]
+    /// is worth. Empty: nothing.
+    fn totals(&self, _now: Nanos) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// The device is one that was saved, and went on without being saved again: it has counted at least what
+    /// [`Plug::totals`] gave then, and had been given power so often. With the power on, and no commands under way.
+    ///
+    /// # Errors
+    /// If they are of another device. Then nothing has changed.
+    fn count_at_least(&mut self, _totals: &[u8]) -> Result<(), LoadError> {
+        Ok(())
+    }
+
     /// What the unit of [`Plug::unit_bytes`] with this number holds, for who keeps the bytes or checks what a cut has left.
     /// Asked while the power is on.
     fn held(&self, unit: u64) -> Held;

@@ -60,6 +60,16 @@ impl Plug for Disk {
         self.plug.time_powered_in_all(now)
     }
 
+    fn totals(&self, now: Nanos) -> Vec<u8> {
+        self.plug.totals(self.host, now)
+    }
+
+    fn count_at_least(&mut self, totals: &[u8]) -> Result<(), LoadError> {
+        let host = self.plug.count_at_least(totals, self.now)?;
+        self.host = self.host.plus(&host.beyond(&self.host));
+        Ok(())
+    }
+
     fn held(&self, unit: u64) -> Held {
         self.plug.held(unit_of(unit))
     }

@@ -47,6 +47,15 @@ pub struct PlugState {
     since: Nanos,
 }
 
+/// What a disk has counted in its life: see [`ssdlab_device::Plug::totals`].
+#[derive(Serialize, Deserialize)]
+struct Totals {
+    specimen: Specimen,
+    host: HostCounters,
+    cycles: u64,
+    powered: Nanos,
+}
+
 /// For tests: what a saved disk is made of.
 #[doc(hidden)]
 #[derive(Serialize, Deserialize)]
@@ -206,6 +215,26 @@ impl PlugState {
         (self.unclean, self.cycles, self.powered_before) = (saved.unclean, saved.cycles, saved.powered);
         self.out = true;
         Ok(saved.host)
+    }
+
+    pub fn totals(&self, host: HostCounters, now: Nanos) -> Vec<u8> {
+        let powered = self.time_powered_in_all(now);
+        let totals = Totals { specimen: self.specimen, host, cycles: self.cycles, powered };
+        postcard::to_stdvec(&totals).expect("a vector takes everything")
+    }
+
+    /// At `now` the disk has counted at least so much. Returns what the host had asked for.
+    pub fn count_at_least(&mut self, totals: &[u8], now: Nanos) -> Result<HostCounters, LoadError> {
+        let (specimen, _) = postcard::take_from_bytes::<Specimen>(totals).map_err(|_| LoadError::Damaged)?;
+        self.specimen.check(&specimen)?;
+        let totals: Totals = postcard::from_bytes(totals).map_err(|_| LoadError::Damaged)?;
+        let plausible = totals.host.is_plausible() && is_plausible(totals.cycles) && is_plausible_time(totals.powered);
+        if !plausible || totals.cycles == 0 {
+            return Err(LoadError::Damaged);
+        }
+        self.cycles = totals.cycles;
+        self.powered_before += totals.powered.saturating_sub(self.time_powered_in_all(now));
+        Ok(totals.host)
     }
 
     pub fn greatest_write_number(&self) -> u8 {

@@ -2,14 +2,14 @@
 
 use ssdlab_core::{Breakdown, Nanos};
 use ssdlab_device::{
-    Completion, Counters, Device, DeviceInfo, Flash, FlashCounters, LinkPolicy, Plug, PowerManagement, Recorder,
-    Refusal, Request, Security, Status, Timeline,
+    Completion, Counters, Device, DeviceInfo, Flash, LinkPolicy, Plug, PowerManagement, Recorder, Refusal, Request,
+    Security, Status, Timeline,
 };
 
 use ssdlab_ftl::Translation;
 
 use crate::SimulatedSsd;
-use crate::backend::{Correction, CorrectionCounters, NEVER};
+use crate::backend::NEVER;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for SimulatedSsd<EXPLAIN, CHECK, T> {
     fn info(&self) -> &DeviceInfo {
@@ -53,28 +53,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
     }
 
     fn counters(&self) -> Counters {
-        let f = self.translation.counters();
-        let c = self.backend.correction().map_or_else(CorrectionCounters::default, Correction::counters);
-        let layout = self.translation.medium().layout();
-        let row_bytes = u64::from(layout.row_bytes());
         Counters {
             host: self.host,
-            flash: Some(FlashCounters {
-                host_program_bytes: f.host_rows * row_bytes,
-                fold_program_bytes: f.fold_rows * row_bytes,
-                gc_program_bytes: (f.gc_rows + f.retire_rows) * row_bytes,
-                metadata_program_bytes: f.metadata_rows * row_bytes,
-                safety_program_bytes: f.safety_rows * row_bytes,
-                gc_read_bytes: f.gc_read_units * u64::from(layout.unit_bytes),
-                block_erases: f.block_erases,
-                buffer_overwrites: f.overwrites_in_buffer,
-                rmw_read_bytes: self.flash.rmw_read_bytes + f.merge_read_units * u64::from(layout.unit_bytes),
-                reread_units: c.reread_units,
-                soft_units: c.soft_units,
-                rebuilt_units: c.rebuilt_units,
-                lost_units: c.lost_units,
-                ..self.flash
-            }),
+            flash: Some(self.flash_counters()),
             disk: None,
             cache: None,
             energy: self.energy(),

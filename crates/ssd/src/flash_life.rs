@@ -27,7 +27,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 
     /// Wears blocks, each by so many erases and thousand-millionths of its life.
-    fn wear_each(&mut self, more: impl Iterator<Item = (BlockId, u32, u64)>) {
+    pub(crate) fn wear_each(&mut self, more: impl Iterator<Item = (BlockId, u32, u64)>) {
         for (block, erases, ppb) in more {
             self.translation.medium_mut().wear(block, erases, ppb);
         }
@@ -36,7 +36,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
     }
 
-    fn good_blocks(&self) -> Vec<BlockId> {
+    pub(crate) fn good_blocks(&self) -> Vec<BlockId> {
         let medium = self.translation.medium();
         medium.layout().all_blocks().filter(|&block| !medium.is_bad(block)).collect()
     }

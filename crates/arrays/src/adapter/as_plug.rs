@@ -25,6 +25,13 @@ pub struct SavedAdapter {
     cache: Option<SavedCache>,
 }
 
+/// What an adapter has counted in its life, and the device behind it.
+#[derive(Serialize, Deserialize)]
+struct Totals {
+    host: HostCounters,
+    device: Vec<u8>,
+}
+
 impl Adapter {
     fn inner(&self) -> &dyn Plug {
         self.device.plug_seen().expect(HAS_PLUG)
@@ -110,6 +117,23 @@ impl Plug for Adapter {
 
     fn time_powered(&self, now: Nanos) -> Nanos {
         self.inner().time_powered(now)
+    }
+
+    fn totals(&self, now: Nanos) -> Vec<u8> {
+        let totals = Totals { host: *self.host.counters(), device: self.inner().totals(now) };
+        postcard::to_stdvec(&totals).expect("a vector takes everything")
+    }
+
+    fn count_at_least(&mut self, totals: &[u8]) -> Result<(), LoadError> {
+        let totals: Totals = postcard::from_bytes(totals).map_err(|_| LoadError::OtherDrive)?;
+        if !totals.host.is_plausible() {
+            return Err(LoadError::Damaged);
+        }
+        self.inner_mut().count_at_least(&totals.device)?;
+        let counted = *self.host.counters();
+        self.host.take_over(counted.plus(&totals.host.beyond(&counted)));
+        self.balance();
+        Ok(())
     }
 
     fn held(&self, unit: u64) -> Held {

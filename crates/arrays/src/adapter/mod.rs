@@ -84,6 +84,11 @@ impl Adapter {
         if let Some(cache) = &mut self.cache {
             cache.power_cut();
         }
+        self.balance();
+    }
+
+    /// What the device has counted by now, other than what was written to it from here, it had counted before.
+    fn balance(&mut self) {
         let counted = self.cache.as_ref().map_or(self.host.counters().write_bytes, Cache::landed_bytes);
         self.written_before = self.device.counters().host.write_bytes.saturating_sub(counted);
     }

@@ -513,8 +513,9 @@ fn a_set_goes_on_with_what_its_host_had_counted_and_only_as_the_set_that_it_was(
         let mut host = Host::new(device);
         host.send(Op::Write, 3, 8, false);
         host.pass(SECOND);
+        let totals = host.device.plug_seen().unwrap().totals(host.now);
         host.device.plug().unwrap().cut(host.now);
-        (host.device.plug_seen().unwrap().save(), host.device.counters().host)
+        (host.device.plug_seen().unwrap().save(), host.device.counters().host, totals)
     };
     let load = |mut device: Box<dyn Device>, saved: &[u8]| -> Result<Box<dyn Device>, LoadError> {
         device.plug().unwrap().load(saved)?;
@@ -524,11 +525,22 @@ fn a_set_goes_on_with_what_its_host_had_counted_and_only_as_the_set_that_it_was(
     let behind_adapter = |device| with_cache(device, Some(cache(true, true)));
     for wrap in [&|device| device, &behind_adapter as &dyn Fn(Box<dyn Device>) -> Box<dyn Device>] {
         for (own, other) in [(striped(8192), striped(16384)), (ranges(1 << 19), ranges(1 << 18))] {
-            let twin = own.snapshot().expect("it has one");
-            let (saved, counted) = saved_by(wrap(own));
+            let (twin, third) = (own.snapshot().expect("it has one"), own.snapshot().expect("it has one"));
+            let (saved, counted, totals) = saved_by(wrap(own));
             assert_eq!(load(wrap(other), &saved).err(), Some(LoadError::OtherSet));
             let heir = load(wrap(twin), &saved).unwrap();
             assert_eq!((heir.counters().host, counted.writes), (counted, 1));
+            heir.check_books().unwrap();
+            // One that was saved before counts what was noted since, and no power cycle more.
+            let mut new = wrap(third.snapshot().expect("it has one"));
+            new.plug().unwrap().cut(0);
+            let mut heir = load(wrap(third), &new.plug_seen().unwrap().save()).unwrap();
+            assert_eq!((heir.counters().host.writes, heir.plug_seen().unwrap().power_cycles()), (0, 2));
+            let plug = heir.plug().unwrap();
+            assert!(plug.count_at_least(&totals[1..]).is_err());
+            plug.count_at_least(&totals).unwrap();
+            assert!(plug.power_cycles() == 1 && plug.time_powered(0) >= SECOND);
+            assert_eq!(heir.counters().host, counted);
             heir.check_books().unwrap();
         }
     }

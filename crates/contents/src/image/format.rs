@@ -6,8 +6,8 @@
 //! | 8192… | records, one behind the other, numbered |
 //!
 //! A header: magic, version, flags, generation, capacity, end of what is committed, number of the image, name of the
-//! device, media key (from byte 2048: number of changes, the key) if the pages are encrypted; CRC-32 in its last four
-//! bytes. A record: magic, kind, first page, number of pages, its number, CRC-32 of its
+//! device, media key (from byte 2048: number of changes, the key) if the pages are encrypted, what the drive has counted (from
+//! byte 2560: length, what [`ssdlab_device::Plug::totals`] gave); CRC-32 in its last four bytes. A record: magic, kind, first page, number of pages, its number, CRC-32 of its
 //! data, CRC-32 of all that stands before it; data pages follow. The state of the drive is one or several records, whose
 //! pages are numbered from 0; a length stands before it, and zeroes behind it fill a page. Pages that the firmware keeps for itself
 //! have numbers of their own, and are encrypted as pages behind the last one that a device can have. The checksums begin with the number of the image. All
@@ -18,8 +18,8 @@ use super::media_key::{KEY_BYTES, MediaKey};
 
 pub const MAGIC: &[u8; 8] = b"SSDLABIM";
 /// Version 2 knows the state of a drive, version 3 its media key and erases of images that are not attached, version 4 what its
-/// firmware keeps outside of the host's addresses.
-pub const VERSION: u32 = 4;
+/// firmware keeps outside of the host's addresses, version 5 what it has counted.
+pub const VERSION: u32 = 5;
 const FIRST_VERSION: u32 = 1;
 pub const HEADER_BYTES: usize = 4096;
 /// Where records begin.
@@ -35,8 +35,13 @@ const CLEAN: u32 = 1;
 const ENCRYPTED: u32 = 2;
 /// Programs that do not know it take the header for none.
 const UNFINISHED: u32 = 4;
+const HAS_TOTALS: u32 = 8;
 const FIRST_ENCRYPTED: u32 = 3;
+const FIRST_WITH_TOTALS: u32 = 5;
 const KEY_AT: usize = 2048;
+const TOTALS_AT: usize = 2560;
+/// Bytes of what a drive has counted.
+pub const MOST_TOTALS_BYTES: usize = 1500;
 
 /// What a header says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,18 +61,25 @@ pub struct Header {
     pub device: String,
     /// The pages are encrypted with it.
     pub key: Option<MediaKey>,
+    /// What the drive had counted when the header was written, unless the image was closed; at most [`MOST_TOTALS_BYTES`].
+    pub totals: Option<Vec<u8>>,
 }
 
 impl Header {
     /// # Panics
-    /// If the name is longer than [`MOST_NAME_BYTES`].
+    /// If the name is longer than [`MOST_NAME_BYTES`], or the totals than [`MOST_TOTALS_BYTES`].
     #[must_use]
     pub fn bytes(&self) -> [u8; HEADER_BYTES] {
         assert!(self.device.len() <= MOST_NAME_BYTES, "a device name of {} bytes", self.device.len());
         let mut bytes = Vec::with_capacity(HEADER_BYTES);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&VERSION.to_le_bytes());
-        let flags = [(self.clean, CLEAN), (self.key.is_some(), ENCRYPTED), (self.unfinished, UNFINISHED)];
+        let flags = [
+            (self.clean, CLEAN),
+            (self.key.is_some(), ENCRYPTED),
+            (self.unfinished, UNFINISHED),
+            (self.totals.is_some(), HAS_TOTALS),
+        ];
         let flags: u32 = flags.iter().filter(|flag| flag.0).map(|flag| flag.1).sum();
         bytes.extend_from_slice(&flags.to_le_bytes());
         for number in [self.generation, self.capacity_bytes, self.committed_end, self.image_number] {
@@ -79,6 +91,11 @@ impl Header {
             bytes.resize(KEY_AT, 0);
             bytes.extend_from_slice(&key.changes.to_le_bytes());
             bytes.extend_from_slice(&key.bytes);
+        }
+        if let Some(totals) = &self.totals {
+            bytes.resize(TOTALS_AT, 0);
+            bytes.extend_from_slice(&(totals.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(totals);
         }
         bytes.resize(HEADER_BYTES - 4, 0);
         let crc = crc32fast::hash(&bytes);
@@ -101,12 +118,18 @@ impl Header {
         }
         let flags = u32_at(bytes, 12);
         let name_bytes = u32_at(bytes, 48) as usize;
-        let known = if version < FIRST_ENCRYPTED { CLEAN } else { CLEAN | ENCRYPTED | UNFINISHED };
+        let since = |first: u32, flags: u32| if version < first { 0 } else { flags };
+        let known = CLEAN | since(FIRST_ENCRYPTED, ENCRYPTED | UNFINISHED) | since(FIRST_WITH_TOTALS, HAS_TOTALS);
         if flags & !known != 0 || name_bytes > MOST_NAME_BYTES {
             return Ok(None);
         }
         let Ok(device) = std::str::from_utf8(&bytes[52..52 + name_bytes]) else { return Ok(None) };
+        let totals_bytes = if flags & HAS_TOTALS == 0 { 0 } else { u32_at(bytes, TOTALS_AT) as usize };
+        if totals_bytes > MOST_TOTALS_BYTES {
+            return Ok(None);
+        }
         Ok(Some(Header {
+            totals: (flags & HAS_TOTALS != 0).then(|| bytes[TOTALS_AT + 4..][..totals_bytes].to_vec()),
             clean: flags & CLEAN != 0,
             unfinished: flags & UNFINISHED != 0,
             generation: u64_at(bytes, 16),

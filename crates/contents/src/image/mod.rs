@@ -59,7 +59,9 @@ pub use state::{Change, DriveState};
 
 use crate::pages::PAGE_BYTES;
 use crate::store::{Kind, Store};
-use format::{FIRST_RECORD, HEADER_BYTES, MOST_DATA_PAGES, RECORD_BYTES, Record, RecordKind, checksum};
+use format::{
+    FIRST_RECORD, HEADER_BYTES, MOST_DATA_PAGES, MOST_TOTALS_BYTES, RECORD_BYTES, Record, RecordKind, checksum,
+};
 use reserved::FIRST_DATA_UNIT;
 use state::pack;
 
@@ -411,6 +413,12 @@ impl Image {
         self.write_header()
     }
 
+    /// What the drive has counted by now is in the image with the next [`Image::commit`], and until it is closed. What takes too
+    /// much room, as of a set of a dozen drives, is not kept.
+    pub fn set_totals(&mut self, totals: Vec<u8>) {
+        self.header.totals = Some(totals).filter(|totals| (1..=MOST_TOTALS_BYTES).contains(&totals.len()));
+    }
+
     /// Headers are written in turn: one of them is always whole, also if writing the other one fails and is tried again.
     fn write_header(&mut self) -> Result<(), ImageError> {
         let next = Header { generation: self.header.generation + 1, ..self.header.clone() };
@@ -501,6 +509,7 @@ impl Image {
                 image.append(store, units)?;
             }
             image.write_state(self.state.clone(), self.erased)?;
+            image.header.totals.clone_from(&self.header.totals);
             for (units, _) in self.changed.stretches(0..units).filter(|stretch| stretch.1) {
                 image.append(store, units)?;
             }
@@ -546,6 +555,10 @@ impl Image {
         self.commit()?;
         disk::sync(&self.file)?;
         (self.header.clean, self.header.unfinished) = (clean, false);
+        if clean {
+            // They are in the state.
+            self.header.totals = None;
+        }
         self.write_header()?;
         self.write_header()?;
         Ok(disk::sync(&self.file)?)
@@ -603,6 +616,7 @@ impl UnfinishedImage {
             image_number,
             device: device.to_owned(),
             key,
+            totals: None,
         };
         let image = Image {
             file: disk::create_new(&path)?,

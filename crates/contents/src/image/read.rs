@@ -99,6 +99,9 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
     if end < header.committed_end {
         return damaged(end, "a record whose checksum does not match");
     }
+    if let Some(state) = &mut state {
+        state.totals.clone_from(&header.totals);
+    }
     Ok(ImageContents { header, headers_match, store, state, reserved, records, end, torn_bytes: file_bytes - end })
 }
 

@@ -33,12 +33,14 @@ pub struct DriveState {
     pub erased: bool,
     /// What was changed since, in order.
     pub since: Vec<Change>,
+    /// What the drive had counted by then, if the image was not closed: [`ssdlab_device::Plug::totals`].
+    pub totals: Option<Vec<u8>>,
 }
 
 impl DriveState {
     /// From [`DriveState::compress`].
     pub(crate) fn of(compressed: Vec<u8>) -> Self {
-        DriveState { compressed, erased: false, since: Vec::new() }
+        DriveState { compressed, ..DriveState::default() }
     }
 
     pub(crate) fn compress(saved: &[u8]) -> Vec<u8> {

@@ -262,12 +262,12 @@ fn a_killed_process_leaves_what_was_flushed_and_a_beginning_of_the_rest() {
 fn versions_to_come_and_other_files_are_refused() {
     let mut bytes = image_bytes("version.ssd", true, None);
     for header in [0, 4096] {
-        bytes[header + 8] = 5;
+        bytes[header + 8] = 6;
         let crc = crc32(&bytes[header..header + 4092]);
         bytes[header + 4092..header + 4096].copy_from_slice(&crc.to_le_bytes());
     }
     let error = read_image(&mut bytes.as_slice(), bytes.len() as u64).err().unwrap();
-    assert_eq!(error.to_string(), "an image of version 5; this program knows version 4");
+    assert_eq!(error.to_string(), "an image of version 6; this program knows version 5");
     let text = vec![b'x'; 100_000];
     assert!(matches!(read_image(&mut text.as_slice(), 100_000), Err(ImageError::NoImage)));
 }

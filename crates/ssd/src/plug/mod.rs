@@ -17,6 +17,7 @@ mod cut;
 mod saved;
 mod spec;
 mod start;
+mod totals;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -195,6 +196,14 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Plug for SimulatedS
 
     fn time_powered(&self, now: Nanos) -> Nanos {
         self.plug.time_powered(now)
+    }
+
+    fn totals(&self, now: Nanos) -> Vec<u8> {
+        self.note_totals(now)
+    }
+
+    fn count_at_least(&mut self, totals: &[u8]) -> Result<(), LoadError> {
+        self.take_totals(totals)
     }
 
     fn unit_bytes(&self) -> u64 {
