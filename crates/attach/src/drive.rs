@@ -1,5 +1,7 @@
 //! Requests of clients become commands of the device, and completions become outcomes. No protocol is known here.
 
+use std::collections::BTreeSet;
+
 use ssdlab_bench::host::TRIM_COMMAND_BYTES;
 use ssdlab_contents::ContentDevice;
 use ssdlab_core::{Breakdown, Histogram, Nanos, Op};
@@ -8,6 +10,7 @@ use ssdlab_device::{Completion, Device, PayloadId, Request, Status};
 use crate::export::Export;
 use crate::lock::{Lock, Meets};
 use crate::request::{DriveError, DriveRequest, Extent, Outcome, Started};
+use crate::settling::Settling;
 use crate::stand_by::StandBy;
 
 /// What one command carries: larger requests are split as the system's block layer would, into parts that are sent
@@ -98,6 +101,7 @@ pub struct Drive {
     /// When it is ready after the last of them.
     ready_at: Nanos,
     resets: u32,
+    settling: Settling,
     standing_by: Option<StandBy>,
     /// A host has asked for that, and for nothing since.
     stands_by: bool,
@@ -129,6 +133,7 @@ impl Drive {
             restores: 0,
             ready_at: 0,
             resets: 0,
+            settling: Settling::default(),
             standing_by: None,
             stands_by: false,
             passed: 0,
@@ -236,6 +241,19 @@ impl Drive {
         if let Some(lock) = &mut self.lock {
             lock.host_reset();
         }
+    }
+
+    /// An outcome with this cookie will come to this owner when all that is under way has ended. `false`: nothing is.
+    pub fn settle(&mut self, owner: u64, cookie: u64) -> bool {
+        let behind_lock = self.lock.iter().flat_map(|lock| &lock.waiting);
+        let behind_stand_by = self.standing_by.iter().flat_map(|stand_by| &stand_by.waiting);
+        let waiting = behind_lock.chain(behind_stand_by).map(|request| (request.owner, request.cookie));
+        let left: BTreeSet<_> = self.jobs.iter().flatten().map(|job| (job.owner, job.cookie)).chain(waiting).collect();
+        let some = !left.is_empty();
+        if some {
+            self.settling.wait((owner, cookie), left);
+        }
+        some
     }
 
     /// Whether a stretch can be read, or changed in this way.
@@ -472,6 +490,7 @@ impl Drive {
         }
         self.go_on_erasing(to, outcomes);
         self.go_on_standing_by(to, outcomes);
+        self.settling.ended(outcomes);
     }
 
     /// An erase that a host has asked for begins and ends; what waited for it is started.
@@ -630,7 +649,8 @@ impl Drive {
             due: now,
         });
         let stand_by = stand_by.as_ref().map(|stand_by| stand_by.outcome(Err(DriveError::NoPower), now));
-        stand_by.into_iter().chain(lost).collect()
+        let settling = self.settling.cut(now);
+        stand_by.into_iter().chain(lost).chain(settling).collect()
     }
 
     /// Gives the power back. Returns the time at which the device is ready.

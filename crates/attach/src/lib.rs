@@ -33,6 +33,7 @@ pub mod output;
 pub mod request;
 pub mod scsi;
 mod server;
+mod settling;
 mod stand_by;
 mod status;
 mod stream;

@@ -50,7 +50,7 @@ enum State {
     Aborted { held_bytes: u64 },
 }
 
-/// A task management function that waits for the end of commands.
+/// A task management function that waits for the end of commands, a reset for those of all clients.
 struct Function {
     tag: u32,
     waits_for: BTreeSet<u64>,
@@ -506,11 +506,23 @@ impl IscsiClient {
             self.answer_function(header.task_tag(), response, out);
             return Step::Went;
         }
-        let waits_for: BTreeSet<u64> = cookies.into_iter().filter(|cookie| self.abort(*cookie)).collect();
+        let mut waits_for: BTreeSet<u64> = cookies.into_iter().filter(|cookie| self.abort(*cookie)).collect();
+        let is_reset = matches!(function, LOGICAL_UNIT_RESET | TARGET_WARM_RESET | TARGET_COLD_RESET);
+        // What others have at the drive may still change it.
+        if is_reset && drive.settle(self.id, self.next_cookie) {
+            waits_for.insert(self.next_cookie);
+            self.next_cookie += 1;
+        }
         self.functions.push(Function { tag: header.task_tag(), waits_for });
         self.end_functions(out);
         self.ask(out);
         Step::Went
+    }
+
+    /// Something has ended.
+    fn waited_for(&mut self, cookie: u64, out: &mut Output) {
+        self.functions.iter_mut().for_each(|function| _ = function.waits_for.remove(&cookie));
+        self.end_functions(out);
     }
 
     /// Answers the functions that wait for nothing any more.
@@ -607,7 +619,7 @@ impl Client for IscsiClient {
 
     fn ended(&mut self, now: Nanos, drive: &mut Drive, outcome: Outcome, out: &mut Output) {
         let cookie = outcome.cookie;
-        let Some(open) = self.tasks.get_mut(&cookie) else { return };
+        let Some(open) = self.tasks.get_mut(&cookie) else { return self.waited_for(cookie, out) };
         let state = std::mem::replace(&mut open.state, State::Aborted { held_bytes: 0 });
         self.load.requests -= 1;
         match state {
@@ -619,8 +631,7 @@ impl Client for IscsiClient {
             State::Aborted { held_bytes } => {
                 self.load.held_bytes -= held_bytes;
                 self.tasks.remove(&cookie);
-                self.functions.iter_mut().for_each(|function| _ = function.waits_for.remove(&cookie));
-                self.end_functions(out);
+                self.waited_for(cookie, out);
             }
             State::Collecting(_) => {}
         }

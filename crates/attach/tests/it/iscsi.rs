@@ -4,6 +4,7 @@ use std::io::Write;
 
 use ssdlab_attach::iscsi::Header;
 use ssdlab_attach::iscsi::words::*;
+use ssdlab_attach::nbd::words::CMD_WRITE;
 use ssdlab_attach::scsi::words::*;
 use ssdlab_attach::{Limits, OnCut, Order, ServerOptions};
 use ssdlab_core::Rng;
@@ -557,6 +558,35 @@ fn blocks_that_were_written_the_same_stay_so_after_a_flush_and_a_cut() {
     server.order(&Order::Restore);
     assert_eq!(i.ask(&[TEST_UNIT_READY, 0, 0, 0, 0, 0]).sense, (6, 0x29, 0));
     assert_eq!(i.read(&cdb_16(READ_16, 0, 0, 64), 32768).data, [[0; 16384], [9; 16384]].concat());
+}
+
+/// Of whoever's: of another initiator, of a client of NBD, and of one that is gone.
+#[test]
+fn a_reset_is_answered_once_nothing_is_at_the_drive_any_more() {
+    let server = serve(Steady::new(300_000_000, true), options());
+    let (mut i, mut other) = (server.initiator_with(1, &[]), server.initiator_with(2, &[]));
+    let write = other.command(FINAL | WRITES, 4096, &cdb_16(WRITE_16, 0, 0, 8));
+    other.send(&write, &[]);
+    let (asked, _) = other.pdu();
+    let data = other.data_out(write.task_tag(), asked.u32_at(20), 0, 0, true);
+    other.send(&data, &[1; 4096]);
+    let (mut stays, mut leaves) = (server.client(), server.client());
+    stays.send(CMD_WRITE, 0, 4096, 4096, &[2; 4096]);
+    leaves.send(CMD_WRITE, 0, 8192, 4096, &[3; 4096]);
+    let under_way = |count: u64| server.order(&Order::Status)["requests_under_way"] == count;
+    while !under_way(3) {}
+    drop(leaves);
+    let mut reset = Header::new(TASK_MANAGEMENT | IMMEDIATE, FINAL | LOGICAL_UNIT_RESET, 9000);
+    reset.put_u32(24, i.cmd_sn);
+    i.send(&reset, &[]);
+    let (answer, _) = i.pdu();
+    assert_eq!((answer.code(), answer.0[2]), (TASK_MANAGEMENT_RESPONSE, FUNCTION_COMPLETE));
+    assert!(under_way(0), "it is answered too early");
+    assert!(other.hears_nothing(), "its command was aborted");
+    assert_eq!(stays.reply(0).1, 0, "one of NBD goes on");
+    // With nothing under way it is answered at once.
+    i.send(&reset, &[]);
+    assert_eq!(i.pdu().0.code(), TASK_MANAGEMENT_RESPONSE);
 }
 
 #[test]
