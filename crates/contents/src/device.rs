@@ -270,6 +270,7 @@ impl ContentDevice {
         match request.op {
             Op::Read => {}
             Op::Flush => self.commit(),
+            Op::Trim if self.bytes.keeps_trimmed() => self.image.append_trimmed(self.bytes.within(request)),
             Op::Trim => self.image.append(store, self.bytes.within(request)),
             Op::Write | Op::WriteZeroes => self.image.append(store, self.bytes.touched(request)),
         }

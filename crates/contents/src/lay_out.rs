@@ -22,7 +22,8 @@ const DEPTH: usize = 32;
 pub fn lay_out(device: &mut dyn Device, store: &Store, now: Nanos) -> Result<Nanos, String> {
     let mut loader = Loader::new(device, now);
     let mut run: Option<Range<u32>> = None;
-    for (unit, ..) in store.written() {
+    // What was trimmed and is still read is on no drive.
+    for (unit, ..) in store.written().filter(|written| written.1 != 0) {
         run = match run {
             Some(pages) if pages.end == unit => Some(pages.start..unit + 1),
             Some(whole) => {

@@ -75,6 +75,12 @@ impl OpenImage {
         self.write(|image| image.append(store, pages), |all| all.changed().add(owed));
     }
 
+    /// These pages were trimmed, and are read as they were before.
+    pub fn append_trimmed(&mut self, pages: Range<u32>) {
+        let owed = pages.clone();
+        self.write(|image| image.append_trimmed(pages), |all| all.changed().add(owed));
+    }
+
     pub fn append_reserved(&mut self, pages: &[ReservedPage]) {
         self.write(|image| image.append_reserved(pages), |owed| owed.reserved.extend_from_slice(pages));
     }

@@ -62,7 +62,7 @@ const DRIVE_NOT_KEPT: &str =
 
 fn info(image: &Path, as_json: bool) -> Result<(), Failure> {
     let contents = read(image)?;
-    let written = contents.store.written().count() * PAGE_BYTES;
+    let written = contents.store.written().filter(|written| written.1 != 0).count() * PAGE_BYTES;
     let stored = contents.store.stored_pages() * PAGE_BYTES as u64;
     let unreadable = contents.store.lost().len();
     let header = &contents.header;

@@ -195,6 +195,11 @@ impl Bytes {
         }
     }
 
+    /// Whether what was trimmed is read as it was before.
+    pub fn keeps_trimmed(&self) -> bool {
+        self.trimmed == TrimmedReads::OldData
+    }
+
     /// Stands for everything that a FLUSH sent now makes durable.
     pub fn mark(&self) -> u64 {
         self.superseded.mark()

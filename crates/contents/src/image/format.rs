@@ -18,7 +18,7 @@ use super::media_key::{KEY_BYTES, MediaKey};
 
 pub const MAGIC: &[u8; 8] = b"SSDLABIM";
 /// Version 2 knows the state of a drive, version 3 its media key and erases of images that are not attached, version 4 what its
-/// firmware keeps outside of the host's addresses, version 5 what it has counted.
+/// firmware keeps outside of the host's addresses, version 5 what it has counted, and pages that were trimmed and are still read.
 pub const VERSION: u32 = 5;
 const FIRST_VERSION: u32 = 1;
 pub const HEADER_BYTES: usize = 4096;
@@ -164,6 +164,8 @@ pub enum RecordKind {
     Reserved = 7,
     /// Of these, pages of zeroes.
     ReservedZeroes = 8,
+    /// Trimmed, and read as they were before.
+    Trimmed = 9,
 }
 
 impl RecordKind {
@@ -218,6 +220,7 @@ impl Record {
             6 => RecordKind::Erased,
             7 => RecordKind::Reserved,
             8 => RecordKind::ReservedZeroes,
+            9 => RecordKind::Trimmed,
             _ => return None,
         };
         let record = Record {

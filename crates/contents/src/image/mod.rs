@@ -77,7 +77,7 @@ fn largest_bytes(needed: u64) -> u64 {
     LARGEST_USELESS + LARGEST_RATIO * (needed + LITTLE)
 }
 
-/// The records that say what a store holds of these pages.
+/// The records that say what a store holds of these pages: of those that were trimmed and are still read, also that they were.
 fn records(store: &Store, units: Range<u32>) -> impl Iterator<Item = (RecordKind, Range<u32>)> + '_ {
     let mut at = u64::from(units.start) * UNIT_BYTES;
     let length = u64::from(units.end - units.start) * UNIT_BYTES;
@@ -90,9 +90,26 @@ fn records(store: &Store, units: Range<u32>) -> impl Iterator<Item = (RecordKind
             Kind::Data => (RecordKind::Data, MOST_DATA_PAGES),
         };
         let starts = (first..end).step_by(most as usize);
-        starts.map(move |first| (kind, first..end.min(first.saturating_add(most))))
+        starts.flat_map(move |first| {
+            let pages = first..end.min(first.saturating_add(most));
+            let trimmed = if kind == RecordKind::Data { without_number(store, pages.clone()) } else { Vec::new() };
+            let trimmed = trimmed.into_iter().map(|pages| (RecordKind::Trimmed, pages));
+            std::iter::once((kind, pages)).chain(trimmed)
+        })
     });
     stretches.chain(store.lost_in(units).map(|unit| (RecordKind::Lost, unit..unit + 1)))
+}
+
+/// Of these pages, those that hold no write.
+fn without_number(store: &Store, pages: Range<u32>) -> Vec<Range<u32>> {
+    let mut found: Vec<Range<u32>> = Vec::new();
+    for page in pages.filter(|&page| store.number(page) == 0) {
+        match found.last_mut() {
+            Some(last) if last.end == page => last.end += 1,
+            _ => found.push(page..page + 1),
+        }
+    }
+    found
 }
 
 /// Why an image cannot be used.
@@ -313,6 +330,22 @@ impl Image {
             }
             self.record(&mut out, kind, first, count, &data)?;
         }
+        self.write_out(&mut out)
+    }
+
+    /// Writes that these pages were trimmed, and are read as they were before.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn append_trimmed(&mut self, units: Range<u32>) -> Result<(), ImageError> {
+        if units.is_empty() {
+            return Ok(());
+        }
+        if !self.state.is_empty() {
+            self.changed.add(units.clone());
+        }
+        let mut out = Batch::default();
+        self.record(&mut out, RecordKind::Trimmed, units.start, units.end - units.start, &[])?;
         self.write_out(&mut out)
     }
 

@@ -149,6 +149,13 @@ fn apply(store: &mut Store, record: &Record, data: &[u8]) {
             }
         }
         RecordKind::Nothing => store.forget(units, |_, _| {}),
+        RecordKind::Trimmed => {
+            for unit in units {
+                let page = store.page(unit).cloned();
+                store.replace(unit, Version { number: 0, page });
+                store.note_trimmed(unit);
+            }
+        }
         RecordKind::State | RecordKind::Erased | RecordKind::Reserved | RecordKind::ReservedZeroes => {}
         RecordKind::Lost => {
             for unit in units {

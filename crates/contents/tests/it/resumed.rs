@@ -213,6 +213,56 @@ fn an_image_of_another_drive_is_refused() {
     assert!(again(&path, drive(), ContentOptions::default()).is_ok());
 }
 
+/// A FLUSH makes no difference to that: the image has each trim before it is answered. Nor does a power cut of the drive that went on
+/// bring anything back, whether it has kept the trim or not; a drive without a journal keeps none.
+#[test]
+fn what_was_trimmed_stays_trimmed_when_the_process_is_killed() {
+    let path = path("trimmed.ssd");
+    let all = [
+        (TrimmedReads::Zeroes, true, true),
+        (TrimmedReads::Zeroes, true, false),
+        (TrimmedReads::Zeroes, false, true),
+        (TrimmedReads::Zeroes, false, false),
+        (TrimmedReads::OldData, true, true),
+        (TrimmedReads::OldData, false, true),
+    ];
+    for (trimmed, journal, flushes) in all {
+        let (mut drive, mut die) = (ideal_drive(), ideal_die());
+        (die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (40, 16);
+        (drive.flash.dies, drive.flash.exact_spare_per_10000, drive.mapping.journal) = (4, None, journal);
+        drive.capacity_bytes = 1600 * UNIT_BYTES;
+        let new_drive = || Box::new(Ssd::new("small", &drive, &die, 1).unwrap());
+        let options = ContentOptions { trimmed, ..ContentOptions::default() };
+        let mut host = Host::new(begin(&path, new_drive(), options), Rng::new(1), 0, None);
+        let payload = host.device.insert(vec![0xA7; 64 << 10]);
+        assert_eq!(host.run(Request::write(1, 0, 64 << 10).with_payload(payload)), Status::Ok);
+        assert_eq!(host.run(Request::flush(2)), Status::Ok);
+        assert_eq!(host.run(Request::new(3, Op::Trim, 8 << 10, 40 << 10)), Status::Ok);
+        if flushes {
+            assert_eq!(host.run(Request::flush(4)), Status::Ok);
+        }
+        // As it is after a kill, after another one, and after a cut of the drive itself.
+        for round in 0..3 {
+            if round < 2 {
+                drop(host.device);
+                let (device, now) = again(&path, new_drive(), options).expect("it fits");
+                host = Host::new(device, Rng::new(1), now, None);
+            } else {
+                host.device.cut(host.now);
+                host.now = host.device.restore(host.now);
+            }
+            let store = host.device.store();
+            for page in 0..16 {
+                let gone = (2..12).contains(&page);
+                let byte = if gone && trimmed == TrimmedReads::Zeroes { 0 } else { 0xA7 };
+                let what = format!("page {page}, {trimmed:?}, journal {journal}, flush {flushes}, round {round}");
+                assert_eq!(store.page(page).map_or(0, |page| page[0]), byte, "{what}");
+                assert!(round == 2 || (store.number(page) == 0) == gone, "{what}: number {}", store.number(page));
+            }
+        }
+    }
+}
+
 /// Its power comes back once for each process that was killed.
 #[test]
 fn each_process_that_is_killed_counts_as_one_power_cycle() {
