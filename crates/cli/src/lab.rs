@@ -148,14 +148,8 @@ impl SimulatedDrive {
         self.saved.is_some()
     }
 
-    /// Gives power to a device of this recipe that was just built.
-    ///
-    /// # Errors
-    /// If the drive that was saved is another one.
-    pub fn power_on(&self, mut device: Box<dyn Device>) -> Result<PoweredOn, String> {
-        let saved = self.saved.as_ref().map(|saved| saved.put_into(&mut *device)).transpose();
-        let ready = saved.map_err(|e| format!("the saved drive does not fit {}: {e}", self.device()))?.unwrap_or(0);
-        Ok(PoweredOn { device, ready })
+    fn build(&self, seed: u64) -> Result<Box<dyn Device>, String> {
+        self.recipe.build(device_seed(seed, self.specimen)).map_err(|e| e.to_string())
     }
 
     /// What is built.
@@ -188,7 +182,21 @@ impl Tested for SimulatedDrive {
 
 impl Lab for SimulatedDrive {
     fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
-        self.power_on(self.recipe.build(device_seed(seed, self.specimen)).map_err(|e| e.to_string())?)
+        match &self.saved {
+            Some(saved) => {
+                let (device, ready) = saved.power_on(&self.recipe, device_seed(seed, self.specimen))?;
+                Ok(PoweredOn { device, ready })
+            }
+            None => Ok(self.build(seed)?.into()),
+        }
+    }
+
+    fn has_disk(&self, seed: u64) -> Result<bool, String> {
+        Ok(self.build(seed)?.counters().disk.is_some())
+    }
+
+    fn queue_depth(&self, seed: u64) -> Result<u32, String> {
+        Ok(self.build(seed)?.info().queue_depth)
     }
 
     fn begins(&self) -> Begins {

@@ -1,7 +1,7 @@
 //! Drives that were saved: to begin with one, and to keep one.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ssdlab_catalog::DeviceRecipe;
 use ssdlab_contents::{Image, ImageError, StateFileError, check_state_file, read_state_file, resume, write_state_file};
@@ -17,6 +17,15 @@ pub struct SavedDrive {
     bytes: Arc<[u8]>,
     /// For which it has lain without power since.
     stored_seconds: u64,
+    /// The device by which it was seen that it fits: the first one that is asked for.
+    loaded: Arc<Mutex<Option<Loaded>>>,
+}
+
+struct Loaded {
+    seed: u64,
+    device: Box<dyn Device>,
+    /// From then on it is ready.
+    ready: Nanos,
 }
 
 impl std::fmt::Debug for SavedDrive {
@@ -54,40 +63,47 @@ impl SavedDrive {
                 Failure::bad_input(format!("{} cannot begin as one that was saved: it has no plug", recipe.name));
             return Err(error.help("begin with a new one"));
         }
-        let saved = match read_state_file(path, device.info().capacity_bytes) {
-            Ok(bytes) => SavedDrive { bytes: bytes.into(), stored_seconds: 0 },
+        let bytes = match read_state_file(path, device.info().capacity_bytes) {
+            Ok(bytes) => bytes,
             Err(StateFileError::NoState) => {
-                let bytes = in_image(path, &mut *device, words)?.into();
-                SavedDrive { bytes, stored_seconds: 0 }
+                let bytes = in_image(path, &mut *device, words)?;
+                device = recipe.build(seed)?;
+                bytes
             }
             Err(e @ StateFileError::Capacity { .. }) => return Err(Failure::bad_input(at(&e)).help(THE_SAME)),
             Err(e) => return Err(Failure::bad_input(at(&e))),
         };
-        saved.put_into(&mut *recipe.build(seed)?).map_err(|e| {
+        let ready = load(&mut *device, &bytes).map_err(|e| {
             let help = match e {
                 LoadError::Seed { found, .. } => format!("use {}{found}", words.seed_is),
                 _ => THE_SAME.to_owned(),
             };
             Failure::bad_input(at(&format_args!("it does not fit {}: {e}", recipe.name))).help(help)
         })?;
-        Ok(saved)
+        let loaded = Arc::new(Mutex::new(Some(Loaded { seed, device, ready })));
+        Ok(SavedDrive { bytes: bytes.into(), stored_seconds: 0, loaded })
     }
 
-    /// A device fresh from the factory becomes the one that was saved. Returns the time from which it is ready.
+    /// The device that was saved, with its power on, and the time from which it is ready. Of the device with which it was
+    /// opened.
     ///
     /// # Errors
-    /// If it is another one.
-    ///
-    /// # Panics
-    /// If the device has no plug, or has worked before.
-    pub fn put_into(&self, device: &mut dyn Device) -> Result<Nanos, LoadError> {
-        let plug = device.plug().expect("a device that was saved has a plug");
-        plug.load(&self.bytes)?;
-        let ready = plug.restore(0);
+    /// If it cannot be built, or is another one.
+    pub fn power_on(&self, recipe: &DeviceRecipe, seed: u64) -> Result<(Box<dyn Device>, Nanos), String> {
+        let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner).take_if(|loaded| loaded.seed == seed);
+        let (mut device, ready) = match loaded {
+            Some(Loaded { device, ready, .. }) => (device, ready),
+            None => {
+                let mut device = recipe.build(seed).map_err(|e| e.to_string())?;
+                let ready = load(&mut *device, &self.bytes)
+                    .map_err(|e| format!("the saved drive does not fit {}: {e}", recipe.name))?;
+                (device, ready)
+            }
+        };
         if let Some(flash) = device.flash().filter(|_| self.stored_seconds > 0) {
             flash.begin_retention(self.stored_seconds);
         }
-        Ok(ready)
+        Ok((device, ready))
     }
 
     /// What tells it from others.
@@ -97,6 +113,13 @@ impl SavedDrive {
         hash.add(&self.stored_seconds.to_le_bytes());
         hash.value()
     }
+}
+
+/// A device fresh from the factory becomes the one that was saved. Returns the time from which it is ready.
+fn load(device: &mut dyn Device, saved: &[u8]) -> Result<Nanos, LoadError> {
+    let plug = device.plug().expect("a device that was saved has a plug");
+    plug.load(saved)?;
+    Ok(plug.restore(0))
 }
 
 /// What to name instead.
@@ -191,5 +214,44 @@ impl Keep {
         let (Some(path), Some(kept)) = (&self.path, kept) else { return Ok(()) };
         write_state_file(path, capacity_bytes, kept)
             .map_err(|e| Failure::run(format!("the drive could not be saved in {}: {e}", path.display())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_bench::Lab;
+    use ssdlab_catalog::device;
+
+    use super::*;
+    use crate::lab::SimulatedDrive;
+
+    #[test]
+    fn the_drive_that_was_seen_to_fit_is_the_first_to_be_used_and_all_are_alike() {
+        let folder = std::env::temp_dir().join(format!("ssdlab-loaded-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("drive.state");
+        let recipe = device("ideal-32die").unwrap_or_else(|e| panic!("{e}"));
+        let kept = |mut device: Box<dyn Device>, ready| {
+            let plug = device.plug().unwrap();
+            let off = plug.stand_by(ready);
+            plug.cut(off);
+            plug.save()
+        };
+        let mut new = recipe.build(1).unwrap();
+        let capacity_bytes = new.info().capacity_bytes;
+        new.submit(0, ssdlab_device::Request::write(1, 0, 1 << 20)).unwrap();
+        let now = new.advance_to_completion(Nanos::MAX / 2, &mut Vec::new());
+        write_state_file(&path, capacity_bytes, &kept(new, now)).unwrap();
+        let saved = SavedDrive::open(&path, &recipe, 1).unwrap_or_else(|e| panic!("{e}"));
+        let drive = SimulatedDrive::of(recipe, 1).unwrap_or_else(|e| panic!("{e}")).starting(Some(saved.clone()));
+        let is_loaded = || saved.loaded.lock().unwrap().is_some();
+        // What is only asked about the model needs none.
+        assert!(drive.queue_depth(1).is_ok() && drive.has_disk(1) == Ok(false) && is_loaded());
+        assert!(drive.fresh(2).is_err() && is_loaded(), "another specimen");
+        let devices = [(); 2].map(|()| drive.fresh(1).unwrap_or_else(|e| panic!("{e}")));
+        assert!(!is_loaded());
+        let [first, second] = devices.map(|powered| (powered.ready, kept(powered.device, powered.ready)));
+        assert!(first == second);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }
