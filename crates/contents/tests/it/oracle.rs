@@ -158,17 +158,19 @@ impl Host {
     fn cut_and_restore(&mut self) {
         self.device.cut(self.now);
         // What was under way may have happened: it is one more version of its pages. Of several commands for a page only
-        // the first was at the device.
+        // the first was at the device, also if that was a read or a trim.
         let mut under_way = [false; UNITS];
         for (request, _, data) in std::mem::take(&mut self.sent) {
-            if !matches!(request.op, Op::Write | Op::WriteZeroes) {
+            if request.op == Op::Flush {
                 continue;
             }
             let first = (request.offset_bytes / UNIT_BYTES) as usize;
             let end = (request.offset_bytes + request.length_bytes).div_ceil(UNIT_BYTES) as usize;
             for unit in first..end {
-                if let Some((number, bytes)) = self.changed(unit, &request, &data)
-                    && !std::mem::replace(&mut under_way[unit], true)
+                let is_first = !std::mem::replace(&mut under_way[unit], true);
+                if is_first
+                    && matches!(request.op, Op::Write | Op::WriteZeroes)
+                    && let Some((number, bytes)) = self.changed(unit, &request, &data)
                 {
                     self.pages[unit].versions.insert(number, bytes);
                 }
