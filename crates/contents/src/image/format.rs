@@ -7,7 +7,7 @@
 //!
 //! A header: magic, version, flags, generation, capacity, end of what is committed, number of the image, name of the
 //! device, media key (from byte 2048: number of changes, the key) if the pages are encrypted, what the drive has counted (from
-//! byte 2560: length, what [`ssdlab_device::Plug::totals`] gave); CRC-32 in its last four bytes. A record: magic, kind, first page, number of pages, its number, CRC-32 of its
+//! byte 2176: length, what [`ssdlab_device::Plug::totals`] gave); CRC-32 in its last four bytes. A record: magic, kind, first page, number of pages, its number, CRC-32 of its
 //! data, CRC-32 of all that stands before it; data pages follow. The state of the drive is one or several records, whose
 //! pages are numbered from 0; a length stands before it, and zeroes behind it fill a page. Pages that the firmware keeps for itself
 //! have numbers of their own, and are encrypted as pages behind the last one that a device can have. The checksums begin with the number of the image. All
@@ -39,9 +39,9 @@ const HAS_TOTALS: u32 = 8;
 const FIRST_ENCRYPTED: u32 = 3;
 const FIRST_WITH_TOTALS: u32 = 5;
 const KEY_AT: usize = 2048;
-const TOTALS_AT: usize = 2560;
+const TOTALS_AT: usize = 2176;
 /// Bytes of what a drive has counted.
-pub const MOST_TOTALS_BYTES: usize = 1500;
+pub const MOST_TOTALS_BYTES: usize = 1900;
 
 /// What a header says.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -479,6 +479,30 @@ fn a_new_file_of_an_encrypting_drive_keeps_its_key_and_an_erased_one_has_the_nex
 }
 
 #[test]
+fn what_a_drive_has_counted_stands_in_the_header_as_far_as_there_is_room_until_the_image_is_closed() {
+    let path = path("totals.ssd");
+    for key in [None, Some(key())] {
+        drop(std::fs::remove_file(&path));
+        let mut image = Image::create(&path, "small", 7, &Store::new(1 << 20), key.clone()).unwrap();
+        image.append_state(b"the state of a drive").unwrap();
+        for (bytes, kept) in [(1, true), (1900, true), (1901, false), (0, false), (130, true)] {
+            image.set_totals(vec![0xA7; bytes]);
+            image.commit().unwrap();
+            let read = std::fs::read(&path).unwrap();
+            let found = read_image(&mut read.as_slice(), read.len() as u64).unwrap();
+            assert_eq!(found.header.key, key);
+            assert_eq!(found.state.unwrap().totals, kept.then(|| vec![0xA7; bytes]), "{bytes} bytes");
+        }
+        image.forget_old(&Store::new(1 << 20)).unwrap();
+        drop(image);
+        let (image, contents) = Image::open(&path).unwrap();
+        assert!(contents.state.unwrap().totals.is_some(), "they are in a new file, too");
+        image.close().unwrap();
+        assert!(Image::inspect(&path).unwrap().state.unwrap().totals.is_none());
+    }
+}
+
+#[test]
 fn older_images_are_read_and_know_no_encryption() {
     for (key, is_read) in [(None, true), (Some(key()), false)] {
         for version in [1, 2] {
