@@ -242,7 +242,7 @@ mod tests {
         new.submit(0, ssdlab_device::Request::write(1, 0, 1 << 20)).unwrap();
         let now = new.advance_to_completion(Nanos::MAX / 2, &mut Vec::new());
         write_state_file(&path, capacity_bytes, &kept(new, now)).unwrap();
-        let saved = SavedDrive::open(&path, &recipe, 1).unwrap_or_else(|e| panic!("{e}"));
+        let saved = SavedDrive::open(&path, &recipe, 1, Words::OF_COMMAND).unwrap_or_else(|e| panic!("{e}"));
         let drive = SimulatedDrive::of(recipe, 1).unwrap_or_else(|e| panic!("{e}")).starting(Some(saved.clone()));
         let is_loaded = || saved.loaded.lock().unwrap().is_some();
         // What is only asked about the model needs none.

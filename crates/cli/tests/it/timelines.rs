@@ -101,7 +101,7 @@ fn nothing_of_others_is_overwritten_and_what_cannot_tell_is_refused() {
     let error = refused(&["run", "write.fio", "./small.toml", "--timeline", "nowhere/t.json"]);
     assert!(error.contains("there is no such folder"), "{error}");
     std::fs::write(folder.join("read.fio"), "[j]\nrw=randread\nbs=4k\nsize=64k\n").unwrap();
-    let error = refused(&["run", "read.fio", "./disk.img", "--timeline", "t.json"]);
+    let error = refused(&["run", "read.fio", "./disk.img", "--prefill", "none", "--timeline", "t.json"]);
     assert!(error.contains("has no timeline: only simulated drives"), "{error}");
     assert!(!folder.join("t.json").exists() && std::fs::read(folder.join("mine.json")).unwrap() == b"{}");
 }
