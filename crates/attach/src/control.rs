@@ -20,6 +20,8 @@ pub enum Order {
     Status,
     Smart,
     Blame,
+    /// What was done while the slowest request since the last such order waited.
+    Timeline,
     Cut,
     Restore,
     /// `crypto`: by changing the media key.
@@ -41,6 +43,7 @@ impl Order {
             Order::Status => json!(["status"]),
             Order::Smart => json!(["smart"]),
             Order::Blame => json!(["blame"]),
+            Order::Timeline => json!(["timeline"]),
             Order::Cut => json!(["cut"]),
             Order::Restore => json!(["restore"]),
             Order::Erase { crypto: false } => json!(["erase"]),
@@ -59,6 +62,7 @@ impl Order {
             (Some("status"), 1) => Ok(Order::Status),
             (Some("smart"), 1) => Ok(Order::Smart),
             (Some("blame"), 1) => Ok(Order::Blame),
+            (Some("timeline"), 1) => Ok(Order::Timeline),
             (Some("cut"), 1) => Ok(Order::Cut),
             (Some("restore"), 1) => Ok(Order::Restore),
             (Some("erase"), 1) => Ok(Order::Erase { crypto: false }),

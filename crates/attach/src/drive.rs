@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ssdlab_bench::host::TRIM_COMMAND_BYTES;
+use ssdlab_bench::host::{SlowestSeen, TRIM_COMMAND_BYTES, Watch};
 use ssdlab_contents::ContentDevice;
 use ssdlab_core::{Breakdown, Histogram, Nanos, Op};
 use ssdlab_device::{Completion, Device, PayloadId, Request, Status};
@@ -95,6 +95,8 @@ pub struct Drive {
     slow_from: Nanos,
     completed: u64,
     all: Histogram,
+    /// What the parts of the device do while the slowest request waits, if they tell.
+    watch: Option<Watch>,
     /// When it began to be served.
     began: Nanos,
     restores: u32,
@@ -111,10 +113,11 @@ pub struct Drive {
 
 impl Drive {
     #[must_use]
-    pub fn new(device: ContentDevice, mut export: Export, memory_bytes: u64) -> Self {
+    pub fn new(mut device: ContentDevice, mut export: Export, memory_bytes: u64) -> Self {
         if let Some(unit_bytes) = device.unit_bytes() {
             export.has_pages_of(unit_bytes);
         }
+        let watch = Watch::begin(&mut device, 0);
         Drive {
             device,
             export,
@@ -129,6 +132,7 @@ impl Drive {
             slow_from: 0,
             completed: 0,
             all: Histogram::new(),
+            watch,
             began: 0,
             restores: 0,
             ready_at: 0,
@@ -206,6 +210,18 @@ impl Drive {
     /// No request is at the device.
     fn is_idle(&self) -> bool {
         self.jobs.len() == self.free.len()
+    }
+
+    /// Whether the parts of the device tell what they do.
+    pub fn tells_what_it_does(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    /// What the parts of the device did while the slowest request waited since this was asked last, at `now`.
+    pub fn slowest_seen(&mut self, now: Nanos) -> Option<SlowestSeen> {
+        let since = self.device_time(now);
+        let watch = std::mem::replace(&mut self.watch, Watch::begin(&mut self.device, since));
+        watch?.into_seen()
     }
 
     /// The last slow requests, the latest first.
@@ -610,6 +626,19 @@ impl Drive {
         self.completed += 1;
         if self.completed.is_multiple_of(512) {
             self.slow_from = self.all.percentile(99.0);
+        }
+        if let Some(watch) = &mut self.watch {
+            let request = Completion {
+                tag: 0,
+                op: job.op,
+                status: Status::Ok,
+                offset_bytes: job.offset_bytes,
+                length_bytes: job.total_bytes,
+                submitted: job.submitted,
+                completed,
+                breakdown: job.breakdown,
+            };
+            watch.ended(&request, &mut self.device);
         }
         if latency >= self.slow_from {
             if self.slow.len() == REMEMBERED {

@@ -558,6 +558,7 @@ impl Server {
             Order::Status | Order::Snapshot { .. } | Order::Erase { .. } => {}
             Order::Smart => return status::smart(&mut self.view()),
             Order::Blame => return Ok(status::blame(&self.view())),
+            Order::Timeline => return status::timeline(&mut self.view()),
             Order::Cut => {
                 plugged(self)?;
                 if !self.drive.device.has_power() {

@@ -213,5 +213,20 @@ pub fn blame(view: &View<'_>) -> Value {
     json!({ "slow": slow.collect::<Vec<_>>() })
 }
 
+/// What the parts of the device did while the slowest request waited, as [`ssdlab_bench::host::SlowestSeen`] is written.
+///
+/// # Errors
+/// If the device does not tell, or nothing has been asked of it since the last time.
+pub fn timeline(view: &mut View<'_>) -> Result<Value, String> {
+    let name = view.drive.export().name.clone();
+    if !view.drive.tells_what_it_does() {
+        return Err(format!(
+            "{name} has no timeline: only simulated drives, disks and sets of them tell what their parts do"
+        ));
+    }
+    let seen = view.drive.slowest_seen(view.now).ok_or("no request has ended since the last timeline")?;
+    Ok(json!({ "device": name, "seen": seen }))
+}
+
 /// What a client of the control socket waits for at most, snapshots apart.
 pub const CONTROL_PATIENCE: Duration = Duration::from_secs(120);

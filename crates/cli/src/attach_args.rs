@@ -110,6 +110,12 @@ pub enum CtlOrder {
     Smart,
     /// The last slow requests, and what they waited for
     Blame,
+    /// What dies, channels and arms did while the slowest request waited, since the last such order: a picture if FILE ends in .svg,
+    /// else JSON in the Trace Event Format
+    Timeline {
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
     /// Erase everything for good: every block (SECURITY ERASE UNIT), or by changing the media key
     Erase {
         /// Change the media key of a drive that encrypts: a crypto erase

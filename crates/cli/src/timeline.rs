@@ -61,7 +61,7 @@ impl TimelineFile {
         };
         ssdlab_sweep::write_whole(path, text.as_bytes()).map_err(|e| Failure::run(e.to_string()))?;
         Ok(Some(format!(
-            "notice: {} shows what {device} did while its slowest request waited ({}){how}",
+            "{} shows what {device} did while its slowest request waited ({}){how}",
             path.display(),
             slowest_text(seen)
         )))

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ssdlab_attach::nbd::words::*;
 use ssdlab_attach::{CutPlan, OnCut, Order, ServerOptions};
+use ssdlab_bench::host::SlowestSeen;
 
 use crate::client::{now, options, serve, serve_with};
 use crate::steady::Steady;
@@ -82,6 +83,24 @@ fn orders_that_make_no_sense_are_refused() {
         assert!(server.line(line)["error"].is_string(), "{line}");
     }
     assert_eq!(server.order(&Order::Status)["power"], "on");
+}
+
+#[test]
+fn a_timeline_is_of_the_slowest_request_since_the_last_one() {
+    let server = serve(Steady::new(100_000, true), options());
+    assert_eq!(server.order(&Order::Timeline)["error"], "no request has ended since the last timeline");
+    let mut c = server.client();
+    assert_eq!(c.write(0, 4096, &[7; 8192]), 0);
+    let answer = server.order(&Order::Timeline);
+    let seen: SlowestSeen = serde_json::from_value(answer["seen"].clone()).unwrap();
+    let request = &seen.request;
+    assert_eq!((request.offset_bytes, request.length_bytes, request.latency()), (4096, 8192, 100_000));
+    assert!(seen.from < request.submitted && seen.timeline.tracks[0].part == "wheel", "{seen:?}");
+    assert_eq!(server.order(&Order::Timeline)["error"], "no request has ended since the last timeline");
+    server.order(&Order::Cut);
+    server.order(&Order::Restore);
+    assert_eq!(server.client().read(0, 512), Ok(vec![0; 512]));
+    assert_eq!(server.order(&Order::Timeline)["seen"]["request"]["length_bytes"], 512);
 }
 
 #[test]

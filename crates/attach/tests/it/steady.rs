@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_core::{Breakdown, Nanos, Op, UNIT_BYTES};
+use ssdlab_core::{Breakdown, Cause, Nanos, Op, UNIT_BYTES};
 use ssdlab_device::{
-    Completion, Counters, Device, DeviceInfo, Held, LoadError, Plug, Refusal, Request, Security, Status,
+    Completion, Counters, Device, DeviceInfo, Held, LoadError, Plug, Recorder, Refusal, Request, Security, Status,
+    Stretch, Timeline, Track, Work,
 };
 
 pub const CAPACITY: u64 = 256 << 20;
@@ -138,12 +139,27 @@ impl Device for Steady {
         Some(Box::new(self.clone()))
     }
 
+    fn recorder(&mut self) -> Option<&mut dyn Recorder> {
+        Some(self)
+    }
+
     fn security(&mut self) -> Option<&mut dyn Security> {
         self.erase.is_some().then_some(self as &mut dyn Security)
     }
 
     fn plug(&mut self) -> Option<&mut dyn Plug> {
         self.plugged.then_some(self as &mut dyn Plug)
+    }
+}
+
+/// It has one part, which is always at the same.
+impl Recorder for Steady {
+    fn record(&mut self, _stretches: usize) {}
+
+    fn recorded_since(&mut self, from: Nanos) -> Timeline {
+        let work = Work::Other { what: "turn".into(), cause: Cause::Read };
+        let wheel = Track { stretches: vec![Stretch { from, to: from + self.latency, work }], ..Track::new("wheel") };
+        Timeline { tracks: vec![wheel], complete_from: 0 }
     }
 }
 

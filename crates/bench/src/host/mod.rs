@@ -23,8 +23,8 @@ pub use open::{Arrival, Replay};
 pub use play::Playback;
 pub(crate) use prepare::cannot_be_saved;
 pub use prepare::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, PREFILL_REST, TRIM_COMMAND_BYTES};
-pub use slowest_seen::SlowestSeen;
 pub(crate) use slowest_seen::cannot_tell;
+pub use slowest_seen::{SlowestSeen, Watch};
 
 use ssdlab_core::Nanos;
 use ssdlab_device::{Counters, Device, DeviceInfo};

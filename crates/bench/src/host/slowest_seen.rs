@@ -26,9 +26,9 @@ pub struct SlowestSeen {
     pub slower: Option<Nanos>,
 }
 
-/// Keeps it.
+/// Keeps the slowest request of those that it is told of. A host has one of its own ([`super::Host::watch_slowest`]).
 #[derive(Debug)]
-pub(super) struct Watch {
+pub struct Watch {
     /// Requests sent before are not looked at.
     since: Nanos,
     slowest: Nanos,
@@ -38,17 +38,18 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Has the device note what its parts do; `None` if it cannot.
+    #[must_use]
     pub fn begin(device: &mut dyn Device, since: Nanos) -> Option<Self> {
         device.recorder()?.record(STRETCHES);
         Some(Watch { since, slowest: 0, taken: 0, seen: None })
     }
 
-    /// What was seen up to now does not count.
+    /// What was seen up to now does not count: requests that are sent from `since` on do.
     pub fn begin_anew(&mut self, since: Nanos) {
         *self = Watch { since, slowest: 0, taken: self.taken, seen: None };
     }
 
-    /// A request has ended.
+    /// A request has ended just now.
     #[inline]
     pub fn ended(&mut self, c: &Completion, device: &mut dyn Device) {
         if c.latency() > self.slowest && c.submitted >= self.since {
@@ -72,6 +73,7 @@ impl Watch {
     }
 
     /// What was seen, if any request has ended.
+    #[must_use]
     pub fn into_seen(self) -> Option<SlowestSeen> {
         let Watch { slowest, seen, .. } = self;
         seen.map(|seen| SlowestSeen { slower: (slowest > seen.request.latency()).then_some(slowest), ..seen })

@@ -10,14 +10,20 @@ use ssdlab_attach::{CONTROL_PATIENCE, Order};
 use crate::attach_args::{CtlArgs, CtlOrder};
 use crate::failure::Failure;
 use crate::output::{print, print_json, table};
+use crate::timeline::TimelineFile;
 
 pub fn run(args: &CtlArgs) -> Result<(), Failure> {
+    let timeline = TimelineFile::at(match &args.order {
+        CtlOrder::Timeline { file } => Some(file.as_path()),
+        _ => None,
+    })?;
     let order = match &args.order {
         CtlOrder::Cut => Order::Cut,
         CtlOrder::Restore => Order::Restore,
         CtlOrder::Status => Order::Status,
         CtlOrder::Smart => Order::Smart,
         CtlOrder::Blame => Order::Blame,
+        CtlOrder::Timeline { .. } => Order::Timeline,
         CtlOrder::Erase { crypto } => Order::Erase { crypto: *crypto },
         CtlOrder::Snapshot { image } => {
             let path =
@@ -32,6 +38,12 @@ pub fn run(args: &CtlArgs) -> Result<(), Failure> {
     let answer = ask(args, &order)?;
     if let Some(error) = answer.get("error").and_then(Value::as_str) {
         return Err(Failure::run(error));
+    }
+    if let Order::Timeline = order {
+        let strange = |e: serde_json::Error| Failure::run(format!("the device answers in another form: {e}"));
+        let seen = serde_json::from_value(answer["seen"].clone()).map_err(strange)?;
+        let said = timeline.write(Some(&seen), answer["device"].as_str().unwrap_or_default())?;
+        return print(&(said.unwrap_or_default() + "\n"));
     }
     if args.json {
         return print_json(&answer);

@@ -43,7 +43,10 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     })?;
     drop(bar);
     keep.write(drive.reviewed().facts.capacity_bytes, replayed.kept.as_deref())?;
-    timeline.write(replayed.slowest_seen.as_ref(), drive.name())?.iter().for_each(|notice| complain(notice));
+    timeline
+        .write(replayed.slowest_seen.as_ref(), drive.name())?
+        .iter()
+        .for_each(|said| complain(&format!("notice: {said}")));
     let review = || {
         let drives = std::slice::from_ref(&drive);
         review_of(drives, vec![replayed.outcome()], Vec::new(), args.seed, false)

@@ -64,7 +64,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         })?;
     drop(bar);
     keep.write(drive.reviewed().facts.capacity_bytes, kept.as_deref())?;
-    timeline.write(slowest_seen.as_ref(), drive.name())?.iter().for_each(|notice| complain(notice));
+    timeline.write(slowest_seen.as_ref(), drive.name())?.iter().for_each(|said| complain(&format!("notice: {said}")));
     if let Some(fresh) = fresh {
         complain(&format!("notice: {fresh}"));
     }

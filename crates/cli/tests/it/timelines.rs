@@ -86,6 +86,17 @@ fn a_replay_has_one_too() {
 }
 
 #[test]
+fn an_attached_drive_that_nothing_was_asked_of_has_none() {
+    let folder = place("attached");
+    let line = format!("{} ctl $control timeline slow.svg", env!("CARGO_BIN_EXE_ssdlab"));
+    let output = ssdlab(&folder, &["attach", "./small.toml", "--run", &line]);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("no request has ended since the last timeline"), "{error}");
+    assert!(!folder.join("slow.svg").exists());
+}
+
+#[test]
 fn nothing_of_others_is_overwritten_and_what_cannot_tell_is_refused() {
     let folder = place("refused");
     std::fs::write(folder.join("mine.json"), "{}").unwrap();
