@@ -149,7 +149,7 @@ impl<T> Last<T> {
     }
 
     /// From the oldest on.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         let (newer, older) = self.items.split_at(self.next);
         older.iter().chain(newer)
     }

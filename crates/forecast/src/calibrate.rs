@@ -316,7 +316,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn figures_of(&self, tests: &[&Figure], row: Vec<crate::runs::Metrics>) -> Result<Vec<f64>, End> {
+    fn figures_of(&self, tests: &[&Figure], row: Vec<crate::figures::Metrics>) -> Result<Vec<f64>, End> {
         let figure = |figure: &Figure| {
             let metrics =
                 row[place(tests, figure)].as_ref().map_err(|why| End::Refused(Diagnostic::new(why.clone())))?;

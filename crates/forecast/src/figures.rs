@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use ssdlab_bench::Metric;
 use ssdlab_bench::suite::{TestDef, find_test};
 use ssdlab_report::HEADLINES;
+
+/// The metrics of a test, or why there are none.
+pub(crate) type Metrics = Result<BTreeMap<String, Metric>, String>;
 
 /// One figure of a drive.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +20,15 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// The same, with a title that fits what its test found: what the steady state is called is none if the drive has not settled.
+    pub(crate) fn said_of(&self, metrics: &Metrics) -> Figure {
+        let steady = metrics.as_ref().ok().and_then(|metrics| metrics.get("steady"));
+        match steady.is_some_and(|steady| steady.value == 0.0) {
+            true => Figure { title: format!("{} (not settled)", self.title), ..self.clone() },
+            false => self.clone(),
+        }
+    }
+
     pub(crate) fn settings_list(&self) -> Vec<(String, String)> {
         self.settings.iter().map(|(k, v)| (k.clone(), v.clone())).collect()
     }
@@ -82,6 +95,15 @@ mod tests {
     use ssdlab_bench::plan::PlanJob;
 
     use super::*;
+
+    #[test]
+    fn a_drive_that_has_not_settled_has_no_steady_figure() {
+        let figure = headlines(false).into_iter().find(|f| f.test.name == "consistency").expect("it is a headline");
+        let found = |steady: f64| Ok(BTreeMap::from([("steady".to_owned(), Metric::new(steady, "ratio"))]));
+        assert_eq!(figure.said_of(&found(1.0)).title, "Steady random write");
+        assert_eq!(figure.said_of(&found(0.0)).title, "Steady random write (not settled)");
+        assert_eq!(figure.said_of(&Ok(BTreeMap::new())).title, "Steady random write");
+    }
 
     #[test]
     fn every_figure_is_one_of_its_test() {

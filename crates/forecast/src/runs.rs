@@ -11,7 +11,7 @@ use ssdlab_bench::{Metric, Monitor};
 use ssdlab_core::Workers;
 
 use crate::changed::Changed;
-use crate::figures::Figure;
+use crate::figures::{Figure, Metrics};
 
 /// How tests are run.
 pub struct Bench<'a> {
@@ -37,9 +37,6 @@ pub trait KeptTests: Sync {
 /// The run was stopped: half of it is no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
-
-/// The metrics of a test, or why there are none.
-pub(crate) type Metrics = Result<BTreeMap<String, Metric>, String>;
 
 /// A drive, and the seed of everything drawn.
 pub(crate) struct Subject<'a> {

@@ -7,8 +7,8 @@ use ssdlab_catalog::{DeviceTemplate, Diagnostic, Parts, Refusal};
 
 use crate::changed::Changed;
 use crate::estimates::{Estimate, estimates};
-use crate::figures::Figure;
-use crate::runs::{Bench, Metrics, Stopped, Subject, place, tests_of};
+use crate::figures::{Figure, Metrics};
+use crate::runs::{Bench, Stopped, Subject, place, tests_of};
 
 /// The bar of runs that differ by nothing but what is drawn.
 pub const SEED: &str = "seed";
@@ -169,6 +169,7 @@ pub fn sensitivity(
             out.left_out.push(no_such_figure(figure, &same[0][at]));
             continue;
         };
+        let figure = &figure.said_of(&same[0][at]);
         let side =
             |value_text: String, row: &[Metrics]| value(row).map(|m| Side { value: value_text, figure: m.value });
         let mut bars: Vec<Bar> = estimates

@@ -59,6 +59,7 @@ pub(super) const DEF: TestDef = TestDef {
         integer("level_bin_iops", "250", "IOPS", 1, 1_000_000, "width of the bins for the most common level"),
     ],
     metrics: &[
+        metric("steady", "ratio", "1 if the tail is a steady state, 0 if not"),
         metric("iops_mean_tail", "IOPS", "mean of the seconds of the tail"),
         metric("iops_stddev_tail", "IOPS", "their standard deviation (population)"),
         metric("iops_over_stddev", "ratio", "the mean of the tail over its standard deviation; absent if that is zero"),
@@ -424,6 +425,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     out.not_steady = measured.not_steady(&asked, tail_iops, ctx.is_small());
     out.notes.extend(out.not_steady.iter().map(NotSteady::sentence));
     let is_steady = out.not_steady.is_empty();
+    put(&mut out, "steady", if is_steady { 1.0 } else { 0.0 }, "ratio");
     // At the published length the last part has published figures to be laid beside, whatever it is.
     if (ctx.params.is_quick() || asked.length < asked.published) && !is_steady {
         out.metrics.retain(|key, _| !STEADY.contains(&key.as_str()) && !key.ends_with("_tail"));

@@ -68,6 +68,8 @@ pub struct Records {
     dies: Last<DieWork>,
     /// By die: the number of its last work.
     last_of_die: Vec<usize>,
+    /// No work has lasted longer, its transfer included.
+    longest: Nanos,
     rounds: Last<(Interval, Cause)>,
     /// Of a round that goes on.
     round_since: Option<(Nanos, Cause)>,
@@ -80,6 +82,7 @@ impl Records {
         Records {
             dies: Last::new(most),
             last_of_die: vec![usize::MAX; dies],
+            longest: 0,
             rounds: Last::new(most),
             round_since: None,
             commands: Last::new(most.div_ceil(STRETCHES_A_COMMAND)),
@@ -99,6 +102,7 @@ impl Records {
     #[inline(never)]
     pub fn operation(&mut self, begun: &Begun, cause: Cause) {
         let Begun { die, subject, channel, transfer, .. } = *begun;
+        self.longest = self.longest.max(begun.to.max(transfer.to) - begun.from);
         self.last_of_die[die.index()] = self.dies.push(DieWork {
             time: Interval::new(begun.from, begun.to),
             transfer,
@@ -112,6 +116,7 @@ impl Records {
 
     #[cold]
     pub fn retry(&mut self, die: DieId, time: Interval) {
+        self.longest = self.longest.max(time.to - time.from);
         let work = DieWork { what: What::Retry, ..NOTHING };
         self.last_of_die[die.index()] = self.dies.push(DieWork { time, die: die.index() as u16, ..work });
     }
@@ -120,6 +125,7 @@ impl Records {
     #[cold]
     pub fn transfer(&mut self, channel: u8, die: DieId, transfer: Interval) {
         let time = Interval::new(transfer.from, transfer.from);
+        self.longest = self.longest.max(transfer.to - transfer.from);
         self.dies.push(DieWork { time, transfer, die: die.index() as u16, channel, ..NOTHING });
     }
 
@@ -154,9 +160,10 @@ impl Records {
     #[must_use]
     pub fn since(&self, from: Nanos, now: Nanos, open: &[Completion], layout: &Layout) -> Timeline {
         let mut commands = Track::new("commands");
-        let ended = self.commands.iter().map(|&command| (command, true));
-        let all = ended.chain(open.iter().map(|&command| (command, false)));
-        commands.stretches.extend(all.filter(|(c, _)| c.completed > from).map(|(command, has_ended)| Stretch {
+        // The latest first, and no further than it takes: whoever looks for the slowest request asks often.
+        let ended = self.commands.iter().rev().take_while(|c| c.completed > from).map(|&command| (command, true));
+        let open = open.iter().filter(|c| c.completed > from).map(|&command| (command, false));
+        commands.stretches.extend(ended.chain(open).map(|(command, has_ended)| Stretch {
             from: command.submitted,
             to: command.completed,
             work: Work::Command { command, has_ended },
@@ -164,7 +171,7 @@ impl Records {
         commands.stretches.sort_by_key(|s| (s.from, s.to));
         let mut firmware = Track::new("firmware");
         let goes_on = self.round_since.map(|(since, cause)| (Interval::new(since, now), cause));
-        let rounds = self.rounds.iter().chain(&goes_on).filter(|round| round.0.to > from);
+        let rounds = goes_on.iter().chain(self.rounds.iter().rev().take_while(|round| round.0.to > from));
         firmware.stretches.extend(rounds.map(|&(time, cause)| Stretch {
             from: time.from,
             to: time.to,
@@ -172,7 +179,9 @@ impl Records {
         }));
         let mut dies: Vec<Track> = (0..self.last_of_die.len()).map(|die| Track::new(format!("die {die}"))).collect();
         let mut channels: Vec<Track> = Vec::new();
-        for work in self.dies.iter() {
+        // Begun in order; what began so long ago has ended.
+        let since = from.saturating_sub(self.longest);
+        for work in self.dies.iter().rev().take_while(|work| work.time.from >= since) {
             if work.time.to > from.max(work.time.from) {
                 dies[usize::from(work.die)].stretches.push(work.of_die(layout));
             }
@@ -185,7 +194,7 @@ impl Records {
                 channels[usize::from(work.channel)].stretches.push(stretch);
             }
         }
-        for track in dies.iter_mut().chain(&mut channels) {
+        for track in dies.iter_mut().chain(&mut channels).chain([&mut firmware]) {
             one_after_the_other(&mut track.stretches);
         }
         // That a die is idle is worth a row.
