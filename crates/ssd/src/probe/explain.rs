@@ -5,10 +5,9 @@
 
 use ssdlab_core::{Breakdown, CAUSES, Cause, Nanos};
 use ssdlab_device::Completion;
-use ssdlab_ftl::OpKind;
 use ssdlab_nand::DieId;
 
-use super::record::{Begun, Records};
+use super::record::{Begun, Records, cause_of};
 use crate::firmware::Moving;
 use crate::slot::Slot;
 use crate::timing::Interval;
@@ -289,7 +288,7 @@ impl Explanations {
         let Begun { die, from, array_ended, to, .. } = begun;
         let cause = cause_of(begun.subject.kind);
         if let Some(records) = &mut self.records {
-            records.operation(&begun, cause);
+            records.operation(&begun);
         }
         let log = &mut self.dies[die.index()];
         (log.began, log.array_ended) = (from, array_ended.max(from));
@@ -359,19 +358,4 @@ fn scaled(part: Nanos, scale: u128) -> Nanos {
 fn scale_to_long_wait(parts: &mut [Nanos], wait: Nanos, total: Nanos) {
     let scale = (u128::from(wait) << 32).checked_div(total.into()).unwrap_or(0);
     parts.iter_mut().for_each(|part| *part = scaled(*part, scale));
-}
-
-/// Whose time an operation is, seen by somebody who waits for the die.
-#[inline]
-fn cause_of(kind: OpKind) -> Cause {
-    match kind {
-        OpKind::HostRead | OpKind::MergeRead => Cause::Read,
-        // A program over older pages takes their copies first.
-        OpKind::HostProgram | OpKind::SafetyRead | OpKind::SafetyProgram => Cause::Program,
-        OpKind::GcRead | OpKind::GcProgram | OpKind::RetireRead | OpKind::RetireProgram => Cause::GarbageCollection,
-        OpKind::FoldRead | OpKind::FoldProgram | OpKind::FoldCopy => Cause::Fold,
-        OpKind::CopyRead | OpKind::CopyProgram => Cause::Merge,
-        OpKind::MapRead | OpKind::MetadataProgram => Cause::Metadata,
-        OpKind::Erase => Cause::Erase,
-    }
 }

@@ -1,14 +1,11 @@
 //! What dies, channels and firmware did, kept for a while: see [`ssdlab_device::Recorder`].
 
-use ssdlab_core::{Cause, Nanos};
-use ssdlab_device::{Completion, Last, Stretch, Timeline, Track, Work};
+use ssdlab_core::{Breakdown, Cause, Nanos, Op};
+use ssdlab_device::{Completion, Last, Status, Stretch, Timeline, Track, Work};
 use ssdlab_ftl::{FlashOp, OpKind};
 use ssdlab_nand::{BlockId, DieId, Layout};
 
 use crate::timing::Interval;
-
-/// Commands are longer than stretches, and fewer: so many stretches for each of them.
-const STRETCHES_A_COMMAND: usize = 8;
 
 /// An operation that a die begins.
 #[derive(Clone, Copy, Debug)]
@@ -41,25 +38,110 @@ impl Subject {
     }
 }
 
-/// A die's work on an operation, or a part of it, and its data on the channel.
+/// A die's work on an operation, or a part of it, and its data on the channel: every operation writes one, in half a cache line.
 #[derive(Clone, Copy, Debug)]
 struct DieWork {
-    time: Interval,
-    transfer: Interval,
-    block: Option<BlockId>,
+    from: Nanos,
+    length: Short,
+    transfer_after: Short,
+    transfer_length: Short,
+    /// [`u32::MAX`]: not known.
+    block: u32,
     page: u16,
     die: u16,
     channel: u8,
     what: What,
 }
 
+const _: () = assert!(size_of::<DieWork>() == 32 && size_of::<Ended>() == 32);
+
+/// A time of up to four seconds; what is longer ends there.
+#[derive(Clone, Copy, Debug)]
+struct Short(u32);
+
+impl Short {
+    #[inline]
+    fn between(from: Nanos, to: Nanos) -> Self {
+        Short(u32::try_from(to.saturating_sub(from)).unwrap_or(u32::MAX))
+    }
+
+    fn after(self, from: Nanos) -> Nanos {
+        from + Nanos::from(self.0)
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum What {
-    Operation(OpKind, Cause),
+    Operation(OpKind),
     /// It goes on with a read whose plain read was not enough.
     Retry,
     /// Nothing but the transfer.
     Transfer,
+}
+
+impl DieWork {
+    #[inline]
+    fn new(die: DieId, what: What, time: Interval, channel: u8, transfer: Interval) -> Self {
+        DieWork {
+            from: time.from,
+            length: Short::between(time.from, time.to),
+            transfer_after: Short::between(time.from, transfer.from),
+            transfer_length: Short::between(transfer.from, transfer.to),
+            block: u32::MAX,
+            page: 0,
+            die: die.index() as u16,
+            channel,
+            what,
+        }
+    }
+
+    fn time(&self) -> Interval {
+        Interval::new(self.from, self.length.after(self.from))
+    }
+
+    fn transfer(&self) -> Interval {
+        let from = self.transfer_after.after(self.from);
+        Interval::new(from, self.transfer_length.after(from))
+    }
+
+    fn of_die(&self, layout: &Layout) -> Stretch {
+        let (what, cause, page) = match self.what {
+            What::Operation(kind) => {
+                (name_of(kind), cause_of(kind), (kind != OpKind::Erase).then_some(self.page.into()))
+            }
+            What::Retry => ("read again", Cause::EccRetry, None),
+            What::Transfer => unreachable!("a transfer takes no time of a die"),
+        };
+        let block = (self.block != u32::MAX).then(|| layout.die_of(BlockId::new(self.block)).1);
+        let Interval { from, to } = self.time();
+        Stretch { from, to, work: Work::Flash { what: what.into(), cause, block, page } }
+    }
+}
+
+/// A command that has ended.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    submitted: Nanos,
+    completed: Nanos,
+    offset_bytes: u64,
+    length_bytes: u32,
+    op: Op,
+}
+
+impl Ended {
+    /// Where its time went is not kept.
+    fn as_completion(&self) -> Completion {
+        Completion {
+            tag: 0,
+            op: self.op,
+            status: Status::Ok,
+            offset_bytes: self.offset_bytes,
+            length_bytes: self.length_bytes.into(),
+            submitted: self.submitted,
+            completed: self.completed,
+            breakdown: Breakdown::NOTHING,
+        }
+    }
 }
 
 /// See the module's own page.
@@ -73,7 +155,7 @@ pub struct Records {
     rounds: Last<(Interval, Cause)>,
     /// Of a round that goes on.
     round_since: Option<(Nanos, Cause)>,
-    commands: Last<Completion>,
+    commands: Last<Ended>,
 }
 
 impl Records {
@@ -85,7 +167,7 @@ impl Records {
             longest: 0,
             rounds: Last::new(most),
             round_since: None,
-            commands: Last::new(most.div_ceil(STRETCHES_A_COMMAND)),
+            commands: Last::new(most),
         }
     }
 
@@ -100,41 +182,36 @@ impl Records {
 
     /// A die begins an operation, and its data cross a channel then; not at all if that takes no time.
     #[inline(never)]
-    pub fn operation(&mut self, begun: &Begun, cause: Cause) {
-        let Begun { die, subject, channel, transfer, .. } = *begun;
-        self.longest = self.longest.max(begun.to.max(transfer.to) - begun.from);
-        self.last_of_die[die.index()] = self.dies.push(DieWork {
-            time: Interval::new(begun.from, begun.to),
-            transfer,
-            block: subject.block,
-            page: subject.page as u16,
-            die: die.index() as u16,
-            channel,
-            what: What::Operation(subject.kind, cause),
-        });
+    pub fn operation(&mut self, begun: &Begun) {
+        let Begun { die, subject, from, to, channel, transfer, .. } = *begun;
+        self.longest = self.longest.max(to.max(transfer.to) - from);
+        let work = DieWork::new(die, What::Operation(subject.kind), Interval::new(from, to), channel, transfer);
+        let block = subject.block.map_or(u32::MAX, BlockId::number);
+        self.last_of_die[die.index()] = self.dies.push(DieWork { block, page: subject.page as u16, ..work });
     }
 
     #[cold]
     pub fn retry(&mut self, die: DieId, time: Interval) {
         self.longest = self.longest.max(time.to - time.from);
-        let work = DieWork { what: What::Retry, ..NOTHING };
-        self.last_of_die[die.index()] = self.dies.push(DieWork { time, die: die.index() as u16, ..work });
+        let none = Interval::new(time.from, time.from);
+        self.last_of_die[die.index()] = self.dies.push(DieWork::new(die, What::Retry, time, 0, none));
     }
 
     /// Data cross a channel beside an operation.
     #[cold]
     pub fn transfer(&mut self, channel: u8, die: DieId, transfer: Interval) {
-        let time = Interval::new(transfer.from, transfer.from);
         self.longest = self.longest.max(transfer.to - transfer.from);
-        self.dies.push(DieWork { time, transfer, die: die.index() as u16, channel, ..NOTHING });
+        let none = Interval::new(transfer.from, transfer.from);
+        self.dies.push(DieWork::new(die, What::Transfer, none, channel, transfer));
     }
 
     /// What a die was at ends early.
     #[cold]
     pub fn interrupted(&mut self, die: DieId, now: Nanos) {
         if let Some(work) = self.dies.get_mut(self.last_of_die[die.index()]) {
-            work.time.to = work.time.to.min(now);
-            work.transfer.to = work.transfer.to.min(now.max(work.transfer.from));
+            let transfer = work.transfer();
+            work.length = Short::between(work.from, work.time().to.min(now));
+            work.transfer_length = Short::between(transfer.from, transfer.to.min(now));
         }
     }
 
@@ -153,7 +230,9 @@ impl Records {
 
     #[inline(never)]
     pub fn command(&mut self, completion: &Completion) {
-        self.commands.push(*completion);
+        let Completion { submitted, completed, offset_bytes, length_bytes, op, .. } = *completion;
+        let length_bytes = u32::try_from(length_bytes).unwrap_or(u32::MAX);
+        self.commands.push(Ended { submitted, completed, offset_bytes, length_bytes, op });
     }
 
     /// What had not ended by `from`, and `open`: the commands that are under way `now`.
@@ -161,7 +240,7 @@ impl Records {
     pub fn since(&self, from: Nanos, now: Nanos, open: &[Completion], layout: &Layout) -> Timeline {
         let mut commands = Track::new("commands");
         // The latest first, and no further than it takes: whoever looks for the slowest request asks often.
-        let ended = self.commands.iter().rev().take_while(|c| c.completed > from).map(|&command| (command, true));
+        let ended = self.commands.iter().rev().take_while(|c| c.completed > from).map(|c| (c.as_completion(), true));
         let open = open.iter().filter(|c| c.completed > from).map(|&command| (command, false));
         commands.stretches.extend(ended.chain(open).map(|(command, has_ended)| Stretch {
             from: command.submitted,
@@ -181,16 +260,16 @@ impl Records {
         let mut channels: Vec<Track> = Vec::new();
         // Begun in order; what began so long ago has ended.
         let since = from.saturating_sub(self.longest);
-        for work in self.dies.iter().rev().take_while(|work| work.time.from >= since) {
-            if work.time.to > from.max(work.time.from) {
+        for work in self.dies.iter().rev().take_while(|work| work.from >= since) {
+            let (time, Interval { from: begin, to }) = (work.time(), work.transfer());
+            if time.to > from.max(time.from) {
                 dies[usize::from(work.die)].stretches.push(work.of_die(layout));
             }
-            if work.transfer.to > from.max(work.transfer.from) {
+            if to > from.max(begin) {
                 while channels.len() <= usize::from(work.channel) {
                     channels.push(Track::new(format!("channel {}", channels.len())));
                 }
-                let Interval { from, to } = work.transfer;
-                let stretch = Stretch { from, to, work: Work::Transfer { die: work.die.into() } };
+                let stretch = Stretch { from: begin, to, work: Work::Transfer { die: work.die.into() } };
                 channels[usize::from(work.channel)].stretches.push(stretch);
             }
         }
@@ -204,31 +283,9 @@ impl Records {
 
     /// Work is noted when it begins, commands and rounds when they end: what has gone began before the oldest of each.
     fn complete_from(&self) -> Nanos {
-        let dies = self.dies.oldest_of_more().map_or(0, |work| work.time.from);
+        let dies = self.dies.oldest_of_more().map_or(0, |work| work.from);
         let rounds = self.rounds.oldest_of_more().map_or(0, |round| round.0.to);
         dies.max(rounds).max(self.commands.oldest_of_more().map_or(0, |c| c.completed))
-    }
-}
-
-const NOTHING: DieWork = DieWork {
-    time: Interval::new(0, 0),
-    transfer: Interval::new(0, 0),
-    block: None,
-    page: 0,
-    die: 0,
-    channel: 0,
-    what: What::Transfer,
-};
-
-impl DieWork {
-    fn of_die(&self, layout: &Layout) -> Stretch {
-        let (what, cause, page) = match self.what {
-            What::Operation(kind, cause) => (name_of(kind), cause, (kind != OpKind::Erase).then_some(self.page.into())),
-            What::Retry => ("read again", Cause::EccRetry, None),
-            What::Transfer => unreachable!("a transfer takes no time of a die"),
-        };
-        let block = self.block.map(|block| layout.die_of(block).1);
-        Stretch { from: self.time.from, to: self.time.to, work: Work::Flash { what: what.into(), cause, block, page } }
     }
 }
 
@@ -262,5 +319,21 @@ fn name_of(kind: OpKind) -> &'static str {
         OpKind::SafetyProgram => "copy of an older page: program",
         OpKind::RetireRead => "bad block: read",
         OpKind::RetireProgram => "bad block: program",
+    }
+}
+
+/// Whose time an operation is, seen by somebody who waits for the die.
+#[inline]
+#[must_use]
+pub fn cause_of(kind: OpKind) -> Cause {
+    match kind {
+        OpKind::HostRead | OpKind::MergeRead => Cause::Read,
+        // A program over older pages takes their copies first.
+        OpKind::HostProgram | OpKind::SafetyRead | OpKind::SafetyProgram => Cause::Program,
+        OpKind::GcRead | OpKind::GcProgram | OpKind::RetireRead | OpKind::RetireProgram => Cause::GarbageCollection,
+        OpKind::FoldRead | OpKind::FoldProgram | OpKind::FoldCopy => Cause::Fold,
+        OpKind::CopyRead | OpKind::CopyProgram => Cause::Merge,
+        OpKind::MapRead | OpKind::MetadataProgram => Cause::Metadata,
+        OpKind::Erase => Cause::Erase,
     }
 }
