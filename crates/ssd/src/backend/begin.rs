@@ -7,7 +7,7 @@ use ssdlab_nand::{CellMode, DieId, Medium, WHOLE, planes_sensed};
 use super::suspend::Progress;
 use super::{Backend, NEVER};
 use crate::power::{Ahead, ArrayWork};
-use crate::probe::{Begun, Probe, Subject};
+use crate::probe::{Details, Probe};
 use crate::timing::{Interval, Operation, Work};
 
 /// When a die begins an operation and takes its command, and how its array time differs from the datasheet's.
@@ -306,8 +306,7 @@ impl Backend {
             die.progress = Progress::begin(transfer.to.max(taken));
         }
         probe.explain(|explanations| {
-            let subject = Subject::of(&op);
-            explanations.operation(Begun { die: d, subject, from: now, array_ended, to: end, channel, transfer });
+            explanations.operation(d, op.kind(), [now, array_ended, end], || Details::of(&op, channel, transfer));
         });
         self.events.set(d.index(), end);
         end

@@ -19,7 +19,7 @@ use super::Backend;
 use super::begin::{data_are_late_by, scaled};
 use super::suspend::Progress;
 use crate::power::Ahead;
-use crate::probe::{Begun, Probe, Subject};
+use crate::probe::{Details, Probe};
 use crate::timing::{Interval, Load, Operation, Work};
 
 /// A program whose data are in the second register of its die, or on their way.
@@ -178,8 +178,7 @@ impl Backend {
         die.sensed = 0;
         die.progress = Progress::begin(array_from);
         probe.explain(|explanations| {
-            let (subject, channel) = (Subject::of(&op), die.channel);
-            explanations.operation(Begun { die: d, subject, from: now, array_ended: end, to: end, channel, transfer });
+            explanations.operation(d, op.kind(), [now, end, end], || Details::of(&op, die.channel, transfer));
         });
         self.events.set(d.index(), end);
     }

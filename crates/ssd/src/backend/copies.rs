@@ -15,7 +15,7 @@ use ssdlab_nand::DieId;
 use super::{Backend, NEVER};
 use crate::SimulatedSsd;
 use crate::power::{Ahead, ArrayWork};
-use crate::probe::{Begun, Subject};
+use crate::probe::Details;
 use crate::timing::{CopyAndRead, Interval};
 
 /// A die that copies.
@@ -143,25 +143,17 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 probe.check(|checks| checks.copy(&both, native));
                 probe.explain(|explanations| {
                     // The row is known, and its block to the translation layer alone.
-                    let subject = Subject { kind: OpKind::CopyProgram, block: None, page: row };
                     let (channel, transfer) = (copier.channel, Interval::new(begin, begin));
-                    explanations.operation(Begun {
-                        die,
-                        subject,
-                        from: begin,
-                        array_ended: end,
-                        to: end,
-                        channel,
-                        transfer,
-                    });
+                    let details = || Details { block: None, page: row, channel, transfer };
+                    explanations.operation(die, OpKind::CopyProgram, [begin, end, end], details);
                 });
                 programmed += programs[row as usize];
             } else {
                 probe.check(|checks| checks.operation(&both.steps(native)[1]));
             }
             probe.explain(|explanations| {
-                let (subject, channel, to) = (Subject::of(&read), copier.channel, transfer.to);
-                explanations.operation(Begun { die, subject, from: end, array_ended: ready, to, channel, transfer });
+                let details = || Details::of(&read, copier.channel, transfer);
+                explanations.operation(die, OpKind::CopyRead, [end, ready, transfer.to], details);
             });
             sensed += array;
             units += u64::from(units_out);

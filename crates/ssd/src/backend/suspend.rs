@@ -5,7 +5,7 @@ use ssdlab_ftl::{Act, FlashOp, OpKind};
 use ssdlab_nand::{DieId, Suspend};
 
 use super::Backend;
-use crate::probe::{Begun, Probe, Subject};
+use crate::probe::{Details, Probe};
 use crate::timing::Interval;
 
 /// When and how dies are interrupted.
@@ -146,8 +146,8 @@ impl Backend {
             planes.interrupted_or_resumed(d);
         }
         probe.explain(|explanations| {
-            let (subject, channel, transfer) = (Subject::of(&op), die.channel, Interval::new(now, now));
-            explanations.operation(Begun { die: d, subject, from: now, array_ended: end, to: end, channel, transfer });
+            let none = Interval::new(now, now);
+            explanations.operation(d, op.kind(), [now, end, end], || Details::of(&op, die.channel, none));
         });
         probe.check(|checks| checks.resumed(d, now, end));
         self.events.set(d.index(), end);

@@ -5,9 +5,10 @@
 
 use ssdlab_core::{Breakdown, CAUSES, Cause, Nanos};
 use ssdlab_device::Completion;
+use ssdlab_ftl::OpKind;
 use ssdlab_nand::DieId;
 
-use super::record::{Begun, Records, cause_of};
+use super::record::{Details, Records, cause_of};
 use crate::firmware::Moving;
 use crate::slot::Slot;
 use crate::timing::Interval;
@@ -282,13 +283,18 @@ impl Explanations {
         self.accounts[slot.index()].times.add(Cause::Metadata, now - began);
     }
 
-    /// A die begins an operation, whose array part and whole end then.
+    /// A die begins an operation, whose array part and whole end then. `more`: what is noted of it where that is kept.
     #[inline]
-    pub fn operation(&mut self, begun: Begun) {
-        let Begun { die, from, array_ended, to, .. } = begun;
-        let cause = cause_of(begun.subject.kind);
+    pub fn operation(
+        &mut self,
+        die: DieId,
+        kind: OpKind,
+        [from, array_ended, to]: [Nanos; 3],
+        more: impl FnOnce() -> Details,
+    ) {
+        let cause = cause_of(kind);
         if let Some(records) = &mut self.records {
-            records.operation(&begun);
+            records.operation(die, kind, Interval::new(from, to), &more());
         }
         let log = &mut self.dies[die.index()];
         (log.began, log.array_ended) = (from, array_ended.max(from));

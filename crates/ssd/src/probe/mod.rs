@@ -16,7 +16,7 @@ use crate::spec::DriveSpec;
 
 pub use check::Checks;
 pub use explain::Explanations;
-pub use record::{Begun, Records, Subject};
+pub use record::{Details, Records};
 
 /// See the module's own page. `EXPLAIN`: completions carry their breakdown. `CHECK`: reads, flash operations and
 /// transfers on the link are checked.

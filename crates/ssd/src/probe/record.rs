@@ -7,34 +7,22 @@ use ssdlab_nand::{BlockId, DieId, Layout};
 
 use crate::timing::Interval;
 
-/// An operation that a die begins.
+/// What is noted of an operation beside its times.
 #[derive(Clone, Copy, Debug)]
-pub struct Begun {
-    pub die: DieId,
-    pub subject: Subject,
-    pub from: Nanos,
-    /// When its array part ends, and all of it.
-    pub array_ended: Nanos,
-    pub to: Nanos,
+pub struct Details {
+    /// `None` where nobody asked for it.
+    pub block: Option<BlockId>,
+    pub page: u32,
     /// Its data on the channel of this number; of no length where none cross it.
     pub channel: u8,
     pub transfer: Interval,
 }
 
-/// Which operation of a die, and what for.
-#[derive(Clone, Copy, Debug)]
-pub struct Subject {
-    pub kind: OpKind,
-    /// `None` where nobody asked for it.
-    pub block: Option<BlockId>,
-    pub page: u32,
-}
-
-impl Subject {
+impl Details {
     #[inline]
     #[must_use]
-    pub fn of(op: &FlashOp) -> Self {
-        Subject { kind: op.kind(), block: Some(op.block()), page: op.page() }
+    pub fn of(op: &FlashOp, channel: u8, transfer: Interval) -> Self {
+        Details { block: Some(op.block()), page: op.page(), channel, transfer }
     }
 }
 
@@ -182,12 +170,12 @@ impl Records {
 
     /// A die begins an operation, and its data cross a channel then; not at all if that takes no time.
     #[inline(never)]
-    pub fn operation(&mut self, begun: &Begun) {
-        let Begun { die, subject, from, to, channel, transfer, .. } = *begun;
-        self.longest = self.longest.max(to.max(transfer.to) - from);
-        let work = DieWork::new(die, What::Operation(subject.kind), Interval::new(from, to), channel, transfer);
-        let block = subject.block.map_or(u32::MAX, BlockId::number);
-        self.last_of_die[die.index()] = self.dies.push(DieWork { block, page: subject.page as u16, ..work });
+    pub fn operation(&mut self, die: DieId, kind: OpKind, time: Interval, details: &Details) {
+        let Details { block, page, channel, transfer } = *details;
+        self.longest = self.longest.max(time.to.max(transfer.to) - time.from);
+        let work = DieWork::new(die, What::Operation(kind), time, channel, transfer);
+        let block = block.map_or(u32::MAX, BlockId::number);
+        self.last_of_die[die.index()] = self.dies.push(DieWork { block, page: page as u16, ..work });
     }
 
     #[cold]
