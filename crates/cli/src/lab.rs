@@ -148,6 +148,16 @@ impl SimulatedDrive {
         self.saved.is_some()
     }
 
+    /// Gives power to a device of this recipe that somebody else has built.
+    ///
+    /// # Errors
+    /// If the drive that was saved is another one.
+    pub fn power_on(&self, mut device: Box<dyn Device>) -> Result<PoweredOn, String> {
+        let saved = self.saved.as_ref().map(|saved| saved.put_into(&mut *device)).transpose();
+        let ready = saved.map_err(|e| format!("the saved drive does not fit {}: {e}", self.device()))?.unwrap_or(0);
+        Ok(PoweredOn { device, ready })
+    }
+
     fn build(&self, seed: u64) -> Result<Box<dyn Device>, String> {
         self.recipe.build(device_seed(seed, self.specimen)).map_err(|e| e.to_string())
     }

@@ -100,10 +100,28 @@ impl SavedDrive {
                 (device, ready)
             }
         };
+        self.pass_storage(&mut *device);
+        Ok((device, ready))
+    }
+
+    /// A device fresh from the factory becomes the one that was saved, with its power on. Returns the time from which it is ready.
+    ///
+    /// # Errors
+    /// If it is another one.
+    ///
+    /// # Panics
+    /// If the device has no plug, or has worked before.
+    pub fn put_into(&self, device: &mut dyn Device) -> Result<Nanos, LoadError> {
+        let ready = load(device, &self.bytes)?;
+        self.pass_storage(device);
+        Ok(ready)
+    }
+
+    /// It has lain without power.
+    fn pass_storage(&self, device: &mut dyn Device) {
         if let Some(flash) = device.flash().filter(|_| self.stored_seconds > 0) {
             flash.begin_retention(self.stored_seconds);
         }
-        Ok((device, ready))
     }
 
     /// What tells it from others.
