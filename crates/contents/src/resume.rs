@@ -79,9 +79,13 @@ pub fn resume(
     // lost before it was trimmed comes back in the same way.
     let unit_pages = (plug.unit_bytes() / UNIT_BYTES) as u32;
     let is_back = |page: &u32| plug.held((page / unit_pages).into()) != Held::Nothing;
+    let counts = |store: &Store, page: u32| {
+        let first = page - page % unit_pages;
+        (first..(first + unit_pages).min(pages as u32)).any(|page| store.number(page) != 0)
+    };
     let forgotten: Vec<Change> = (0..pages as u32)
         .step_by(unit_pages as usize)
-        .filter(|&page| store.number(page) == 0)
+        .filter(|&page| !counts(store, page))
         .filter(is_back)
         .map(|page| Change { pages: page..page + unit_pages, written: false })
         .collect();
@@ -96,10 +100,14 @@ pub fn resume(
         let next = forgotten.partition_point(|change| change.pages.end <= page);
         supports_trim && forgotten.get(next).is_some_and(|change| change.pages.contains(&page))
     };
+    // What a cut took back, and what was written once more because it stood in the image by then, stays on a drive that knows no
+    // trims. Nor does the rest of a unit of several pages have to be in the image of which a process had written some when it ended.
+    let may_be_there =
+        |store: &Store, unit: u32| store.number(unit) != 0 || is_back(unit) || !supports_trim || counts(store, unit);
     for unit in 0..pages as u32 {
         let (held, page) = (plug.held((unit / unit_pages).into()), store.page(unit).cloned());
         let number = match held {
-            Held::Write(number) | Held::Mixed(number) if store.number(unit) != 0 || is_back(unit) => number,
+            Held::Write(number) | Held::Mixed(number) if may_be_there(store, unit) => number,
             // Bytes of a page that was trimmed, on a drive that goes on to return them.
             Held::Nothing => 0,
             Held::Unreadable if is_back(unit) => 0,

@@ -165,7 +165,7 @@ impl FoundImage {
     /// it is useless.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If it cannot be written. One that was closed is closed again, if that can be.
     pub fn begin(self) -> Result<(Image, ImageContents), ImageError> {
         let FoundImage { file, path, contents } = self;
         let header = Header { clean: false, committed_end: contents.end, ..contents.header.clone() };
@@ -184,9 +184,15 @@ impl FoundImage {
         image.looked_at_beyond = largest_bytes(needed);
         if image.end > 2 * (needed + LITTLE) {
             match image.write_anew(&contents.store, image.header.key.clone()) {
+                Ok(()) => {}
                 // It goes on as it is.
                 Err(ImageError::NoSpace) => {}
-                written => written?,
+                Err(e) => {
+                    if contents.header.clean {
+                        drop(image.close());
+                    }
+                    return Err(e);
+                }
             }
         }
         Ok((image, contents))
@@ -317,20 +323,34 @@ impl Image {
         if !self.state.is_empty() {
             self.changed.add(units.clone());
         }
-        let mut out = Batch::default();
-        for (kind, pages) in records(store, units) {
-            let (first, count) = (pages.start, pages.end - pages.start);
-            let mut data = Vec::new();
-            if kind == RecordKind::Data {
-                data.reserve_exact(count as usize * PAGE_BYTES);
-                store.read(u64::from(first) * UNIT_BYTES, u64::from(count) * UNIT_BYTES, &mut data);
-                if let Some(key) = &self.header.key {
-                    key.encrypt(first.into(), &mut data);
+        self.all_or_nothing(|image| {
+            let mut out = Batch::default();
+            for (kind, pages) in records(store, units) {
+                let (first, count) = (pages.start, pages.end - pages.start);
+                let mut data = Vec::new();
+                if kind == RecordKind::Data {
+                    data.reserve_exact(count as usize * PAGE_BYTES);
+                    store.read(u64::from(first) * UNIT_BYTES, u64::from(count) * UNIT_BYTES, &mut data);
+                    if let Some(key) = &image.header.key {
+                        key.encrypt(first.into(), &mut data);
+                    }
                 }
+                image.record(&mut out, kind, first, count, &data)?;
             }
-            self.record(&mut out, kind, first, count, &data)?;
+            image.write_out(&mut out)
+        })
+    }
+
+    /// Writes records. If that fails, those of them that were written go again: a disk that is nearly full is not filled up by
+    /// the beginnings of what does not fit, and of what changes together there is not a part.
+    fn all_or_nothing(&mut self, write: impl FnOnce(&mut Image) -> Result<(), ImageError>) -> Result<(), ImageError> {
+        let (end, records) = (self.end, self.records);
+        let written = write(self);
+        if written.is_err() {
+            (self.end, self.records) = (end, records);
+            drop(self.cut_off());
         }
-        self.write_out(&mut out)
+        written
     }
 
     /// Writes that these pages were trimmed, and are read as they were before.
@@ -344,9 +364,11 @@ impl Image {
         if !self.state.is_empty() {
             self.changed.add(units.clone());
         }
-        let mut out = Batch::default();
-        self.record(&mut out, RecordKind::Trimmed, units.start, units.end - units.start, &[])?;
-        self.write_out(&mut out)
+        self.all_or_nothing(|image| {
+            let mut out = Batch::default();
+            image.record(&mut out, RecordKind::Trimmed, units.start, units.end - units.start, &[])?;
+            image.write_out(&mut out)
+        })
     }
 
     /// Writes pages that the firmware keeps for itself. Those with numbers one behind the other are written whole or not at all, up
@@ -355,6 +377,10 @@ impl Image {
     /// # Errors
     /// If the file cannot be written.
     pub fn append_reserved(&mut self, pages: &[ReservedPage]) -> Result<(), ImageError> {
+        self.all_or_nothing(|image| image.write_reserved(pages))
+    }
+
+    fn write_reserved(&mut self, pages: &[ReservedPage]) -> Result<(), ImageError> {
         let mut out = Batch::default();
         let follows = |a: &ReservedPage, b: &ReservedPage| a.0 + 1 == b.0 && a.1.is_some() == b.1.is_some();
         for run in pages.chunk_by(follows).flat_map(|run| run.chunks(MOST_DATA_PAGES as usize)) {
@@ -387,14 +413,16 @@ impl Image {
     }
 
     fn write_state(&mut self, pieces: Vec<Vec<u8>>, erased: bool) -> Result<(), ImageError> {
-        let mut out = Batch::default();
-        for (number, piece) in (0..).zip(&pieces) {
-            self.record(&mut out, RecordKind::State, number, (piece.len() / PAGE_BYTES) as u32, piece)?;
-        }
-        if erased {
-            self.record(&mut out, RecordKind::Erased, 0, 1, &[])?;
-        }
-        self.write_out(&mut out)?;
+        self.all_or_nothing(|image| {
+            let mut out = Batch::default();
+            for (number, piece) in (0..).zip(&pieces) {
+                image.record(&mut out, RecordKind::State, number, (piece.len() / PAGE_BYTES) as u32, piece)?;
+            }
+            if erased {
+                image.record(&mut out, RecordKind::Erased, 0, 1, &[])?;
+            }
+            image.write_out(&mut out)
+        })?;
         (self.state, self.erased) = (pieces, erased);
         self.changed.clear();
         Ok(())
@@ -418,11 +446,7 @@ impl Image {
     }
 
     fn write_out(&mut self, out: &mut Batch) -> Result<(), ImageError> {
-        if let Err(e) = disk::write_at(&mut self.file, self.end, &out.bytes) {
-            // What comes next must not be followed by records of this attempt.
-            drop(self.cut_off());
-            return Err(e.into());
-        }
+        disk::write_at(&mut self.file, self.end, &out.bytes)?;
         self.end += out.bytes.len() as u64;
         self.records += out.records;
         *out = Batch::default();

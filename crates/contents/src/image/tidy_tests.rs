@@ -103,3 +103,49 @@ fn an_image_without_room_for_a_new_file_goes_on_as_it_is() {
     assert_eq!(Image::inspect(&path).unwrap().store.written().count(), 300);
     std::fs::remove_file(&path).unwrap();
 }
+
+#[test]
+fn an_image_that_cannot_be_written_anew_when_it_is_opened_stays_closed() {
+    let path = path("stays-closed");
+    let mut store = Store::new(u64::from(PAGES) * UNIT_BYTES);
+    (0..300).for_each(|unit| _ = store.replace(unit, Version { number: 1, page: page_of(&[9; PAGE_BYTES]) }));
+    let mut image = Image::create(&path, "a", 7, &store, None).unwrap();
+    (0..4).for_each(|_| image.append(&store, 0..300).unwrap());
+    image.close().unwrap();
+    let beside = PathBuf::from(format!("{}{UNFINISHED}", path.display()));
+    std::fs::write(&beside, "a letter").unwrap();
+    assert!(matches!(Image::open(&path), Err(ImageError::Foreign(_))));
+    std::fs::remove_file(&beside).unwrap();
+    assert!(Image::inspect(&path).unwrap().header.clean);
+    assert_eq!(times(&Image::open(&path).unwrap().0), 1);
+    std::fs::remove_file(&path).unwrap();
+}
+
+/// However often it is tried: a disk that has room for a part of it does not fill up.
+#[test]
+fn of_what_the_disk_has_no_room_for_nothing_stays_in_the_image() {
+    let path = path("no-part");
+    let mut store = Store::new(u64::from(PAGES) * UNIT_BYTES);
+    (0..1000).for_each(|unit| drop(store.replace(unit, Version { number: 1, page: page_of(&[5; PAGE_BYTES]) })));
+    let mut image = Image::create(&path, "a", 7, &Store::new(store.capacity_bytes()), None).unwrap();
+    image.append_state(b"before").unwrap();
+    let mut rng = ssdlab_core::Rng::new(1);
+    let state: Vec<u8> = (0..4 << 20).map(|_| rng.next_u64() as u8).collect();
+    let reserved: Vec<ReservedPage> = (0..600).map(|number| (number, Some(vec![6; PAGE_BYTES]))).collect();
+    let (end, records) = (image.end, image.records);
+    kill::room(Some(end + (2 << 20)));
+    for _ in 0..3 {
+        assert!(matches!(image.append_state(&state), Err(ImageError::NoSpace)));
+        assert!(matches!(image.append(&store, 0..1000), Err(ImageError::NoSpace)));
+        assert!(matches!(image.append_reserved(&reserved), Err(ImageError::NoSpace)));
+        assert_eq!((image.end, image.records, std::fs::metadata(&path).unwrap().len()), (end, records, end));
+    }
+    kill::room(None);
+    image.append(&store, 0..1000).unwrap();
+    image.append_state(&state).unwrap();
+    image.close().unwrap();
+    let found = Image::inspect(&path).unwrap();
+    assert_eq!(found.state.unwrap().saved(PAGES.into()).unwrap(), state);
+    assert_eq!(found.store.stored_pages(), 1000);
+    std::fs::remove_file(&path).unwrap();
+}

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestCaseError};
-use ssdlab_contents::{ContentDevice, ContentOptions, Image, MediaKey, ResumeError, Store, TrimmedReads, resume};
+use ssdlab_contents::{
+    Change, ContentDevice, ContentOptions, Image, MediaKey, ResumeError, Store, TrimmedReads, Version, resume,
+};
 use ssdlab_core::{Nanos, Op, Rng, UNIT_BYTES};
 use ssdlab_device::{Counters, Device, Request, Security, Status};
 use ssdlab_disks::{Disk, DiskSpec};
@@ -259,6 +261,66 @@ fn what_was_trimmed_stays_trimmed_when_the_process_is_killed() {
                 assert_eq!(store.page(page).map_or(0, |page| page[0]), byte, "{what}");
                 assert!(round == 2 || (store.number(page) == 0) == gone, "{what}: number {}", store.number(page));
             }
+        }
+    }
+}
+
+/// A cut takes back what a disk had in its cache, and the process is killed before the disk is saved, as it may be where there is
+/// no room for that. A disk knows no trims: it holds zeroes where it held nothing.
+#[test]
+fn a_disk_goes_on_that_was_not_saved_after_a_cut() {
+    let path = path("disk-not-saved.ssd");
+    let new_disk =
+        || -> Box<dyn Device> { Box::new(Disk::new("disk", DiskSpec::plain(), 1).expect("it can be built")) };
+    let options = ContentOptions::default();
+    let mut host = Host::new(begin(&path, new_disk(), options), Rng::new(1), 0, None);
+    for page in [3, 7] {
+        let payload = host.device.insert(vec![0xA7; UNIT_BYTES as usize]);
+        let write = Request::write(page, page * UNIT_BYTES, UNIT_BYTES).with_payload(payload);
+        assert_eq!(host.run(write), Status::Ok);
+    }
+    drop(host.device);
+    let contents = Image::inspect(&path).expect("it is whole");
+    let (mut store, mut state) = (contents.store, contents.state.expect("it was saved"));
+    store.forget(7..8, |_, _| {});
+    state.since.push(Change { pages: 7..8, written: false });
+    let holds = |store: &Store, page: u32| (store.number(page) != 0, store.page(page).map_or(0, |page| page[0]));
+    let check =
+        |store: &Store| assert_eq!([3, 7, 8].map(|page| holds(store, page)), [(true, 0xA7), (true, 0), (false, 0)]);
+    let left = store.clone();
+    let resumed = resume(&mut *new_disk(), &mut store, &state, false).expect("it fits");
+    check(&store);
+    // The process that went on is killed as well.
+    drop(std::fs::remove_file(&path));
+    let mut image = Image::create(&path, "disk", 7, &left, None).expect("it can be written");
+    image.append_state(&resumed.cut.expect("it was cut")).expect("it can be written");
+    drop(image);
+    check(again(&path, new_disk(), options).expect("it fits").0.store());
+}
+
+/// The drive has units of four pages. All of a unit counts as written, also where a process was killed that had written a part of it.
+#[test]
+fn a_drive_goes_on_of_whose_image_a_unit_was_cut_short() {
+    let path = path("unit-cut-short.ssd");
+    let (mut drive, mut die) = (ideal_drive(), ideal_die());
+    (die.geometry.blocks_per_plane, die.geometry.pages_per_block, die.geometry.page_bytes) = (40, 16, 16384);
+    (drive.flash.dies, drive.flash.exact_spare_per_10000, drive.mapping.unit_kib) = (4, None, 16);
+    drive.capacity_bytes = 1600 * 4 * UNIT_BYTES;
+    let new_drive = || Box::new(Ssd::new("small", &drive, &die, 1).expect("it can be built"));
+    let options = ContentOptions::default();
+    for kept in [4..5, 4..7, 5..8] {
+        let mut store = Store::new(drive.capacity_bytes);
+        drop(begin(&path, new_drive(), options));
+        let (mut image, _) = Image::open(&path).expect("it is whole");
+        for page in kept.clone() {
+            store.replace(page, Version { number: 1, page: None });
+        }
+        image.append(&store, kept.clone()).expect("it can be written");
+        drop(image);
+        for _ in 0..2 {
+            let (device, _) = again(&path, new_drive(), options).unwrap_or_else(|e| panic!("{kept:?}: {e}"));
+            let numbers: Vec<bool> = (3..9).map(|page| device.store().number(page) != 0).collect();
+            assert_eq!(numbers, [false, true, true, true, true, false], "{kept:?}");
         }
     }
 }
