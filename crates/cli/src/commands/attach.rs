@@ -57,7 +57,6 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
         trimmed_reads_zeroes: args.trimmed == TrimmedArg::Zeroes,
         ..Export::new(&DeviceInfo { name: recipe.name.clone(), ..info }, args.read_only)
     };
-    let iscsi = args.iscsi.map(|address| iscsi_listener(address, &export)).transpose()?;
     let drive = Drive::new(device, export, memory);
     let drive = match lock {
         Some(lock) => drive.with_lock(lock),
@@ -75,26 +74,38 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
         cuts: CutPlan { at: args.cut_at.clone(), every: args.cut_every.unwrap_or(0), off_for: args.off_for },
         notice: complain,
     };
-    let (listener, mut uris) = places.listener()?;
-    let mut listeners = vec![(Protocol::Nbd, listener)];
-    let mut url = None;
-    if let Some((listener, address)) = iscsi {
-        listeners.push((Protocol::Iscsi, listener));
-        uris = format!("{uris}, {address}");
-        url = Some(address);
-    }
-    let control = UnixListener::bind(&places.control).map_err(failed)?;
-    let server = Server::new(drive, now, listeners, Some(Listener::Unix(control)), stop, options).map_err(failed)?;
-    let captive = match args.run.as_slice() {
-        [] => {
-            print(&format!("{}: {uris}, control {}\n", recipe.name, places.control.display()))?;
-            None
+    let begin = || -> Result<_, Failure> {
+        let (listener, mut uris) = places.listener()?;
+        let mut listeners = vec![(Protocol::Nbd, listener)];
+        let mut url = None;
+        if let Some(address) = args.iscsi {
+            let (listener, address) = iscsi_listener(address, drive.export())?;
+            listeners.push((Protocol::Iscsi, listener));
+            uris = format!("{uris}, {address}");
+            url = Some(address);
         }
-        command => {
-            let started = captive::start(command, &places.socket, &places.control, url.as_deref(), stopper);
-            Some(started.map_err(|e| Failure::bad_input(format!("cannot run {}: {e}", command[0])))?)
+        let control = UnixListener::bind(&places.control).map_err(failed)?;
+        let captive = match args.run.as_slice() {
+            [] => {
+                print(&format!("{}: {uris}, control {}\n", recipe.name, places.control.display()))?;
+                None
+            }
+            command => {
+                let started = captive::start(command, &places.socket, &places.control, url.as_deref(), stopper);
+                Some(started.map_err(|e| Failure::bad_input(format!("cannot run {}: {e}", command[0])))?)
+            }
+        };
+        Ok((listeners, control, captive))
+    };
+    let (listeners, control, captive) = match begin() {
+        Ok(begun) => begun,
+        Err(failure) => {
+            // Nobody has pulled its plug.
+            drop(close(drive, now));
+            return Err(failure);
         }
     };
+    let server = Server::new(drive, now, listeners, Some(Listener::Unix(control)), stop, options).map_err(failed)?;
     let (drive, now, statistics, snapshots) = server.run().map_err(failed)?;
     drop(places);
     let closed = close(drive, now);

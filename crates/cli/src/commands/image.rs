@@ -38,7 +38,12 @@ pub fn run(args: &ImageArgs) -> Result<(), Failure> {
 fn erase(path: &Path) -> Result<(), Failure> {
     let wrong = |e: ImageError| Failure::bad_input(format!("{}: {e}", path.display()));
     let (mut image, contents) = Image::open(path).map_err(wrong)?;
-    image.erase(None).map_err(wrong)?;
+    if let Err(e) = image.erase(None) {
+        if contents.header.clean {
+            drop(image.close());
+        }
+        return Err(wrong(e));
+    }
     let key = if image.is_encrypted() { ", and its media key changed" } else { "" };
     let drive = if contents.state.is_some() { "; the drive erases its flash when it is attached next" } else { "" };
     // One whose process was killed is still to be told so.

@@ -193,6 +193,22 @@ fn status_of_plain(folder: &Path) -> serde_json::Value {
     serde_json::from_str(&says(folder, &["attach", "./encrypts.toml", "--run", &line])).unwrap()
 }
 
+/// Nor was one that could not be erased.
+#[test]
+fn a_drive_that_could_not_be_served_was_not_cut() {
+    let folder = place("not-served");
+    assert!(attach(&folder, "./encrypts.toml", "true").status.success());
+    let is_closed = || says(&folder, &["image", "info", "d.ssd"]).contains("closed in good order");
+    for wrong in [&["--socket", "no-such-folder/nbd"][..], &["--run", "./no-such-program", "a"]] {
+        let output = ssdlab(&folder, &[&["attach", "./encrypts.toml", "--image", "d.ssd"], wrong].concat());
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && told.contains("cannot ") && is_closed(), "{told}");
+    }
+    std::fs::write(folder.join("d.ssd.ssdlab-new"), "a letter").unwrap();
+    let output = ssdlab(&folder, &["image", "erase", "d.ssd"]);
+    assert!(output.status.code() == Some(2) && is_closed());
+}
+
 /// What it holds can be had whatever its disk is like, and others can look at it meanwhile.
 #[test]
 fn a_drive_that_is_served_read_only_leaves_its_image_as_it_was() {
