@@ -239,7 +239,7 @@ def test_jobs_traces_and_tests_begin_with_a_drive_that_was_saved(tmp_path):
     path = tmp_path / "aged.state"
     drive.run(age, prefill="drive", save=path)
     load = ssdlab.Job("load", rw="randwrite", bs="4k", iodepth=8, ioengine="libaio", size="100%", time_based=True, runtime=1)
-    waf = lambda **begins: drive.run(load, **begins).json()["ssdlab"]["waf"]  # noqa: E731
+    waf = lambda **begins: drive.run(load, **begins).report["ssdlab"]["waf"]  # noqa: E731
     assert waf(start=path) > 1.5 * waf()
     assert waf(start=path) == waf(start=path)
     result = drive.test("random-write", start=path, seconds=1)
@@ -262,13 +262,13 @@ def test_jobs_traces_and_tests_begin_with_a_drive_that_was_saved(tmp_path):
 def test_a_run_and_a_replay_show_what_the_drive_did_while_the_slowest_request_waited(tmp_path, capfd):
     drive = ssdlab.Drive("ideal-16k-32die", capacity_bytes="64MiB")
     job = ssdlab.Job("load", rw="randwrite", bs="4k", iodepth=8, ioengine="libaio", size="100%", time_based=True, runtime=1)
-    report = drive.run(job, timeline=tmp_path / "slow.json").json()
+    report = drive.run(job, timeline=tmp_path / "slow.json").report
     document = json.loads((tmp_path / "slow.json").read_text())
     first = next(event for event in document["traceEvents"] if event["ph"] == "X")
     assert first["dur"] * 1000 == report["jobs"][0]["write"]["lat_ns"]["max"]
     trace = {"time": [0, 1_000_000], "op": ["write", "read"], "offset": [0, 4096], "length": [4096, 4096]}
     drive.replay(trace, time_unit="ns", timeline=tmp_path / "slow.svg")
-    assert "What ideal-16k-32die did" in (tmp_path / "slow.svg").read_text()
+    assert "did while its slowest request waited" in (tmp_path / "slow.svg").read_text()
     (tmp_path / "letter.txt").write_text("Dear …")
     with pytest.raises(ssdlab.SsdlabError, match="no timeline"):
         drive.run(job, timeline=tmp_path / "letter.txt")
