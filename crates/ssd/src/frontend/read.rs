@@ -15,7 +15,7 @@ use crate::op_queues::OpQueues;
 use crate::slot::Slot;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin_read(&mut self, slot: Slot) {
         if self.backend.reads_parts() { self.begin_read_in_part(slot) } else { self.begin_read_of::<false>(slot) }
     }
