@@ -119,6 +119,7 @@ pub(crate) fn draw(seen: &SlowestSeen, device: &str, sentence: &str, layout: Lay
         y += 6.0;
     }
     let bottom = y;
+    veil(&mut canvas, &time, f, seen.timeline.complete_from, (top, bottom));
     let y = axis(&mut canvas, &time, f, top, bottom);
     let mut out = String::new();
     let (w, h) = (coord(m.width), coord(y + 12.0));
@@ -362,6 +363,28 @@ fn legend(canvas: &mut Canvas, seen: &SlowestSeen, f: Frame, top: f64) -> f64 {
         x += room;
     }
     y + m.font * 0.6
+}
+
+/// Over what is no longer known as a whole: a gap there does not say that a die was idle.
+fn veil(canvas: &mut Canvas, time: &Time, f: Frame, complete_from: Nanos, (top, bottom): (f64, f64)) {
+    if complete_from <= time.begins {
+        return;
+    }
+    let (from, to) = (time.at(time.begins), time.at(complete_from.min(time.ends)));
+    let _ = write!(
+        canvas.body,
+        "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"q\" fill-opacity=\".85\"/>",
+        coord(from),
+        coord(top),
+        coord(to - from),
+        coord(bottom - top)
+    );
+    let words = "not all of this is kept";
+    let (size, middle) = (f.m.font, (from + to) / 2.0);
+    let width = text::width(words, size) * 1.14;
+    let x = middle.clamp(f.left + width / 2.0, f.right - width / 2.0);
+    canvas.pill(x - width / 2.0 - 4.0, (top + bottom) / 2.0 - size, width + 8.0, size * 1.5);
+    canvas.text(x, (top + bottom) / 2.0, size, Anchor::Middle, "l", words);
 }
 
 /// Grid and times below; the stretch of the request is marked over all rows. Returns where it ends.

@@ -178,6 +178,11 @@ mod tests {
         let die = Track { stretches: vec![erase], ..Track::new("die 3") };
         let timeline = Timeline { tracks: vec![commands, die], complete_from: 0 };
         let seen = SlowestSeen { request: both[0], from: 1_000, timeline, slower: None };
+        assert!(!crate::timeline_svg(&seen, "a drive").contains("not all of this is kept"));
+        let partial = Timeline { complete_from: 5_000, ..seen.timeline.clone() };
+        let partial = SlowestSeen { timeline: partial, ..seen.clone() };
+        assert!(crate::timeline_svg(&partial, "a drive").contains("not all of this is kept"));
+        assert!(timeline_json(&partial, "a drive", "0.1.0").contains(r#""complete_from_us":4.0"#));
         let text = timeline_json(&seen, "a drive", "0.1.0");
         assert!(text.starts_with(TIMELINE_BEGINS), "{text}");
         let value: Value = serde_json::from_str(&text).expect("JSON");

@@ -162,13 +162,13 @@ impl Commands {
         if self.may_be_sent(request.op) { self.outside.pop_front() } else { None }
     }
 
-    /// Those under way, and those that wait outside, none of which the host has seen the end of.
+    /// Those under way, and those that wait outside, none of which the host has seen the end of: when each was sent, and what
+    /// it is.
     pub fn open(&self) -> impl Iterator<Item = (Nanos, Request)> {
-        let slots = (0..self.slots.len() as u32).map(Slot::new).filter(|slot| !self.free.contains(slot));
-        slots
-            .map(|slot| &self.slots[slot.index()])
-            .map(|c| (c.submitted, c.request))
-            .chain(self.outside.iter().copied())
+        let mut is_free = vec![false; self.slots.len()];
+        self.free.iter().for_each(|slot| is_free[slot.index()] = true);
+        let inside = self.slots.iter().zip(is_free).filter(|(_, is_free)| !is_free);
+        inside.map(|(c, _)| (c.submitted, c.request)).chain(self.outside.iter().copied())
     }
 
     /// Ends the command that the host sees next, and frees its slot. Where its time has gone is for others to add.
