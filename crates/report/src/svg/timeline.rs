@@ -101,11 +101,11 @@ pub(crate) fn draw(seen: &SlowestSeen, device: &str, sentence: &str, layout: Lay
         let height = if is_lanes { (120.0 / group.rows.len() as f64).clamp(1.5, 6.0) } else { height };
         let mut free_from = 0.0;
         for (name, stretches) in &group.rows {
-            if !name.is_empty() && y + height / 2.0 >= free_from {
+            if !name.is_empty() && y >= free_from {
                 let size = m.font * 0.85;
                 let at = y + (height / 2.0).max(size / 2.0) + size * 0.35;
                 canvas.text(f.left - 8.0, at, size, Anchor::End, "l", &text::fit(name, size, f.left - f.pad - 8.0));
-                free_from = y + size * 1.15;
+                free_from = y + size;
             }
             let gap = if height > 4.0 { 1.5 } else { 0.5 };
             row(&mut canvas, &time, stretches, (y, height - gap), f);
