@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ssdlab_core::nearest;
+use ssdlab_workload::fio::RandomDistribution;
 
 /// What values a parameter may have. Bounds are inclusive.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,6 +28,8 @@ pub enum Kind {
         min: u64,
         max: u64,
     },
+    /// Which addresses are how likely, as fio's `random_distribution`.
+    Distribution,
 }
 
 /// One parameter of a test.
@@ -150,6 +153,7 @@ impl ParamDef {
                 list.map(Value::List)
                     .ok_or_else(|| format!("expected whole numbers from {min} to {max}, separated by commas"))
             }
+            Kind::Distribution => RandomDistribution::parse(text).map(|_| Value::Text(text.to_owned())),
         }
     }
 }
@@ -401,6 +405,16 @@ impl Params {
         match self.value(key) {
             Value::Text(v) => v,
             other => panic!("test {}: parameter `{key}` is {other:?}, not a choice", self.test),
+        }
+    }
+
+    /// # Panics
+    /// If the test did not declare `key` as a distribution: a bug in the test.
+    #[must_use]
+    pub fn distribution(&self, key: &str) -> RandomDistribution {
+        match self.value(key) {
+            Value::Text(v) => RandomDistribution::parse(v).expect("it was read when it was set"),
+            other => panic!("test {}: parameter `{key}` is {other:?}, not a distribution", self.test),
         }
     }
 

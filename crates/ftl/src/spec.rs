@@ -134,9 +134,10 @@ pub enum SuperblockSpan {
 pub struct GcSpec {
     /// Which superblock is collected.
     pub policy: VictimPolicy,
-    /// For `d-choices`: how many candidates are drawn.
+    /// For `d-choices`: how many candidates are drawn. For `windowed-greedy`: how many of those closed longest ago are
+    /// looked at. The other policies do not ask.
     #[serde(default = "default_choices")]
-    #[schemars(range(min = 1, max = 1000))]
+    #[schemars(range(min = 1, max = 100_000))]
     pub choices: u32,
     /// Among superblocks of equal merit, which one goes first.
     #[serde(default)]
@@ -225,6 +226,8 @@ pub enum VictimPolicy {
     CostBenefit,
     /// Any closed block.
     Random,
+    /// Fewest valid units among the `choices` closed longest ago.
+    WindowedGreedy,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -83,7 +83,7 @@ prop_compose! {
 prop_compose! {
     fn any_gc()(
         policy in prop::sample::select(vec![VictimPolicy::Greedy, VictimPolicy::Fifo, VictimPolicy::DChoices,
-            VictimPolicy::CostBenefit, VictimPolicy::Random]),
+            VictimPolicy::CostBenefit, VictimPolicy::Random, VictimPolicy::WindowedGreedy]),
         lifo in any::<bool>(),
         frontier in prop::sample::select(vec![Frontier::Shared, Frontier::Separate, Frontier::ByStream]),
         start_free_superblocks in 1u32..=3,

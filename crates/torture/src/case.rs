@@ -89,6 +89,7 @@ impl Case {
             let faults = draw_faults(&mut rng);
             let mut die = add_slc_cache(die, &mut drive, seed);
             add_waiting_rules(&mut drive, seed);
+            add_windowed_greedy(&mut drive, seed);
             add_features(&mut die, &mut drive, seed);
             add_cache_program(&mut die, seed);
             add_way_past_cache(&mut drive, &die, seed);
@@ -285,6 +286,15 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
             static_spread_erases: rng.chance(1, 2).then(|| between(rng, 1, 8)),
         },
         ..plain
+    }
+}
+
+/// One drive in eight collects within a window of old superblocks. Drawn from a stream of its own, as the cache is.
+fn add_windowed_greedy(drive: &mut DriveSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("windowed greedy");
+    if rng.chance(1, 8) {
+        drive.gc.policy = VictimPolicy::WindowedGreedy;
+        drive.gc.choices = one(&mut rng, &[1, 2, 8, 64]);
     }
 }
 

@@ -54,6 +54,7 @@ fn gc(gc: &GcSpec) -> [Choice; 6] {
         VictimPolicy::Fifo => "fifo",
         VictimPolicy::DChoices => "d-choices",
         VictimPolicy::CostBenefit => "cost-benefit",
+        VictimPolicy::WindowedGreedy => "windowed-greedy",
         VictimPolicy::Random => "random",
     };
     let frontier = match gc.frontier {

@@ -261,6 +261,11 @@ pub(crate) const fn number(
     ParamDef { key, default, unit, doc, kind: Kind::Number { min, max }, quick_divisor: 1 }
 }
 
+/// Which addresses are how likely.
+pub(crate) const fn distribution(key: &'static str, default: &'static str, doc: &'static str) -> ParamDef {
+    ParamDef { key, default, unit: "", doc, kind: Kind::Distribution, quick_divisor: 1 }
+}
+
 pub(crate) const fn choice(
     key: &'static str,
     default: &'static str,

@@ -7,11 +7,12 @@
 
 use ssdlab_core::Rng;
 use ssdlab_device::{Counters, DeviceInfo};
-use ssdlab_workload::{AgedFill, Pattern};
+use ssdlab_workload::fio::RandomDistribution;
+use ssdlab_workload::{AgedFill, Distribution, Pattern};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, fit_span, gigabytes, size, timed};
 use super::context::Context;
-use super::definition::{TestDef, Variant, WHOLE_SPAN, block, choice, depth, integer, metric, number};
+use super::definition::{TestDef, Variant, WHOLE_SPAN, block, choice, depth, distribution, integer, metric, number};
 use super::figures::{chart, mean, put, put_causes, put_counters, put_latencies, series};
 use super::tail::tail_chart;
 use crate::error::BenchError;
@@ -30,6 +31,13 @@ pub(super) const DEF: TestDef = TestDef {
         block("block_size", "4096", "size of the random writes"),
         depth("queue_depth", "32", "requests in flight"),
         WHOLE_SPAN,
+        distribution(
+            "random_distribution",
+            "random",
+            "which addresses are written, as fio's option: random, each as likely; zipf:1.1 and pareto:0.2, some more popular than \
+             others and scattered over the span; zoned:80/20:20/80, 80 % of the writes to the first 20 % of the span and \
+             20 % to the other 80 %. PTS: random",
+        ),
         choice(
             "fill",
             "sequential",
@@ -72,7 +80,8 @@ pub(super) const DEF: TestDef = TestDef {
             1000.0,
             "the window begins no sooner than when random writes have made the drive program this much of its flash: before \
              that, blocks of the fill are still being collected, and quiet is no sign of having settled. auto: 2 after a \
-             sequential fill, 1 after an aged one",
+             sequential fill, 1 after an aged one; 20 where some addresses are written more than others, since what is \
+             rarely written settles last",
         ),
         integer(
             "max_rounds",
@@ -103,6 +112,9 @@ const AGED_BLOCK_BYTES: u64 = 32 << 10;
 
 /// Workload-independent preconditioning of PTS: so many times the span in sequence.
 const SEQUENTIAL_PASSES: u32 = 2;
+
+/// Where some addresses are written more than others: turnovers of the flash by default before the window.
+const SKEWED_TURNOVERS: f64 = 20.0;
 
 /// A state that settles with fewer drive writes than this is one of the spare blocks, not of the data: it is said.
 const FEW_DRIVE_WRITES: f64 = 0.25;
@@ -190,6 +202,9 @@ struct Asked {
     /// 0: all of the device.
     span: u64,
     is_aged: bool,
+    addresses: RandomDistribution,
+    /// As it was written, after a comma; empty where all addresses are as likely.
+    unlike: String,
     /// A round, as a share of the flash.
     round_share: f64,
     /// How often random writes must have programmed the flash before the window.
@@ -203,7 +218,17 @@ struct Asked {
 impl Asked {
     fn of(ctx: &mut Context<'_>) -> Result<Self, BenchError> {
         let is_aged = ctx.params.choice("fill") == "aged";
-        let settle = ctx.params.decide_number("settle_turnovers", if is_aged { 1.0 } else { 2.0 });
+        let addresses = ctx.params.distribution("random_distribution");
+        let unlike = match addresses {
+            RandomDistribution::Random => String::new(),
+            _ => format!(", {}", ctx.params.choice("random_distribution")),
+        };
+        let settle = match (&addresses, is_aged) {
+            (RandomDistribution::Random, true) => 1.0,
+            (RandomDistribution::Random, false) => 2.0,
+            _ => SKEWED_TURNOVERS,
+        };
+        let settle = ctx.params.decide_number("settle_turnovers", settle);
         let window = ctx.params.integer("window_rounds") as usize;
         let max_rounds = ctx.params.integer("max_rounds") as usize;
         if max_rounds < window {
@@ -215,6 +240,8 @@ impl Asked {
             depth: ctx.params.depth("queue_depth"),
             span: ctx.params.integer("span_bytes"),
             is_aged,
+            addresses,
+            unlike,
             round_share: ctx.params.number("round_share"),
             settle,
             window,
@@ -234,7 +261,7 @@ impl Asked {
     }
 
     fn label(&self) -> String {
-        format!("{} random write, QD{}", size(self.block), self.depth)
+        format!("{} random write{}, QD{}", size(self.block), self.unlike, self.depth)
     }
 
     /// `told`: whether the device counts what its flash programs.
@@ -245,9 +272,10 @@ impl Asked {
             "filled twice in sequence with 128 KiB writes"
         };
         format!(
-            "{} GB of the drive were {how}, then written at random, {} at QD{}, in rounds of {} of {}, until {} of {} rounds lay within {} % of their mean without a trend of more than {} %. The figures \
+            "{} GB of the drive were {how}, then written at random{}, {} at QD{}, in rounds of {} of {}, until {} of {} rounds lay within {} % of their mean without a trend of more than {} %. The figures \
              are those of these rounds.",
             gigabytes(span),
+            self.unlike,
             size(self.block),
             self.depth,
             self.round_share,
@@ -324,7 +352,8 @@ fn measure(ctx: &mut Context<'_>, asked: &Asked, notes: &mut Vec<String>) -> Res
         ctx.monitor().step(0.0, progress_at(0));
         prepare(host, asked, span, &ctx.rng("fill"))?;
         ctx.settle(host)?;
-        let mut source = build(ctx, &Pattern::random_write(span, asked.block), "writes")?;
+        let addresses = asked.addresses.to_pattern(Distribution::Uniform);
+        let mut source = build(ctx, &Pattern::random_write(span, asked.block).distribution(addresses), "writes")?;
         let flash = flash_bytes(host.info());
         let round_bytes = flash * asked.round_share;
         let mut measured = Measured { rounds: Vec::new(), is_steady: false, window, span, flash, before_window: 0.0 };

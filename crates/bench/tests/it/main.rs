@@ -5,4 +5,5 @@ mod fragmented_read;
 mod old_data;
 mod replay;
 mod small;
+mod steady_state;
 mod worn_in;

@@ -91,7 +91,10 @@ fn an_unknown_policy_lists_the_policies() {
     let error = message("variant", &format!("{BASE}[gc]\npolicy = \"gready\"\n"));
     assert!(error.contains("error: unknown value \"gready\"\n --> my.toml:3:10\n"), "{error}");
     assert!(error.contains("did you mean \"greedy\"?"), "{error}");
-    assert!(error.contains("possible values: greedy, fifo, d-choices, cost-benefit, random"), "{error}");
+    assert!(
+        error.contains("possible values: greedy, fifo, d-choices, cost-benefit, random, windowed-greedy"),
+        "{error}"
+    );
 }
 
 #[test]

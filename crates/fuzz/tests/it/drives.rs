@@ -138,6 +138,7 @@ fn spoil(table: &mut Value, rng: &mut Rng) {
                 "lifo",
                 "d-choices",
                 "cost-benefit",
+                "windowed-greedy",
                 "random",
                 "shared",
                 "separate",

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use ssdlab_core::{Nanos, Op, SECOND};
 use ssdlab_device::{Completion, Device};
-use ssdlab_ftl::{Place, TieBreak, Translation, VictimPolicy};
+use ssdlab_ftl::{Frontier, Place, TieBreak, Translation, VictimPolicy};
 use ssdlab_nand::{LogicalPage, LogicalPages};
 
 use super::rig::{Ask, Build, Lab, Measured, READ_NANOS};
@@ -59,7 +59,7 @@ pub fn hot_cold(build: &Build, hot_writes: u64, f: f64, effort: Effort) -> Measu
     let mut lab = Lab::new(build);
     let units = lab.units;
     let hot = (units as f64 * f) as u64;
-    let stream = |unit: u64| u8::from(build.streams > 1 && unit >= hot);
+    let stream = |unit: u64| u8::from(build.frontier == Frontier::ByStream && unit >= hot);
     // In no order, so that hot and cold pages lie together from the beginning where there is one stream.
     lab.fill_in_no_order(stream);
     lab.waf_of((effort.warm_up_mixed, effort.measured_mixed), units, |rng| {
@@ -139,8 +139,8 @@ pub fn drive_for_reads(dies: u32, exponential: bool) -> Lab {
         spare_per_10000: 10_000,
         policy: VictimPolicy::Greedy,
         choices: 2,
-        tie_break: ssdlab_ftl::TieBreak::Fifo,
-        streams: 1,
+        tie_break: TieBreak::Fifo,
+        frontier: Frontier::Shared,
         map_cache_kib: None,
         compressibility_per_1000: None,
         seed: 1,
@@ -205,7 +205,7 @@ pub fn demand_map(entries: u32) -> Measured {
         policy: VictimPolicy::Greedy,
         choices: 2,
         tie_break: TieBreak::Fifo,
-        streams: 1,
+        frontier: Frontier::Shared,
         map_cache_kib: Some(entries / 128),
         compressibility_per_1000: None,
         seed: 1,

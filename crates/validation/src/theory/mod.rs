@@ -3,6 +3,7 @@
 //!
 //! - [`formulas`]: write amplification of uniform writes
 //! - [`temperature`]: the same of hot and cold data
+//! - [`bare_map`]: a page map without time, where there is no formula
 //! - [`log_blocks`]: merges of drives that translate by blocks
 //! - [`queueing`]: reads over queue depth, and reads that arrive at random
 //! - [`rig`]: drives that theory can speak of, the host that drives them, and what it measured
@@ -10,6 +11,7 @@
 //! - [`point`]: one value of theory with its experiment, also as text (`greedy:op=15,b=1024`)
 //! - [`tables`]: the page
 
+pub mod bare_map;
 pub mod formulas;
 pub mod log_blocks;
 pub mod measure;

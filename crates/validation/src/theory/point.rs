@@ -2,6 +2,7 @@
 //!
 //! As text: `KIND:KEY=VALUE,…`, for instance `greedy:op=15,b=1024`. Shares are in per cent.
 
+use super::bare_map;
 use super::formulas;
 use super::log_blocks::{self, Cell, Figure, LogBuild};
 use super::measure::{self, Effort};
@@ -9,16 +10,23 @@ use super::queueing;
 use super::rig::{Build, Measured, READ_NANOS};
 use super::temperature::{self, Ties};
 use ssdlab_core::{SECTOR_BYTES, UNIT_BYTES};
-use ssdlab_ftl::{LogScheme, TieBreak, VictimPolicy};
+use ssdlab_ftl::{Frontier, LogScheme, TieBreak, VictimPolicy};
+
+/// Blocks of the bare map, and drive writes before and while it is measured.
+const BARE_BLOCKS: u32 = 8192;
+const BARE_WARM_UP: f64 = 40.0;
+const BARE_MEASURED: f64 = 20.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Greedy,
     Fifo,
     DChoices,
+    WindowedGreedy,
     Random,
     HotColdFifo,
     HotColdGreedy,
+    HotColdApart,
     TwoStreams,
     Trim,
     StaticTrim,
@@ -36,13 +44,15 @@ pub enum Kind {
 }
 
 /// Kinds with their names on the command line and the keys that each understands.
-pub const KINDS: [(Kind, &str, &str); 20] = [
+pub const KINDS: [(Kind, &str, &str); 22] = [
     (Kind::Greedy, "greedy", "op b"),
     (Kind::Fifo, "fifo", "op b"),
     (Kind::DChoices, "d-choices", "op b d"),
+    (Kind::WindowedGreedy, "windowed-greedy", "op b d"),
     (Kind::Random, "random", "op b"),
     (Kind::HotColdFifo, "hot-cold-fifo", "op b r f"),
     (Kind::HotColdGreedy, "hot-cold", "op b r f ties"),
+    (Kind::HotColdApart, "hot-cold-apart", "op b r f ties"),
     (Kind::TwoStreams, "two-streams", "op b r f ties"),
     (Kind::Trim, "trim", "op b q"),
     (Kind::StaticTrim, "static-trim", "op b share"),
@@ -152,9 +162,14 @@ impl Point {
             Kind::Compressed => formulas::greedy_compressed(op, b, f64::from(self.size) / 1e3),
             Kind::Fifo => formulas::fifo(op),
             Kind::DChoices => formulas::d_choices(op, b, self.choices),
+            Kind::WindowedGreedy if self.choices == 1 => formulas::fifo(op),
+            Kind::WindowedGreedy => return Expectation::Between(formulas::greedy(op, b), formulas::fifo(op)),
             Kind::Random => formulas::random(op),
             Kind::HotColdFifo => temperature::fifo_hot_cold(op, r, f),
             Kind::HotColdGreedy => temperature::greedy_hot_cold(op, b, r, f, self.ties),
+            Kind::HotColdApart => {
+                bare_map::hot_cold_apart(op, b, (r, f), self.ties, BARE_BLOCKS, (BARE_WARM_UP, BARE_MEASURED))
+            }
             Kind::TwoStreams => {
                 return Expectation::Between(temperature::two_streams_first_come(op, b, r, f), formulas::greedy(op, b));
             }
@@ -176,7 +191,7 @@ impl Point {
     /// Greatest error allowed, per cent. For two streams: how far below the bracket a finite drive may lie.
     pub fn tolerance_percent(&self) -> f64 {
         match self.kind {
-            Kind::Greedy | Kind::ReadsExponential => 0.3,
+            Kind::Greedy | Kind::WindowedGreedy | Kind::ReadsExponential => 0.3,
             // The formula is that of pages of one size.
             Kind::Compressed if [1000, 500, 250, 125].contains(&self.size) => 0.3,
             Kind::Compressed => 0.5,
@@ -188,6 +203,7 @@ impl Point {
             | Kind::Random
             | Kind::HotColdFifo
             | Kind::HotColdGreedy
+            | Kind::HotColdApart
             | Kind::Trim
             | Kind::StaticTrim
             | Kind::OpenArrivals => 0.5,
@@ -201,9 +217,11 @@ impl Point {
         let hot = format!("{}/{}", f64::from(self.hot_writes) / 10.0, f64::from(self.hot_pages) / 10.0);
         match self.kind {
             Kind::Greedy | Kind::Fifo | Kind::Random => format!("{op}, {}", self.pages),
-            Kind::DChoices => format!("{op}, {}, {}", self.pages, self.choices),
+            Kind::DChoices | Kind::WindowedGreedy => format!("{op}, {}, {}", self.pages, self.choices),
             Kind::HotColdFifo => format!("{op}, {}, {hot}", self.pages),
-            Kind::HotColdGreedy | Kind::TwoStreams => format!("{op}, {}, {hot}, {ties}", self.pages),
+            Kind::HotColdGreedy | Kind::HotColdApart | Kind::TwoStreams => {
+                format!("{op}, {}, {hot}, {ties}", self.pages)
+            }
             Kind::Trim | Kind::StaticTrim => format!("{op}, {}, {}", self.pages, f64::from(self.trimmed) / 1e3),
             Kind::Reads | Kind::ReadsExponential => format!("{}, {}", self.dies, self.depth),
             Kind::OpenArrivals => format!("{}", f64::from(self.load) / 1e3),
@@ -240,6 +258,7 @@ impl Point {
         let policy = match self.kind {
             Kind::Fifo | Kind::HotColdFifo => VictimPolicy::Fifo,
             Kind::DChoices => VictimPolicy::DChoices,
+            Kind::WindowedGreedy => VictimPolicy::WindowedGreedy,
             Kind::Random => VictimPolicy::Random,
             _ => VictimPolicy::Greedy,
         };
@@ -247,7 +266,8 @@ impl Point {
         // Where data are compressed a row holds several pages, and the last row of a victim is not always full: a matter
         // of large blocks, of which there may be fewer.
         let (dies, blocks) = match self.kind {
-            Kind::TwoStreams => (1, 4 * effort.blocks),
+            // Where the collector has an open block of its own, its share of a block is known only to a half.
+            Kind::TwoStreams | Kind::HotColdApart => (1, 4 * effort.blocks),
             Kind::Compressed => (2, effort.blocks / 4),
             _ => (2, effort.blocks),
         };
@@ -259,7 +279,11 @@ impl Point {
             policy,
             choices: self.choices,
             tie_break: if self.ties == Ties::FirstCome { TieBreak::Fifo } else { TieBreak::Lifo },
-            streams: if self.kind == Kind::TwoStreams { 2 } else { 1 },
+            frontier: match self.kind {
+                Kind::TwoStreams => Frontier::ByStream,
+                Kind::HotColdApart => Frontier::Separate,
+                _ => Frontier::Shared,
+            },
             map_cache_kib: None,
             compressibility_per_1000: (self.kind == Kind::Compressed).then_some(1000 - self.size as u16),
             seed: 1,
@@ -271,10 +295,12 @@ impl Point {
         let build = self.build(effort);
         let (r, f) = (u64::from(self.hot_writes), self.shares().1);
         match self.kind {
-            Kind::Greedy | Kind::Fifo | Kind::DChoices | Kind::Random | Kind::Compressed => {
+            Kind::Greedy | Kind::Fifo | Kind::DChoices | Kind::WindowedGreedy | Kind::Random | Kind::Compressed => {
                 measure::uniform(&build, effort)
             }
-            Kind::HotColdFifo | Kind::HotColdGreedy | Kind::TwoStreams => measure::hot_cold(&build, r, f, effort),
+            Kind::HotColdFifo | Kind::HotColdGreedy | Kind::HotColdApart | Kind::TwoStreams => {
+                measure::hot_cold(&build, r, f, effort)
+            }
             Kind::Trim => measure::trim_under_load(&build, self.trimmed.into(), effort),
             Kind::StaticTrim => measure::static_trim(&build, f64::from(self.trimmed) / 1e3, effort),
             Kind::Reads => measure::random_reads(self.dies, self.depth, false, effort),
@@ -345,7 +371,7 @@ impl Point {
         match key {
             "op" => self.op_per_10000 = scaled(100.0, 1.0, 400.0)?,
             "b" => self.pages = scaled(1.0, 4.0, 4096.0)?,
-            "d" => self.choices = scaled(1.0, 1.0, 1000.0)?,
+            "d" => self.choices = scaled(1.0, 1.0, 100_000.0)?,
             "r" => self.hot_writes = scaled(10.0, 1.0, 99.9)?,
             "f" => self.hot_pages = scaled(10.0, 0.1, 99.0)?,
             "q" => self.trimmed = scaled(1000.0, 0.0, 0.45)?,

@@ -86,8 +86,8 @@ pub struct Build {
     pub policy: VictimPolicy,
     pub choices: u32,
     pub tie_break: TieBreak,
-    /// 2: hot and cold data each have open blocks of their own.
-    pub streams: u8,
+    /// What has open blocks of its own: with `ByStream` hot and cold data each have theirs.
+    pub frontier: Frontier,
     /// DRAM for map entries, if it does not hold the whole map.
     pub map_cache_kib: Option<u32>,
     /// Compresses data by so much, in thousandths; absent: it does not compress.
@@ -133,7 +133,7 @@ pub fn spec(build: &Build) -> DriveSpec {
             policy: build.policy,
             choices: build.choices,
             tie_break: build.tie_break,
-            frontier: if build.streams > 1 { Frontier::ByStream } else { Frontier::Shared },
+            frontier: build.frontier,
             start_free_superblocks: 1,
             victims_per_start: 1,
             buffer_superpages: 8,

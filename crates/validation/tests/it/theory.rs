@@ -5,7 +5,7 @@ use ssdlab_validation::theory::measure::Effort;
 use ssdlab_validation::theory::point::{Expectation, Point};
 use ssdlab_validation::theory::rig::Measured;
 use ssdlab_validation::theory::temperature::Ties;
-use ssdlab_validation::theory::{formulas, queueing, temperature};
+use ssdlab_validation::theory::{bare_map, formulas, queueing, temperature};
 
 const SHORT: Effort = Effort {
     blocks: 1024,
@@ -86,6 +86,18 @@ fn formulas_of_hot_and_cold_data_give_the_published_values() {
     }
 }
 
+/// Values of another program, whose accounting of spare blocks differs by 0.25 % at most.
+#[test]
+fn the_bare_map_gives_independently_computed_values() {
+    for (op, r, f, value) in [(0.12, 0.9, 0.1, 5.195), (0.28, 0.8, 0.2, 2.643)] {
+        let ours = bare_map::hot_cold_apart(op, 64, (r, f), Ties::LastCome, 4096, (25.0, 10.0));
+        assert!((ours / value - 1.0).abs() < 4e-3, "the collector's apart {op} {r}: {ours}");
+    }
+    // Uniform writes know no difference between the blocks.
+    let ours = bare_map::hot_cold_apart(0.12, 64, (0.5, 0.5), Ties::LastCome, 1024, (10.0, 10.0));
+    assert!((ours / formulas::greedy(0.12, 64) - 1.0).abs() < 4e-3, "{ours}");
+}
+
 #[test]
 fn formulas_of_queues_give_the_published_values() {
     for (q, value) in [(1, 1.0), (2, 1.96875), (3, 2.90628), (4, 3.81272), (8, 7.13331), (16, 12.42341)] {
@@ -98,6 +110,19 @@ fn formulas_of_queues_give_the_published_values() {
 #[test]
 fn write_amplification_of_uniform_writes() {
     met(&["greedy:op=7,b=64", "greedy:op=25,b=128", "fifo:op=7,b=64", "random:op=28", "d-choices:op=12,d=2"]);
+}
+
+#[test]
+fn a_wider_window_of_old_blocks_leads_from_fifo_to_greedy() {
+    let measured = met(&[
+        "windowed-greedy:op=7,b=64,d=1",
+        "windowed-greedy:op=7,b=64,d=300",
+        "windowed-greedy:op=7,b=64,d=100000",
+        "greedy:op=7,b=64",
+    ]);
+    let waf: Vec<f64> = measured.iter().map(|m| m.value).collect();
+    assert!(waf[0] > waf[1] * 1.05 && waf[1] > waf[2] * 1.005, "{waf:?}");
+    assert!((waf[2] / waf[3] - 1.0).abs() < 0.005, "a window of all blocks is greedy: {waf:?}");
 }
 
 #[test]

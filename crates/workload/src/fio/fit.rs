@@ -186,13 +186,9 @@ impl Job {
         let smallest = self.sizes().map(|sizes| sizes.min_bytes());
         let apart = self.rw == Rw::RandRw && smallest[0] != smallest[1] || min != max && self.walk().is_some();
         let order = if self.rw.is_random() {
-            Order::Random(match &self.distribution {
-                RandomDistribution::Random if self.norandommap || aligned || apart => Distribution::Uniform,
-                RandomDistribution::Random => Distribution::EachBlockOnce,
-                RandomDistribution::Zipf { theta, center } => Distribution::Zipf { theta: *theta, center: *center },
-                RandomDistribution::Pareto { h, center } => Distribution::Pareto { h: *h, center: *center },
-                RandomDistribution::Zoned(zones) => Distribution::Zoned(zones.clone()),
-            })
+            let has_map = !(self.norandommap || aligned || apart);
+            let uniform = if has_map { Distribution::EachBlockOnce } else { Distribution::Uniform };
+            Order::Random(self.distribution.to_pattern(uniform))
         } else {
             Order::Sequential
         };

@@ -8,7 +8,7 @@ use ssdlab_core::Nanos;
 
 use super::engine::{Engine, EngineKind};
 use super::error::JobFileError;
-use crate::pattern::{BlockSizes, Strided, Walk, Zone};
+use crate::pattern::{BlockSizes, Distribution, Strided, Walk, Zone};
 
 /// Clones of all jobs of a file together; fio's own limit.
 pub const MAX_CLONES: u64 = 4096;
@@ -146,6 +146,19 @@ pub enum RandomDistribution {
     },
     /// For reads, writes and trims.
     Zoned([Vec<Zone>; 3]),
+}
+
+impl RandomDistribution {
+    /// How a pattern draws its blocks; `uniform`: where all are as likely.
+    #[must_use]
+    pub fn to_pattern(&self, uniform: Distribution) -> Distribution {
+        match self {
+            RandomDistribution::Random => uniform,
+            &RandomDistribution::Zipf { theta, center } => Distribution::Zipf { theta, center },
+            &RandomDistribution::Pareto { h, center } => Distribution::Pareto { h, center },
+            RandomDistribution::Zoned(zones) => Distribution::Zoned(zones.clone()),
+        }
+    }
 }
 
 /// One job: the options of its section over those of the global sections before it. Arrays are for reads, writes

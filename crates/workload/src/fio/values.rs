@@ -177,6 +177,16 @@ pub(super) fn distribution(text: &str, kb_base: u64) -> Result<RandomDistributio
     }
 }
 
+impl RandomDistribution {
+    /// Reads `random`, `zipf:1.1`, `pareto:0.2`, `zoned:80/20:20/80` and the rest of what fio's option takes.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what would be right.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        distribution(text, 1024)
+    }
+}
+
 /// A percentage with decimals, above 0.
 pub(super) fn percentage(text: &str) -> Result<f64, String> {
     match decimal(text.trim().trim_end_matches('%'))? {

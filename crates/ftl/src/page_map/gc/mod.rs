@@ -12,6 +12,7 @@ mod greedy;
 mod greedy_scan;
 mod random;
 mod study;
+mod windowed_greedy;
 
 use ssdlab_core::Rng;
 
@@ -24,6 +25,7 @@ pub use greedy::Greedy;
 pub use greedy_scan::GreedyScan;
 pub use random::Random;
 pub use study::{Candidate, ChooseVictim, Study};
+pub use windowed_greedy::WindowedGreedy;
 
 /// What a policy may look at when it picks.
 pub struct Candidates<'a> {
@@ -61,6 +63,7 @@ pub enum Selector {
     DChoices(DChoices),
     CostBenefit(CostBenefit),
     Random(Random),
+    WindowedGreedy(WindowedGreedy),
     Study(Study),
 }
 
@@ -77,6 +80,7 @@ impl Selector {
             VictimPolicy::DChoices => Selector::DChoices(DChoices::new(blocks, spec.choices)),
             VictimPolicy::CostBenefit => Selector::CostBenefit(CostBenefit::new(blocks)),
             VictimPolicy::Random => Selector::Random(Random::new(blocks)),
+            VictimPolicy::WindowedGreedy => Selector::WindowedGreedy(WindowedGreedy::new(spec.choices)),
         }
     }
 }
@@ -90,6 +94,7 @@ macro_rules! delegate {
             Selector::DChoices($p) => $call,
             Selector::CostBenefit($p) => $call,
             Selector::Random($p) => $call,
+            Selector::WindowedGreedy($p) => $call,
             Selector::Study($p) => $call,
         }
     };

@@ -220,7 +220,7 @@ prop_compose! {
 prop_compose! {
     fn policy()(
         policy in prop::sample::select(vec![VictimPolicy::Greedy, VictimPolicy::Fifo, VictimPolicy::DChoices,
-            VictimPolicy::CostBenefit, VictimPolicy::Random]),
+            VictimPolicy::CostBenefit, VictimPolicy::Random, VictimPolicy::WindowedGreedy]),
         choices in 1u32..=8,
         lifo in any::<bool>(),
         frontier in prop::sample::select(vec![Frontier::Shared, Frontier::Separate, Frontier::ByStream]),

@@ -1,0 +1,167 @@
+//! A page map and nothing else: no time, no dies, no queue, no buffer. Where no formula is known, it says what the
+//! definition of a workload and a collector comes to; it shares no code with the drives.
+
+use super::temperature::Ties;
+use ssdlab_core::Rng;
+
+const NOWHERE: u32 = u32::MAX;
+
+/// Hot and cold data, greedy collection, and what is moved in an open block apart from the host's. `blocks` blocks of
+/// `b` pages are full when a victim is picked. Write amplification over the last drive writes of so many.
+pub fn hot_cold_apart(
+    op: f64,
+    b: u32,
+    (r, f): (f64, f64),
+    ties: Ties,
+    blocks: u32,
+    (warm_up, measured): (f64, f64),
+) -> f64 {
+    let units = (f64::from(blocks * b) / (1.0 + op)) as u32;
+    let hot = (f64::from(units) * f) as u64;
+    let mut rng = Rng::new(2);
+    let mut map = BareMap::new(units, blocks, b, ties);
+    let mut order: Vec<u32> = (0..units).collect();
+    for k in (1..order.len()).rev() {
+        order.swap(k, rng.below(k as u64 + 1) as usize);
+    }
+    order.into_iter().for_each(|unit| map.write(unit));
+    let mut write = |drive_writes: f64| {
+        let writes = (f64::from(units) * drive_writes) as u64;
+        let before = map.programmed;
+        for _ in 0..writes {
+            let is_hot = rng.chance((r * 1000.0 + 0.5) as u64, 1000);
+            let unit = if is_hot { rng.below(hot) } else { hot + rng.below(u64::from(units) - hot) };
+            map.write(unit as u32);
+        }
+        (map.programmed - before) as f64 / writes as f64
+    };
+    write(warm_up);
+    write(measured)
+}
+
+/// Blocks that are open: one for the host, one for what is moved.
+#[derive(Clone, Copy)]
+enum Writer {
+    Host,
+    Collector,
+}
+
+struct BareMap {
+    b: u32,
+    ties: Ties,
+    /// Page of each unit, unit of each page.
+    page_of: Vec<u32>,
+    unit_of: Vec<u32>,
+    valid: Vec<u32>,
+    is_closed: Vec<bool>,
+    /// Closed blocks by valid pages.
+    by_valid: Rings,
+    free: Vec<u32>,
+    /// Next page of each open block.
+    next: [u32; 2],
+    programmed: u64,
+}
+
+impl BareMap {
+    fn new(units: u32, blocks: u32, b: u32, ties: Ties) -> Self {
+        // Two are open and one is free besides.
+        let all = blocks + 3;
+        let mut free: Vec<u32> = (0..all).rev().collect();
+        let next = [free.pop(), free.pop()].map(|block| block.expect("there are three or more") * b);
+        BareMap {
+            b,
+            ties,
+            page_of: vec![NOWHERE; units as usize],
+            unit_of: vec![NOWHERE; (all * b) as usize],
+            valid: vec![0; all as usize],
+            is_closed: vec![false; all as usize],
+            by_valid: Rings::new(all, b + 1),
+            free,
+            next,
+            programmed: 0,
+        }
+    }
+
+    fn write(&mut self, unit: u32) {
+        self.put(unit, Writer::Host);
+        // One must be left: what a victim holds may fill the open block.
+        while self.free.len() < 2 {
+            let victim = self.victim();
+            for page in victim * self.b..(victim + 1) * self.b {
+                let unit = self.unit_of[page as usize];
+                if unit != NOWHERE {
+                    self.put(unit, Writer::Collector);
+                }
+            }
+            self.free.push(victim);
+        }
+    }
+
+    fn put(&mut self, unit: u32, writer: Writer) {
+        let old = std::mem::replace(&mut self.page_of[unit as usize], self.next[writer as usize]);
+        if old != NOWHERE {
+            self.unit_of[old as usize] = NOWHERE;
+            let block = old / self.b;
+            self.valid[block as usize] -= 1;
+            if self.is_closed[block as usize] {
+                self.by_valid.take_out(block);
+                self.by_valid.put_last(block, self.valid[block as usize]);
+            }
+        }
+        let page = self.next[writer as usize];
+        self.unit_of[page as usize] = unit;
+        let block = page / self.b;
+        self.valid[block as usize] += 1;
+        self.programmed += 1;
+        if (page + 1) % self.b != 0 {
+            self.next[writer as usize] += 1;
+        } else {
+            self.is_closed[block as usize] = true;
+            self.by_valid.put_last(block, self.valid[block as usize]);
+            self.next[writer as usize] = self.free.pop().expect("a block is free") * self.b;
+        }
+    }
+
+    fn victim(&mut self) -> u32 {
+        let first = self.ties == Ties::FirstCome;
+        let found = (0..=self.b).find_map(|valid| self.by_valid.end(valid, first)).expect("there are closed blocks");
+        self.by_valid.take_out(found);
+        self.is_closed[found as usize] = false;
+        found
+    }
+}
+
+/// Blocks in rings, each in the order in which they came. A ring begins and ends with an entry of its own, after those
+/// of the blocks.
+struct Rings {
+    blocks: u32,
+    after: Vec<u32>,
+    before: Vec<u32>,
+}
+
+impl Rings {
+    fn new(blocks: u32, rings: u32) -> Self {
+        let alone: Vec<u32> = (0..blocks + rings).collect();
+        Rings { blocks, after: alone.clone(), before: alone }
+    }
+
+    fn put_last(&mut self, block: u32, ring: u32) {
+        let end = self.blocks + ring;
+        let last = std::mem::replace(&mut self.before[end as usize], block);
+        self.after[last as usize] = block;
+        self.before[block as usize] = last;
+        self.after[block as usize] = end;
+    }
+
+    fn take_out(&mut self, block: u32) {
+        let (before, after) = (self.before[block as usize], self.after[block as usize]);
+        self.after[before as usize] = after;
+        self.before[after as usize] = before;
+    }
+
+    /// The first or the last block of a ring.
+    fn end(&self, ring: u32, first: bool) -> Option<u32> {
+        let end = (self.blocks + ring) as usize;
+        Some(if first { self.after[end] } else { self.before[end] }).filter(|&block| block < self.blocks)
+    }
+}
