@@ -113,12 +113,12 @@ impl BareMap {
         let block = page / self.b;
         self.valid[block as usize] += 1;
         self.programmed += 1;
-        if (page + 1) % self.b != 0 {
-            self.next[writer as usize] += 1;
-        } else {
+        if (page + 1).is_multiple_of(self.b) {
             self.is_closed[block as usize] = true;
             self.by_valid.put_last(block, self.valid[block as usize]);
             self.next[writer as usize] = self.free.pop().expect("a block is free") * self.b;
+        } else {
+            self.next[writer as usize] += 1;
         }
     }
 
