@@ -101,7 +101,7 @@ impl Recorders<'_, '_> {
 
     fn end<S: Source>(&mut self, task: &Task<S>, now: Nanos) -> std::io::Result<()> {
         let ended_at = task.ended_at(now);
-        self.entries[task.entry].end(task.measure_from(), ended_at);
+        self.entries[task.entry].end(task.measure_from(), ended_at, &task.passes(ended_at));
         self.logs.ended(task.number, ended_at)?;
         if let Some(target) = task.latency_target.as_ref().filter(|t| t.found) {
             self.entries[task.entry].found_depth = Some(target.depth);
@@ -332,7 +332,7 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
             let task = &mut tasks[index];
             task.completed(c);
             if task.measures(c.completed) {
-                recorders.entries[task.entry].record(c);
+                recorders.entries[task.entry].record(c, task.verifies());
                 if logged.is_ok() {
                     logged = recorders.logs.record(task.number, c);
                 }

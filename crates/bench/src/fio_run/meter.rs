@@ -3,6 +3,8 @@
 use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, Op};
 use ssdlab_device::{Completion, Counters};
 
+use super::logs::DIRECTIONS;
+use super::task::Passes;
 use crate::measure::{Measurement, Meter as _};
 
 /// fio samples bandwidth and IOPS in windows of this length.
@@ -93,6 +95,13 @@ pub(super) struct EntryMeter {
     pub(super) reaps: [u64; 7],
     /// The shortest and the longest measured run of a clone.
     pub(super) runtimes: Option<(Nanos, Nanos)>,
+    /// The shortest and the longest time that a clone was not in a pass of verification, and that it was in one.
+    outside: Option<(Nanos, Nanos)>,
+    inside: Option<(Nanos, Nanos)>,
+    /// When the first of these passes began, and the last.
+    pass_begins: Option<(Nanos, Nanos)>,
+    /// What they have read: commands and bytes.
+    verified: (u64, u64),
     /// A clone was stopped before its time.
     pub(super) stopped: bool,
     /// When a clone was first measured, and what the device had counted by then.
@@ -120,6 +129,10 @@ impl EntryMeter {
             depths: [0; 7],
             reaps: [0; 7],
             runtimes: None,
+            outside: None,
+            inside: None,
+            pass_begins: None,
+            verified: (0, 0),
             stopped: false,
             counted_from: None,
             counted_to: Counters::default(),
@@ -167,11 +180,16 @@ impl EntryMeter {
         self.reaps[bin.min(6)] += 1;
     }
 
+    /// A command has completed; `verifies`: in a pass of verification.
     #[inline]
-    pub(super) fn record(&mut self, c: &Completion) {
+    pub(super) fn record(&mut self, c: &Completion, verifies: bool) {
         self.all.record(0, c);
         if c.op == Op::Flush {
             return;
+        }
+        if verifies {
+            self.verified.0 += 1;
+            self.verified.1 += c.length_bytes;
         }
         self.bins.record(c.latency());
         // What completes at the very end of a window still belongs to it.
@@ -202,12 +220,45 @@ impl EntryMeter {
         self.window *= 2;
     }
 
-    /// A clone was measured from `from` to `to`.
-    pub(super) fn end(&mut self, from: Nanos, to: Nanos) {
+    /// A clone was measured from `from` to `to`, in which it made these passes of verification.
+    pub(super) fn end(&mut self, from: Nanos, to: Nanos, passes: &Passes) {
         self.all.end(0, to);
+        let wider = |range: Option<(Nanos, Nanos)>, time: Nanos| {
+            let (min, max) = range.unwrap_or((time, time));
+            Some((min.min(time), max.max(time)))
+        };
         let time = to.saturating_sub(from);
-        let (min, max) = self.runtimes.unwrap_or((time, time));
-        self.runtimes = Some((min.min(time), max.max(time)));
+        self.runtimes = wider(self.runtimes, time);
+        self.outside = wider(self.outside, time.saturating_sub(passes.took));
+        if let Some((first, last)) = passes.begins {
+            self.inside = wider(self.inside, passes.took);
+            self.pass_begins = wider(wider(self.pass_begins, first), last);
+        }
+    }
+
+    /// Whether all that it reads is what it has written before, when everything is written.
+    pub(super) fn only_verifies(&self, ops: &[Op]) -> bool {
+        ops == [Op::Read] && self.verified.0 > 0 && self.verified.0 == self.all.op(Op::Read).latency.count()
+    }
+
+    /// The shortest and the longest time of a clone that rates of these operations are by: as in fio, what verification
+    /// takes is none of the writes', and all of the reads' if there are no others.
+    pub(super) fn times_of(&self, ops: &[Op]) -> (Nanos, Nanos) {
+        let times = match self.inside {
+            None => self.runtimes,
+            inside if self.only_verifies(ops) => inside,
+            _ if ops.contains(&Op::Read) => self.runtimes,
+            Some(_) => self.outside,
+        };
+        times.unwrap_or_default()
+    }
+
+    /// Commands and bytes a second of what the job does beside verifying; `None`: it does not verify.
+    pub(super) fn rates_without_verification(&self) -> Option<(f64, f64)> {
+        let time = self.outside.filter(|_| self.inside.is_some())?.1.max(1) as f64 / 1e9;
+        let bytes: u64 = [Op::Read, Op::Write].iter().map(|&op| self.all.op(op).bytes).sum();
+        let ios: u64 = DIRECTIONS.iter().map(|&op| self.all.op(op).latency.count()).sum();
+        Some(((ios - self.verified.0) as f64 / time, (bytes - self.verified.1) as f64 / time))
     }
 
     /// Whether a clone has begun.
@@ -233,6 +284,18 @@ impl EntryMeter {
         (0..whole).map(|i| [(i + 1) as f64 * seconds, ios(i) as f64 / seconds]).collect()
     }
 
+    /// The whole windows in which these operations could be.
+    fn windows_of(&self, ops: &[Op]) -> std::ops::Range<usize> {
+        let index = |at: Nanos| at.saturating_sub(self.all.began()) / self.window;
+        let whole = self.all.elapsed() / self.window;
+        let range = match self.pass_begins {
+            Some((first, _)) if self.only_verifies(ops) => index(first + self.window - 1)..whole,
+            Some((_, last)) if !ops.contains(&Op::Read) => 0..index(last).min(whole),
+            _ => 0..whole,
+        };
+        range.start as usize..range.end as usize
+    }
+
     /// Bytes a second and commands a second of some operations together over all whole windows; of a run shorter than a
     /// window, over the run.
     pub(super) fn samples(&self, ops: &[Op]) -> (Spread, Spread) {
@@ -240,10 +303,10 @@ impl EntryMeter {
         if count == 0 {
             return Default::default();
         }
-        let elapsed = self.all.elapsed();
-        let whole = (elapsed / self.window) as usize;
-        if whole == 0 {
-            let per_second = |n: u64| Spread::of(&[n as f64 * 1e9 / elapsed.max(1) as f64]);
+        let whole = self.windows_of(ops);
+        if whole.is_empty() {
+            let time = if self.inside.is_some() { self.times_of(ops).1 } else { self.all.elapsed() };
+            let per_second = |n: u64| Spread::of(&[n as f64 * 1e9 / time.max(1) as f64]);
             let bytes = ops.iter().map(|&op| self.all.op(op).bytes).sum();
             return (per_second(bytes), per_second(count));
         }
@@ -255,8 +318,8 @@ impl EntryMeter {
                 .map_or(Window::default(), |w| ops.iter().map(|&op| of(w, op)).fold(Window::default(), sum))
         };
         let per_second = 1e9 / self.window as f64;
-        let bytes: Vec<f64> = (0..whole).map(|i| window(i).bytes as f64 * per_second).collect();
-        let ios: Vec<f64> = (0..whole).map(|i| window(i).ios as f64 * per_second).collect();
+        let bytes: Vec<f64> = whole.clone().map(|i| window(i).bytes as f64 * per_second).collect();
+        let ios: Vec<f64> = whole.map(|i| window(i).ios as f64 * per_second).collect();
         (Spread::of(&bytes), Spread::of(&ios))
     }
 }
@@ -284,18 +347,21 @@ mod tests {
         let spacing = 600 * 1_000 * MILLISECOND;
         for i in 1..=year / spacing {
             let at = i * spacing;
-            m.record(&Completion {
-                op: Op::Write,
-                length_bytes: 4096,
-                submitted: at - 100,
-                completed: at,
-                tag: 0,
-                status: ssdlab_device::Status::Ok,
-                offset_bytes: 0,
-                breakdown: ssdlab_core::Breakdown::default(),
-            });
+            m.record(
+                &Completion {
+                    op: Op::Write,
+                    length_bytes: 4096,
+                    submitted: at - 100,
+                    completed: at,
+                    tag: 0,
+                    status: ssdlab_device::Status::Ok,
+                    offset_bytes: 0,
+                    breakdown: ssdlab_core::Breakdown::default(),
+                },
+                false,
+            );
         }
-        m.end(0, year);
+        m.end(0, year, &Passes::default());
         assert!(m.windows.len() <= 1 << 10 && m.windows.len() > 1 << 9, "{}", m.windows.len());
         let (bytes, ios) = m.samples(&[Op::Write]);
         assert!((ios.mean * 600.0 - 1.0).abs() < 0.01, "{ios:?}");

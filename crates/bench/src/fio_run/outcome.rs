@@ -15,6 +15,10 @@ use crate::suite::tail::tail_chart;
 
 /// Entries that a page shows; a file can have thousands of clones. fio's report has all of them.
 const MOST_SHOWN: usize = 24;
+/// What a page says of a job that reads what it has written when all is.
+const VERIFIED: &str = "IOPS and bandwidth are those of the job without the reads that verify what it has written, and without their time; latencies of reads are those of verification, too.";
+/// The same of one that rests now and then.
+const PAUSES: &str = "The job pauses (thinktime): its rates are not the highest that the drive can do.";
 const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
 
 pub(super) fn outcomes(file: &JobFile, entries: &[EntryMeter], facts: &RunFacts, options: FioOptions) -> Vec<Outcome> {
@@ -63,8 +67,17 @@ fn outcome(
         not_steady: vec![],
         slowest_seen: None,
     };
-    put(&mut out, "iops", m.iops(), "IOPS");
-    put(&mut out, "bandwidth", m.mb_per_s(), "MB/s");
+    // What is verified afterwards is another load than the job's.
+    let rates = entry.rates_without_verification();
+    put(&mut out, "iops", rates.map_or_else(|| m.iops(), |r| r.0), "IOPS");
+    put(&mut out, "bandwidth", rates.map_or_else(|| m.mb_per_s(), |r| r.1 / 1e6), "MB/s");
+    if rates.is_some() {
+        out.notes.push(VERIFIED.to_owned());
+    }
+    put_asked(&mut out, file, entry);
+    if file.jobs[entry.job].thinktime > 0 {
+        out.notes.push(PAUSES.to_owned());
+    }
     // Of clones that began one after the other fio's rates are by the longest of them, these by the time they took together.
     put(&mut out, "duration", m.elapsed() as f64 / 1e9, "s");
     put_latencies(&mut out, &m.latency(), "");
@@ -88,7 +101,7 @@ fn outcome(
         out.charts.push(chart(
             "iops-over-time",
             "Requests over time",
-            &format!("One dot every {}: the mean of that time.", format_duration(entry.window())),
+            &format!("One dot every {} s: the mean of that time.", entry.window() as f64 / 1e9),
             Mark::Scatter,
             Axis::linear("time", "s"),
             Axis { min: Some(0.0), ..Axis::linear("completed", "IOPS") },
@@ -101,6 +114,31 @@ fn outcome(
         out.charts.push(tail_chart(&lines));
     }
     out
+}
+
+/// What all clones of a job together are limited to, if all that it does has a limit.
+fn put_asked(out: &mut Outcome, file: &JobFile, entry: &EntryMeter) {
+    let job = &file.jobs[entry.job];
+    let (rates, sizes) = (job.byte_rates(), job.sizes());
+    let done = OPS.into_iter().filter(|&op| entry.all.op(op).latency.count() > 0 && !entry.only_verifies(&[op]));
+    let done: Vec<usize> = done.map(|op| op as usize).collect();
+    let clones = f64::from(entry.clones);
+    let sum = |of: &dyn Fn(usize) -> Option<f64>| done.iter().map(|&op| of(op)).sum::<Option<f64>>();
+    // What is trimmed is not moved.
+    let moved = |op: usize| if op == Op::Trim as usize { None } else { rates[op].map(|rate| rate as f64) };
+    let commands = |op: usize| {
+        let one_size = sizes[op].min_bytes() == sizes[op].max_bytes();
+        rates[op].filter(|_| one_size).map(|rate| rate as f64 / sizes[op].min_bytes() as f64)
+    };
+    if done.is_empty() {
+        return;
+    }
+    if let Some(bytes) = sum(&moved) {
+        put(out, "asked_bandwidth", clones * bytes / 1e6, "MB/s");
+    }
+    if let Some(iops) = sum(&commands) {
+        put(out, "asked_iops", clones * iops, "IOPS");
+    }
 }
 
 /// The file's name without its folders, which mean nothing on another machine.

@@ -16,6 +16,7 @@ use crate::explain;
 use crate::lab::Begins;
 use crate::measure::OpStats;
 use crate::outcome::SlowIo;
+use crate::suite::figures::share_written;
 
 /// fio's default list of percentiles.
 pub(super) const PERCENTILES: [f64; 17] =
@@ -66,12 +67,9 @@ impl RunFacts {
         let new = self.begins == Begins::New;
         (new && self.counters.flash.is_some() && at_random && written > 0 && written < self.capacity_bytes).then(|| {
             format!(
-                "the jobs have written {} % of the drive: these are figures of a fresh one, not of a steady state, which takes \
+                "the jobs have written {} of the drive: these are figures of a fresh one, not of a steady state, which takes \
                  one to two drive writes (steady-state and consistency are tests of it)",
-                match 100.0 * written as f64 / self.capacity_bytes as f64 {
-                    percent if percent < 0.1 => "less than 0.1".to_owned(),
-                    percent => format!("{percent:.1}"),
-                }
+                share_written(written, self.capacity_bytes)
             )
         })
     }
@@ -151,10 +149,6 @@ pub struct JobReport {
 pub(super) struct Header {
     /// Clones in this entry.
     pub(super) clones: u32,
-    /// Shortest run of a clone, in milliseconds.
-    pub(super) runtime_min_ms: u64,
-    /// Its longest run: rates are by this, and not by the milliseconds that are printed.
-    pub(super) runtime: Nanos,
     /// Smallest and largest block of reads, writes and trims.
     pub(super) blocks: [(u64, u64); 3],
     /// Commands: reads, writes and trims.
@@ -215,6 +209,9 @@ pub struct Direction {
     pub iops_samples: u64,
     /// What fio does not know.
     pub ssdlab: TimeShares,
+    /// The shortest and the longest time of a clone: rates are by the longest, and not by the milliseconds that are printed.
+    #[serde(skip)]
+    pub(super) times: (Nanos, Nanos),
 }
 
 /// Where the time of the average command went.
@@ -415,8 +412,6 @@ impl JobReport {
             ssdlab: JobDetails { slowest: explain::slowest(&entry.all) },
             header: Header {
                 clones: entry.clones,
-                runtime,
-                runtime_min_ms: entry.runtimes.map_or(0, |r| r.0) / MILLISECOND,
                 blocks: job.sizes().map(|s| (s.min_bytes(), s.max_bytes())),
                 ios: DIRECTIONS.map(|op| entry.all.op(op).latency.count()),
             },
@@ -494,7 +489,8 @@ impl Direction {
         if count == 0 {
             return Direction::default();
         }
-        let runtime = entry.runtime();
+        let times = entry.times_of(ops);
+        let runtime = times.1;
         let (bw, iops): (Spread, Spread) = entry.samples(ops);
         let kib = |bytes: f64| bytes / 1024.0;
         let bw_bytes = per_second(stats.bytes, runtime);
@@ -523,6 +519,7 @@ impl Direction {
             iops_stddev: iops.stddev,
             iops_samples: iops.samples,
             ssdlab: TimeShares::new(stats),
+            times,
         }
     }
 }

@@ -46,6 +46,42 @@ fn exponential(rng: &mut Rng, rate: u64) -> Nanos {
     (-libm::log(uniform) * SECOND as f64 / rate as f64) as Nanos
 }
 
+/// The passes of a clone that read what was written, when all is. fio's rates of writes leave their time out, and those of
+/// reads have nothing else in it if there were no other reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Passes {
+    /// The one that runs.
+    since: Option<Nanos>,
+    /// When the first and the last of them began.
+    pub(super) begins: Option<(Nanos, Nanos)>,
+    /// How long those took that are over.
+    pub(super) took: Nanos,
+}
+
+impl Passes {
+    /// The next command belongs to one, or does not.
+    fn turn(&mut self, verifies: bool, now: Nanos, measured_from: Nanos) {
+        match self.since {
+            None if verifies => {
+                let at = now.max(measured_from);
+                self.since = Some(at);
+                self.begins = Some((self.begins.map_or(at, |b| b.0), at));
+            }
+            Some(since) if !verifies => {
+                self.took += now.saturating_sub(since);
+                self.since = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// All of them, of a clone that ended then.
+    fn ended(mut self, at: Nanos) -> Self {
+        self.turn(false, at, 0);
+        self
+    }
+}
+
 /// What a clone wants to do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
@@ -125,6 +161,7 @@ pub(super) struct Task<S> {
     sent: [(u64, u64); Op::ALL.len()],
     completed_since_pause: u64,
     last_completion: Nanos,
+    passes: Passes,
 }
 
 impl<S: Source> Task<S> {
@@ -166,6 +203,7 @@ impl<S: Source> Task<S> {
             sent: [(0, 0); Op::ALL.len()],
             completed_since_pause: 0,
             last_completion: 0,
+            passes: Passes::default(),
         }
     }
 
@@ -249,6 +287,7 @@ impl<S: Source> Task<S> {
             }
             self.source.waited();
         }
+        self.passes.turn(self.source.verifies(), now, self.measure_from);
         let op = command.op as usize;
         let arrives = match &mut self.poisson {
             Some(poisson) => poisson.due(op, self.paced_from),
@@ -332,6 +371,16 @@ impl<S: Source> Task<S> {
     /// When the job was over: its last completion, or the end of its runtime if it was idle then.
     pub(super) fn ended_at(&self, now: Nanos) -> Nanos {
         if now >= self.closes { self.last_completion.max(self.closes) } else { self.last_completion }
+    }
+
+    /// Whether it reads what it has written, in a pass of its own.
+    pub(super) fn verifies(&self) -> bool {
+        self.passes.since.is_some()
+    }
+
+    /// The passes of a clone that was over at `ended_at`.
+    pub(super) fn passes(&self, ended_at: Nanos) -> Passes {
+        self.passes.ended(ended_at)
     }
 
     /// How much of it is done, 0 to 1.

@@ -490,6 +490,33 @@ fn verification_waits_until_everything_is_written() {
     assert_eq!((report.jobs[0].reads().total_ios, report.jobs[0].writes().total_ios), (1024, 1024));
 }
 
+/// As in fio, whose rates are by what each direction took.
+#[test]
+fn what_verification_takes_is_none_of_the_writes_time() {
+    let text = "[j]\nrw=write\nbs=64k\nsize=48m\nverify=crc32c\n";
+    for more in ["rate_iops=,512\n", "loops=2\n"] {
+        let file = JobFile::parse("test.fio", &format!("{text}{more}")).unwrap_or_else(|e| panic!("{e}"));
+        let options = FioOptions { prefill: Prefill::Nothing, ..FioOptions::default() };
+        let run = run_file_logging(&file, &ModelSpec::default(), options, &mut NoLogs, &Monitor::silent());
+        let run = run.unwrap_or_else(|e| panic!("{e}"));
+        let (job, text) = (&run.report.jobs[0], run.report.to_text());
+        let (writes, reads) = (job.writes(), job.reads());
+        assert!((writes.runtime + reads.runtime).abs_diff(job.job_runtime) <= 1, "{text}");
+        assert!((writes.iops * writes.runtime as f64 / 1e3 / writes.total_ios as f64 - 1.0).abs() < 0.01, "{text}");
+        let page = run.outcomes[0].metrics["iops"].value;
+        assert!((page / writes.iops - 1.0).abs() < 1e-6, "the page says {page}");
+        assert!(text.contains(&format!("run={0}-{0}msec", reads.runtime)), "{text}");
+        if more.starts_with("rate") {
+            assert!(writes.runtime.abs_diff(1498) <= 1 && reads.runtime < 1_000, "{text}");
+            assert!((run.outcomes[0].metrics["asked_iops"].value - 512.0).abs() < 1e-9);
+        }
+    }
+    // Windows of the one have none of the other's zeros.
+    let job = &run(&format!("{text}rate_iops=,512\n")).jobs[0];
+    assert!(job.writes().iops_min > 500 && job.writes().iops_samples == 2, "{job:?}");
+    assert!(job.reads().iops_min > 0, "{job:?}");
+}
+
 /// Stops a run when the monitor has been asked so many times.
 fn stopped_after(asked: u32, text: &str) -> Result<FioRun, FioError> {
     let file = JobFile::parse("test.fio", text).unwrap_or_else(|e| panic!("{e}"));

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use ssdlab_core::SECOND;
+use ssdlab_core::{MILLISECOND, SECOND};
 
 use super::number::{Unit, short};
 use super::report::{Direction, FioReport, JobReport, Latency, Table, TimeShares};
@@ -179,17 +179,17 @@ fn percents(table: &Table) -> String {
 fn status(out: &mut String, group: u32, members: &[&JobReport]) -> fmt::Result {
     writeln!(out, "\nRun status group {group} (all jobs):")?;
     for (name, word) in [("mixed", "  MIXED"), ("read", "   READ"), ("write", "  WRITE"), ("trim", "   TRIM")] {
-        let used: Vec<(&JobReport, &Direction)> = members
+        let used: Vec<&Direction> = members
             .iter()
-            .filter_map(|j| Some((*j, j.directions().find(|d| d.0 == name)?.1)))
-            .filter(|(_, d)| d.total_ios > 0)
+            .filter_map(|j| Some(j.directions().find(|d| d.0 == name)?.1))
+            .filter(|d| d.total_ios > 0)
             .collect();
-        let rates = || used.iter().map(|(_, d)| d.bw_bytes);
+        let rates = || used.iter().map(|d| d.bw_bytes);
         let (Some(low), Some(high)) = (rates().min(), rates().max()) else { continue };
-        let bytes: u64 = used.iter().map(|(_, d)| d.io_bytes).sum();
-        let shortest = used.iter().map(|(j, _)| j.header.runtime_min_ms).min().unwrap_or(0);
-        let longest = used.iter().map(|(_, d)| d.runtime).max().unwrap_or(0);
-        let nanos = used.iter().map(|(j, _)| j.header.runtime).max().unwrap_or(0);
+        let bytes: u64 = used.iter().map(|d| d.io_bytes).sum();
+        let shortest = used.iter().map(|d| d.times.0).min().unwrap_or(0) / MILLISECOND;
+        let longest = used.iter().map(|d| d.runtime).max().unwrap_or(0);
+        let nanos = used.iter().map(|d| d.times.1).max().unwrap_or(0);
         let together = (u128::from(bytes) * u128::from(SECOND) / u128::from(nanos.max(1))) as u64;
         let [(all, all_si), (low, low_si), (high, high_si)] = [together, low, high].map(rate);
         writeln!(

@@ -104,6 +104,14 @@ pub(crate) fn put_causes(out: &mut Outcome, label: &str, m: &Measurement) {
     out.slowest.truncate(SLOWEST_SHOWN);
 }
 
+/// How much of a drive was written, in words: `2.5 %`.
+pub(crate) fn share_written(bytes: u64, capacity_bytes: u64) -> String {
+    match 100.0 * bytes as f64 / capacity_bytes.max(1) as f64 {
+        percent if percent < 0.1 => "less than 0.1 %".to_owned(),
+        percent => format!("{percent:.1} %"),
+    }
+}
+
 pub(crate) fn min(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
 }

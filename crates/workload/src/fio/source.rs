@@ -250,4 +250,8 @@ impl Source for JobSource {
             v.must_wait = false;
         }
     }
+
+    fn verifies(&self) -> bool {
+        self.verification.as_deref().is_some_and(|v| v.reading)
+    }
 }

@@ -55,6 +55,11 @@ pub trait Source {
 
     /// They have completed.
     fn waited(&mut self) {}
+
+    /// Whether the command that came last reads what was written, in a pass of its own when all is.
+    fn verifies(&self) -> bool {
+        false
+    }
 }
 
 impl<S: Source + ?Sized> Source for &mut S {
