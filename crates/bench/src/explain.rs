@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ssdlab_core::{Breakdown, CAUSES, Cause, Nanos, Op, format_duration, to_us};
 use ssdlab_device::Completion;
 
-use crate::measure::{Measurement, OpStats};
+use crate::measure::{Measurement, OpStats, TailPart};
 use crate::outcome::{SlowIo, Table, TimeShare};
 
 /// A sentence names causes until they explain this share of the latency, in per cent …
@@ -153,17 +153,22 @@ pub fn tail_tables(label: &str, m: &Measurement) -> Vec<Table> {
             title: format!("{TAIL_BY_CAUSE}, {name}"),
             caption: "Requests by rank of their latency, to the 1.6 % that a histogram tells apart; the last column is the mean of each part.".to_owned(),
             columns: ["part", "requests", "latency", "mean, and where it went"].map(str::to_owned).to_vec(),
-            rows: stats.causes.parts(&stats.latency, &PARTS).iter().map(tail_row).collect(),
+            rows: tail_rows(&stats.causes.parts(&stats.latency, &PARTS)),
         })
     };
     m.ops().filter_map(table).collect()
 }
 
-fn tail_row(part: &crate::measure::TailPart) -> Vec<String> {
+fn tail_rows(parts: &[TailPart]) -> Vec<Vec<String>> {
+    parts.iter().enumerate().map(|(i, part)| tail_row(part, i + 1 == parts.len())).collect()
+}
+
+/// `is_last`: of few requests, the slowest are no part of a thousandth or less.
+fn tail_row(part: &TailPart, is_last: bool) -> Vec<String> {
     let name = match (part.from_percent, part.to_percent) {
         (0.0, to) => format!("fastest {to} %"),
         // Two places are what the parts have.
-        (from, 100.0) => format!("slowest {} %", (10_000.0 - from * 100.0).round() / 100.0),
+        (from, _) if is_last => format!("slowest {} %", (10_000.0 - from * 100.0).round() / 100.0),
         (from, to) => format!("{from} to {to} %"),
     };
     let [low, high] = [part.low, part.high].map(format_duration);
@@ -195,6 +200,24 @@ mod tests {
             "8.03 ms: 7.00 ms behind garbage collection, 1.00 ms waiting for room in the write buffer and 30.0 us \
              elsewhere"
         );
+    }
+
+    #[test]
+    fn the_last_part_is_named_for_the_slowest_and_not_for_those_that_there_are_too_few_of() {
+        let part = |from_percent, to_percent, requests| TailPart {
+            from_percent,
+            to_percent,
+            requests,
+            low: MICROSECOND,
+            high: MILLISECOND,
+            mean: parts(&[(Cause::Read, MICROSECOND)]),
+        };
+        let names = |parts: &[TailPart]| tail_rows(parts).into_iter().map(|row| row[0].clone()).collect::<Vec<_>>();
+        let few = [part(0.0, 50.0, 50), part(99.0, 99.9, 18), part(99.9, 99.99, 2)];
+        assert_eq!(names(&few), ["fastest 50 %", "99 to 99.9 %", "slowest 0.1 %"]);
+        let many = [part(0.0, 50.0, 50), part(99.99, 100.0, 2)];
+        assert_eq!(names(&many), ["fastest 50 %", "slowest 0.01 %"]);
+        assert_eq!(names(&few[..1]), ["fastest 50 %"]);
     }
 
     #[test]

@@ -132,6 +132,7 @@ impl From<HostError> for ReplayError {
 pub struct Replayed {
     pub spec: ReplaySpec,
     pub device: String,
+    pub capacity_bytes: u64,
     /// How it was before.
     pub begins: Begins,
     /// How long it rested before.
@@ -252,6 +253,7 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
     Ok(Replayed {
         spec,
         device,
+        capacity_bytes,
         begins,
         rested,
         format,

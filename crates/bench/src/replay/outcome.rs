@@ -9,7 +9,7 @@ use ssdlab_workload::trace::{Devices, Fit};
 use super::{Replayed, Speed};
 use crate::explain;
 use crate::outcome::{Axis, Mark, Outcome};
-use crate::suite::figures::{chart, put, put_counters, put_latencies, put_percentile, series};
+use crate::suite::figures::{chart, put, put_counters, put_latencies, put_percentile, series, share_written};
 use crate::suite::tail::tail_chart;
 
 pub(super) fn outcome(r: &Replayed) -> Outcome {
@@ -162,6 +162,9 @@ fn params(r: &Replayed) -> BTreeMap<String, serde_json::Value> {
     .into()
 }
 
+/// A trace that writes less than one part in so many of the drive says little of its write amplification.
+const ENOUGH_WRITTEN: u64 = 10;
+
 /// What was adjusted, and what the reader must know.
 pub(super) fn notes(r: &Replayed) -> Vec<String> {
     let s = &r.summary;
@@ -196,6 +199,14 @@ pub(super) fn notes(r: &Replayed) -> Vec<String> {
         notes.push(
             "The trace grew while it was replayed; what was added since the beginning was not replayed.".to_owned(),
         );
+    }
+    let written = r.counters.host.write_bytes;
+    if r.counters.flash.is_some() && written > 0 && written < r.capacity_bytes / ENOUGH_WRITTEN {
+        notes.push(format!(
+            "The trace has written {} of the drive. What the drive programs meanwhile of the data that lay there before \
+             counts in the write amplification, too; that of a steady state takes one to two drive writes.",
+            share_written(written, r.capacity_bytes)
+        ));
     }
     let unmapped = r.counters.flash.map_or(0, |f| f.unmapped_read_bytes);
     if unmapped > 0 {

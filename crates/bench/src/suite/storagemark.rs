@@ -136,10 +136,11 @@ fn prepare_and_play(
     let capacity = host.info().capacity_bytes;
     if capacity < FOOTPRINT_BYTES {
         return Err(BenchError::Unsuitable(format!(
-            "the mixes use the first {} GB, and {} has {}",
+            "the mixes use the first {} GB, and {}{} has {:.1} GB",
             gigabytes(FOOTPRINT_BYTES),
+            if ctx.is_small() { "in a quick run " } else { "" },
             host.info().name,
-            gigabytes(capacity)
+            capacity as f64 / 1e9,
         )));
     }
     let before: &[Application] = match ctx.params.choice("before") {

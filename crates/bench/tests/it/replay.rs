@@ -47,6 +47,21 @@ fn refused(spec: &ReplaySpec) -> ReplayError {
 }
 
 #[test]
+fn a_trace_that_writes_little_of_the_drive_says_so() {
+    let lab = ModelSpec { tells_of_flash: true, ..ModelSpec::default() };
+    let notes = |writes: u64| {
+        let lines: Vec<_> = (0..writes).map(|i| (i * MICROSECOND, 0, i * 2048, 2048, 0)).collect();
+        let spec = trace(&format!("little-{writes}.mqsim"), &lines);
+        let replayed = replay_file(&spec, &lab, &Monitor::silent()).unwrap_or_else(|e| panic!("{e}"));
+        replayed.outcome().notes.join(" ")
+    };
+    // 1 and 16 MiB of 64 MB.
+    let said = notes(1);
+    assert!(said.contains("The trace has written 1.6 % of the drive."), "{said}");
+    assert!(!notes(16).contains("The trace has written"));
+}
+
+#[test]
 fn requests_are_sent_when_they_arrived_and_lag_when_the_tags_run_out() {
     let arrivals = [0, 10, 20, 30, 500].map(|us| (7 * SECOND + us * MICROSECOND, 0, us * 8, 8, 1));
     let mut spec = trace("lag.mqsim", &arrivals);
