@@ -19,6 +19,8 @@ const OTHER_SEEDS: u64 = 2;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sensitivity {
     pub device: String,
+    /// The keys of the estimates that were varied.
+    pub varied: Vec<String>,
     pub figures: Vec<FigureSensitivity>,
     /// Values that could not be tried, and why.
     pub left_out: Vec<LeftOut>,
@@ -72,6 +74,12 @@ impl Bar {
         self.sides.iter().fold((base, base), |(low, high), side| (low.min(side.figure), high.max(side.figure)))
     }
 
+    /// Whether it is of no estimate, but of what chance does.
+    #[must_use]
+    pub fn is_of_seeds(&self) -> bool {
+        self.key == SEED
+    }
+
     fn width(&self, base: f64) -> f64 {
         let (low, high) = self.ends(base);
         high - low
@@ -79,6 +87,29 @@ impl Bar {
 }
 
 impl FigureSensitivity {
+    /// The figure, its band, and what makes the band: `380 MB/s; with the 9 estimates …`. `number` writes a figure with its unit.
+    #[must_use]
+    pub fn sentence(&self, varied: usize, number: impl Fn(f64) -> String) -> String {
+        let band = format!("{} to {}", number(self.low), number(self.high));
+        let (estimates, none) = match varied {
+            1 => {
+                ("the estimate that was varied".to_owned(), "the estimate that was varied does not move it".to_owned())
+            }
+            n => (
+                format!("the {n} estimates that were varied"),
+                format!("none of the {n} estimates that were varied moves it"),
+            ),
+        };
+        let of_estimates = self.bars.iter().any(|bar| !bar.is_of_seeds());
+        let of_seeds = self.bars.iter().any(Bar::is_of_seeds);
+        let rest = match (of_estimates, of_seeds) {
+            (true, _) => format!("with {estimates} as uncertain as taken to be, and with other seeds, {band}"),
+            (false, true) => format!("{none}; other seeds alone make it {band}"),
+            (false, false) => format!("{none}, nor do other seeds"),
+        };
+        format!("{}; {rest}", number(self.value))
+    }
+
     /// Band of the figure, from the bars.
     fn of(figure: &Figure, unit: &str, value: f64, mut bars: Vec<Bar>) -> Self {
         bars.retain(|bar| bar.width(value) > 0.0);
@@ -161,7 +192,9 @@ pub fn sensitivity(
     let Ok(results) = bench.run(&subjects, &tests) else { return Ok(Err(Stopped)) };
 
     let (same, changed) = results.split_at(1 + seeds.len());
-    let mut out = Sensitivity { device: template.recipe.name.clone(), figures: Vec::new(), left_out };
+    let mut varied: Vec<String> = variations.iter().map(|v| estimates[v.estimate].key.clone()).collect();
+    varied.dedup();
+    let mut out = Sensitivity { device: template.recipe.name.clone(), varied, figures: Vec::new(), left_out };
     for figure in figures {
         let at = place(&tests, figure);
         let value = |row: &[Metrics]| row[at].as_ref().ok().and_then(|metrics| metrics.get(&figure.metric).cloned());
@@ -265,6 +298,19 @@ mod tests {
     fn bar(key: &str, figures: &[f64]) -> Bar {
         let sides = figures.iter().map(|&figure| Side { value: String::new(), figure }).collect();
         Bar { key: key.to_owned(), value: String::new(), unit: String::new(), sides }
+    }
+
+    #[test]
+    fn a_band_says_whose_it_is() {
+        let of = |bars| FigureSensitivity::of(&headlines(false)[0], "IOPS", 100.0, bars);
+        let said = |bars, varied| of(bars).sentence(varied, |v| format!("{v:.0}"));
+        assert_eq!(
+            said(vec![bar("gc.policy", &[90.0]), bar(SEED, &[100.0])], 9),
+            "100; with the 9 estimates that were varied as uncertain as taken to be, and with other seeds, 90 to 100"
+        );
+        let alone = "100; none of the 9 estimates that were varied moves it; other seeds alone make it 99 to 101";
+        assert_eq!(said(vec![bar("gc.policy", &[100.0]), bar(SEED, &[99.0, 101.0])], 9), alone);
+        assert_eq!(said(vec![], 1), "100; the estimate that was varied does not move it, nor do other seeds");
     }
 
     #[test]

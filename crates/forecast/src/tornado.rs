@@ -13,7 +13,8 @@ const LEAST_PERCENT: f64 = 0.5;
 /// The page. `how` says how the runs were made, in words beside words; `files` are those that lie beside it.
 #[must_use]
 pub fn page(sensitivity: &Sensitivity, version: &str, how: Vec<(String, String)>, files: Vec<String>) -> SweepPage {
-    let mut sections: Vec<SweepSection> = sensitivity.figures.iter().map(section).collect();
+    let varied = sensitivity.varied.len();
+    let mut sections: Vec<SweepSection> = sensitivity.figures.iter().map(|figure| section(figure, varied)).collect();
     if !sensitivity.left_out.is_empty() {
         let rows = sensitivity.left_out.iter().map(|l| vec![l.key.clone(), l.value.clone(), l.reason.clone()]);
         let columns = ["key or figure", "value", "why"].map(|name| (name.to_owned(), false)).to_vec();
@@ -21,9 +22,10 @@ pub fn page(sensitivity: &Sensitivity, version: &str, how: Vec<(String, String)>
         sections.push(SweepSection { title: "Left out".to_owned(), tables: vec![table], ..SweepSection::default() });
     }
     SweepPage {
+        command: "sensitivity".to_owned(),
         title: format!("What the figures of {} hang on", sensitivity.device),
-        deck: "Each estimate of the drive's and the die's file by itself at both ends of its band, or under its other names, \
-               and the figure with it."
+        deck: "Each estimate by itself at both ends of its band, or with the other values that it can have, and the figure with \
+               it."
             .to_owned(),
         version: version.to_owned(),
         facts: how,
@@ -33,31 +35,25 @@ pub fn page(sensitivity: &Sensitivity, version: &str, how: Vec<(String, String)>
     }
 }
 
-fn section(figure: &FigureSensitivity) -> SweepSection {
+fn section(figure: &FigureSensitivity, varied: usize) -> SweepSection {
     let number = |v: f64| figure_text(v, &figure.unit);
-    let text = format!(
-        "{} ({}, {}): {}; with the estimates as uncertain as they are taken to be, {} to {}.",
-        figure.title,
-        figure.test,
-        figure.metric,
-        number(figure.value),
-        number(figure.low),
-        number(figure.high)
-    );
+    let text = format!("{} ({}, {}): {}.", figure.title, figure.test, figure.metric, figure.sentence(varied, number));
     let rows = figure.bars.iter().map(|bar| {
         let (low, high) = bar.ends(figure.value);
         let tried: Vec<String> = bar.sides.iter().map(|s| format!("{}: {}", s.value, number(s.figure))).collect();
         let value = format!("{} {}", bar.value, bar.unit);
-        vec![bar.key.clone(), value.trim_end().to_owned(), tried.join("; "), number(low), number(high)]
+        let key = if bar.is_of_seeds() { "seed (chance, no estimate)" } else { &bar.key };
+        vec![key.to_owned(), value.trim_end().to_owned(), tried.join("; "), number(low), number(high)]
     });
     let columns =
         [("estimate", false), ("as it is", false), ("with other values", false), ("lowest", true), ("highest", true)];
     let table = SweepTable {
-        caption: "Every estimate that moves it".to_owned(),
+        caption: "What moves it".to_owned(),
         columns: columns.map(|(name, is_number)| (name.to_owned(), is_number)).to_vec(),
         rows: rows.collect(),
     };
-    SweepSection { title: figure.title.clone(), text, rows: tornado(figure).into_iter().collect(), tables: vec![table] }
+    let tables = if figure.bars.is_empty() { Vec::new() } else { vec![table] };
+    SweepSection { title: figure.title.clone(), text, rows: tornado(figure).into_iter().collect(), tables }
 }
 
 /// Bars to both sides of the figure as it is, the widest on top.
@@ -84,7 +80,9 @@ fn tornado(figure: &FigureSensitivity) -> Option<SweepRow> {
     let chart = Chart {
         id: format!("tornado-{}-{}", figure.test, figure.metric.replace('_', "-")),
         title: format!("{}: what it hangs on", figure.title),
-        caption: "Change of the figure with the value of each estimate that makes it lowest or highest.".to_owned(),
+        caption: "Change of the figure with the value of each estimate that makes it lowest or highest; seed: with other random \
+                  numbers."
+            .to_owned(),
         mark: Mark::Bars,
         x: Axis { categories: names, ..Axis::linear("", "") },
         y: Axis::linear("change", "%"),

@@ -5,6 +5,8 @@ use ssdlab_bench::Chart;
 /// A page of charts and tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SweepPage {
+    /// The command that it is of: `sweep`, `sensitivity`.
+    pub command: String,
     pub title: String,
     /// A sentence below the title.
     pub deck: String,

@@ -47,6 +47,7 @@ pub fn run(args: &SensitivityArgs) -> Result<(), Failure> {
         "quick": args.common.quick,
         "varied_by_percent": args.by,
         "device": found.device,
+        "varied": found.varied,
         "figures": found.figures,
         "left_out": found.left_out,
     });
@@ -54,7 +55,7 @@ pub fn run(args: &SensitivityArgs) -> Result<(), Failure> {
         folder.begin_writing()?;
         let refused = |e: String| Failure::run(format!("the page was not written: {e}"));
         let files = vec!["sensitivity.json".to_owned()];
-        let html = sweep_html(&page(&found, env!("CARGO_PKG_VERSION"), facts(args), files));
+        let html = sweep_html(&page(&found, env!("CARGO_PKG_VERSION"), facts(args, &found), files));
         let html = html.map_err(|e| refused(e.to_string()))?;
         for (name, text) in [("index.html", html), ("sensitivity.json", format!("{document:#}\n"))] {
             write_whole(&folder.path().join(name), text.as_bytes()).map_err(|e| refused(e.to_string()))?;
@@ -81,10 +82,16 @@ fn figures(args: &SensitivityArgs) -> Result<Vec<Figure>, Failure> {
     Ok(figures)
 }
 
-fn facts(args: &SensitivityArgs) -> Vec<(String, String)> {
+fn facts(args: &SensitivityArgs, found: &Sensitivity) -> Vec<(String, String)> {
     let length = if args.common.quick { "an eighth of the drive for an eighth of the time" } else { "the whole drive" };
+    // Whoever sees only some must not take the others for such as move nothing.
+    let varied = match (found.varied.len(), args.keys.as_slice()) {
+        (n, []) => format!("all that have other values to try: {n}"),
+        (n, keys) => format!("{n}, those whose keys begin with {}: {}", keys.join(" or "), found.varied.join(", ")),
+    };
     [
         ("runs", length.to_owned()),
+        ("estimates varied", varied),
         ("numbers varied by", format!("{} % each way, unless their file states a band", args.by)),
         ("seed", args.common.seed.to_string()),
     ]
@@ -95,7 +102,7 @@ fn facts(args: &SensitivityArgs) -> Vec<(String, String)> {
 fn text(found: &Sensitivity) -> String {
     let mut text = format!("What the figures of {} hang on\n", found.device);
     for figure in &found.figures {
-        text.push_str(&of_figure(figure));
+        text.push_str(&of_figure(figure, found.varied.len()));
     }
     if !found.left_out.is_empty() {
         let rows: Vec<Vec<String>> =
@@ -105,19 +112,17 @@ fn text(found: &Sensitivity) -> String {
     text
 }
 
-fn of_figure(figure: &FigureSensitivity) -> String {
+fn of_figure(figure: &FigureSensitivity, varied: usize) -> String {
     let number = |v: f64| figure_text(v, &figure.unit);
-    let mut text = format!(
-        "\n{}: {}, {} to {} ({}, {})\n",
-        figure.title,
-        number(figure.value),
-        number(figure.low),
-        number(figure.high),
-        figure.test,
-        figure.metric
-    );
+    let mut text =
+        format!("\n{} ({}, {}): {}\n", figure.title, figure.test, figure.metric, figure.sentence(varied, number));
     let change = |v: f64| {
-        if figure.value == 0.0 { String::new() } else { format!("{:+.1} %", (v / figure.value - 1.0) * 100.0) }
+        let percent = (v / figure.value - 1.0) * 100.0;
+        match figure.value {
+            0.0 => String::new(),
+            _ if percent.abs() < 0.05 => "0.0 %".to_owned(),
+            _ => format!("{percent:+.1} %"),
+        }
     };
     let rows: Vec<Vec<String>> = figure
         .bars
@@ -129,8 +134,5 @@ fn of_figure(figure: &FigureSensitivity) -> String {
         })
         .collect();
     text.push_str(&table(&rows));
-    if figure.bars.is_empty() {
-        text.push_str("  no estimate moves it\n");
-    }
     text
 }

@@ -16,11 +16,11 @@ pub fn sweep_html(page: &SweepPage) -> Result<String, ReportError> {
     for figure in page.sections.iter().flat_map(|s| &s.rows).flat_map(|r| &r.figures) {
         validate_chart(&figure.chart, &format!("chart {}", figure.chart.id))?;
     }
-    Ok(document(&format!("{}: sweep by ssdlab", page.title), &page.version, "Skip to the results", |out| {
+    Ok(document(&format!("{}: {} by ssdlab", page.title, page.command), &page.version, "Skip to the results", |out| {
         masthead(out, page);
-        out.push_str("<div class=\"columns\">\n");
+        out.push_str("<div class=\"columns sweep\">\n");
         contents(out, page);
-        out.push_str("<main id=\"main\" class=\"of-sweep\">\n");
+        out.push_str("<main id=\"main\">\n");
         for section in &page.sections {
             write_section(out, section);
         }
@@ -30,7 +30,7 @@ pub fn sweep_html(page: &SweepPage) -> Result<String, ReportError> {
 }
 
 fn masthead(out: &mut String, page: &SweepPage) {
-    brand(out, "ssdlab sweep");
+    brand(out, &format!("ssdlab {}", escape(&page.command)));
     out.push_str(&format!("<h1>{}</h1>\n", escape(&page.title)));
     if !page.deck.is_empty() {
         out.push_str(&format!("<p class=\"deck\">{}</p>\n", escape(&page.deck)));

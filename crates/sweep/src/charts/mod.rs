@@ -56,6 +56,7 @@ pub fn page(plan: &Plan, states: &[State], version: &str, files: Vec<String>) ->
     sections.extend(without_result(&data));
     let finished = states.iter().filter(|s| status(s) == "finished").count();
     SweepPage {
+        command: "sweep".to_owned(),
         title: plan.title.clone(),
         deck: format!("{finished} of {} points of one base drive, {}", states.len(), plan.drive),
         version: version.to_owned(),
@@ -360,8 +361,14 @@ fn fronts(data: &Data, task: usize) -> Option<SweepSection> {
     let (rows, tables) = drawn.into_iter().unzip();
     Some(SweepSection {
         title,
-        text: "A point is on the front if no other point is at least as good in both figures and better in one."
-            .to_owned(),
+        text: match data.plan.seeds.len() {
+            0 | 1 => {
+                "A point is on the front if no other point is at least as good in both figures and better in one. Each was run \
+                 with one seed: which of two that lie close together is on it may be chance (several `seeds` tell)."
+            }
+            _ => "A point is on the front if no other point is at least as good in both figures and better in one.",
+        }
+        .to_owned(),
         rows,
         tables,
     })
