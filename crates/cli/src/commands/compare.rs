@@ -21,6 +21,8 @@ struct Pair {
     test: String,
     /// Parameters of the test that are not the same, and what they are in each.
     settings: Vec<Setting>,
+    /// What sets the two runs apart beside that: sentences.
+    states: Vec<String>,
     metric: String,
     unit: String,
     values: [f64; 2],
@@ -49,6 +51,19 @@ impl Setting {
     }
 }
 
+/// Whether one was run in small and one whole, and which of them had not settled.
+fn states(rows: [&ResultRow; 2]) -> Vec<String> {
+    let which = ["first", "second"];
+    let small = |i: usize| rows[i].small_by.map(|by| format!("the {} ran on a drive {by} times smaller", which[i]));
+    let mut states = Vec::new();
+    if rows[0].small_by != rows[1].small_by {
+        states.extend([0, 1].into_iter().filter_map(small));
+    }
+    let unsettled = which.iter().zip(rows).filter_map(|(which, row)| Some((which, row.not_steady.first()?)));
+    states.extend(unsettled.map(|(which, not_steady)| format!("the {which} had not settled: {}", not_steady.why)));
+    states
+}
+
 impl Pair {
     /// How much larger the second is, in per cent; nothing if the first is zero.
     fn change(&self) -> Option<f64> {
@@ -68,8 +83,8 @@ struct OneSided {
 struct Compared {
     pairs: Vec<Pair>,
     one_sided: Vec<OneSided>,
-    /// Tests that only one has.
-    alone: Vec<String>,
+    /// Tests that only the first has, and only the second.
+    alone: [Vec<String>; 2],
 }
 
 pub fn run(args: &CompareArgs) -> Result<(), Failure> {
@@ -92,6 +107,7 @@ pub fn document(documents: &[ResultsDocument; 2]) -> Result<Value, Failure> {
             json!({
                 "test": p.test, "metric": p.metric, "unit": p.unit, "first": p.values[0], "second": p.values[1],
                 "change_percent": p.change(), "settings": p.settings.iter().map(Setting::to_json).collect::<Vec<_>>(),
+                "states": p.states,
             })
         })
         .collect();
@@ -109,7 +125,9 @@ pub fn document(documents: &[ResultsDocument; 2]) -> Result<Value, Failure> {
         "second": of(&documents[1]),
         "figures": figures,
         "one_sided": one_sided,
-        "alone": alone,
+        "alone": alone.concat(),
+        "alone_first": alone[0],
+        "alone_second": alone[1],
     }))
 }
 
@@ -143,19 +161,19 @@ fn compared(documents: &[ResultsDocument; 2]) -> Result<Compared, Failure> {
     let [first, second] = documents;
     let mut left: Vec<&ResultRow> = second.results.iter().collect();
     let once = |document: &ResultsDocument, test: &str| document.results.iter().filter(|r| r.test == test).count() == 1;
-    let (mut pairs, mut one_sided, mut alone) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut pairs, mut one_sided, mut alone) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
     for row in &first.results {
         let test = name(first, row);
         let same = |other: &&ResultRow| {
             name(second, other) == test || other.test == row.test && once(first, &row.test) && once(second, &row.test)
         };
         let Some(other) = left.iter().position(same).map(|at| left.remove(at)) else {
-            alone.push(test);
+            alone[0].push(test);
             continue;
         };
         let theirs = name(second, other);
         let test = if theirs == test { test } else { format!("{test}, against {theirs}") };
-        let settings = Setting::between(row, other);
+        let (settings, states) = (Setting::between(row, other), states([row, other]));
         let without = |a: &ResultRow, b: &ResultRow| -> Vec<String> {
             let has = |metric: &String, unit: &str| b.metrics.get(metric).is_some_and(|m| m.unit == unit);
             a.metrics.iter().filter(|(metric, m)| !has(metric, &m.unit)).map(|(metric, _)| metric.clone()).collect()
@@ -167,12 +185,12 @@ fn compared(documents: &[ResultsDocument; 2]) -> Result<Compared, Failure> {
         for (metric, figure) in &row.metrics {
             if let Some(theirs) = other.metrics.get(metric).filter(|m| m.unit == figure.unit) {
                 let values = [figure.value, theirs.value];
-                let (settings, unit) = (settings.clone(), figure.unit.clone());
-                pairs.push(Pair { test: test.clone(), settings, metric: metric.clone(), unit, values });
+                let (settings, states, unit) = (settings.clone(), states.clone(), figure.unit.clone());
+                pairs.push(Pair { test: test.clone(), settings, states, metric: metric.clone(), unit, values });
             }
         }
     }
-    alone.extend(left.iter().map(|row| name(second, row)));
+    alone[1].extend(left.iter().map(|row| name(second, row)));
     if pairs.is_empty() {
         return Err(Failure::bad_input("the two have no test in common")
             .help("compare results of the same tests with the same variants"));
@@ -208,10 +226,15 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], compared: &Compare
             for Setting { key, first, second } in &pair.settings {
                 text.push_str(&format!("  not the same: {key} is {first} and {second}\n"));
             }
+            for state in &pair.states {
+                text.push_str(&format!("  {state}\n"));
+            }
             present = &pair.test;
         }
         let change = match pair.change() {
             Some(0.0) => "same".to_owned(),
+            // Less than is shown is neither more nor less.
+            Some(change) if change.abs() < 0.05 => "0.0 %".to_owned(),
             Some(change) => format!("{change:+.1} %"),
             None if pair.values[1] == 0.0 => "same".to_owned(),
             None => String::new(),
@@ -225,8 +248,39 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], compared: &Compare
             text.push_str(&format!("\n{test}, only of the {which}: {}\n", metrics.join(", ")));
         }
     }
-    if !alone.is_empty() {
-        text.push_str(&format!("\nOnly in one of the two: {}\n", alone.join(", ")));
+    for (which, tests) in ["first", "second"].iter().zip(alone).filter(|(_, tests)| !tests.is_empty()) {
+        text.push_str(&format!("\nOnly in the {which}: {}\n", tests.join(", ")));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(test: &str, more: Value) -> ResultRow {
+        let figure = json!({ "value": 5.0, "unit": "IOPS" });
+        let mut row = json!({ "test": test, "params": {}, "metrics": { "iops": figure } });
+        row.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        serde_json::from_value(row).unwrap()
+    }
+
+    fn document(results: Vec<ResultRow>) -> ResultsDocument {
+        let document =
+            json!({ "schema": "ssdlab.results/1", "version": "0", "seed": 1, "quick": false, "results": [] });
+        ResultsDocument { results, ..serde_json::from_value(document).unwrap() }
+    }
+
+    #[test]
+    fn runs_that_cannot_be_compared_as_they_are_say_so_and_tests_of_one_say_whose_they_are() {
+        let unsettled = json!({ "small_by": 8, "not_steady": [{ "reason": "drifts", "why": "the mean falls" }] });
+        let documents = [
+            document(vec![row("consistency", unsettled), row("trim", json!({}))]),
+            document(vec![row("consistency", json!({})), row("power", json!({}))]),
+        ];
+        let compared = compared(&documents).unwrap_or_else(|_| panic!("both have a test"));
+        let states = ["the first ran on a drive 8 times smaller", "the first had not settled: the mean falls"];
+        assert_eq!(compared.pairs[0].states, states);
+        assert_eq!(compared.alone, [["trim"], ["power"]]);
+    }
 }
