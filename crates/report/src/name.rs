@@ -1,9 +1,10 @@
 //! Catalog names as people write them: `jmf667h-toshiba-256gb` is `JMF667H Toshiba 256 GB`.
 
 /// Words that are written in capitals although they have no digit.
-const CAPITALS: [&str; 7] = ["imft", "ocz", "wd", "evo", "qvo", "gt", "arc"];
+const CAPITALS: [&str; 8] = ["imft", "ocz", "wd", "evo", "qvo", "gt", "arc", "ii"];
 /// Words that their makers write otherwise, and one that is no name.
-const SPELLED: [(&str, &str); 3] = [("spinpoint", "SpinPoint"), ("600p", "600p"), ("and", "and")];
+const SPELLED: [(&str, &str); 5] =
+    [("spinpoint", "SpinPoint"), ("600p", "600p"), ("and", "and"), ("black2", "Black2"), ("32die", "32 dies")];
 /// Words that belong together.
 const JOINED: [(&str, &str); 3] = [(" M ", "-M "), ("A Data ", "A-Data "), ("ARC ", "ARC-")];
 
@@ -63,6 +64,9 @@ mod tests {
         assert_eq!(pretty("a-data-and-spinpoint"), "A-Data and SpinPoint");
         assert_eq!(pretty("840-evo-120gb"), "840 EVO 120 GB");
         assert_eq!(pretty("600p-512gb"), "600p 512 GB");
+        assert_eq!(pretty("ultra-ii-240gb"), "Ultra II 240 GB");
+        assert_eq!(pretty("wd-black2-120gb"), "WD Black2 120 GB");
+        assert_eq!(pretty("ideal-16k-32die"), "Ideal 16K 32 dies");
         assert_eq!(pretty("raid0(m600-1tb*2)"), "raid0(m600-1tb*2)");
         assert_eq!(pretty("m600-1tb with gc.policy=fifo"), "M600 1 TB with gc.policy=fifo");
         assert_eq!(

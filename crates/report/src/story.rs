@@ -180,10 +180,10 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
     let waits_untold = if why.is_empty() { waits.as_str() } else { "" };
     Some(if s.is_flat() {
         // Rounded up: the lowest second is no lower than is said.
-        let within = (100.0 * (s.level - s.lowest) / s.level.max(1.0)).ceil();
+        let within = (100.0 * (s.figure() - s.lowest) / s.figure().max(1.0)).ceil();
         finding(
             "Random writes settle to a flat line: ",
-            format!("{} IOPS, and no second is more than {} % below", iops(s.level), number::trimmed(within, 0)),
+            format!("{} IOPS, and no second is more than {} % below", iops(s.figure()), number::trimmed(within, 0)),
             format!(".{waits}"),
             "consistency",
         )
@@ -596,7 +596,7 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
             let place = match r.ratio {
                 // Level with another, it is not the best by anything that a reader should choose by.
                 ratio if are_level(ratio, 1.0) => "level with the best here".to_owned(),
-                ratio if ratio > 1.0 => "the best here".to_owned(),
+                ratio if ratio > 1.0 => format!("the best here{}", r.but_for),
                 ratio => format!("{} % behind the best here", number::trimmed(100.0 * (1.0 - ratio), 0)),
             };
             format!("{}, {place}.", r.what)
@@ -671,7 +671,7 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
     }
     // Who reads one drive's page takes it for the better one of those beside it.
     let unsettled: String = facts.unsettled().iter().map(|other| format!("; {other}")).collect();
-    let told = format!("{} writes a second, and no second below {}", iops(s.level), iops(s.lowest));
+    let told = format!("{} writes a second, and no second below {}", iops(s.figure()), iops(s.lowest));
     match facts.metric("consistency", "2013", "latency_p99_9_tail") {
         Some(us) if us >= LONG_COMMIT_US => unsuited.push(format!(
             "Databases whose users wait for each commit: {told}, but one write in a thousand takes over {}.",
@@ -691,6 +691,8 @@ struct Relative {
     lower_is_better: bool,
     /// Another drive is behind, and not level.
     sets_apart: bool,
+    /// Better ones that are not compared, with a reason.
+    but_for: String,
 }
 
 /// Every headline figure, the lowest share first.
@@ -709,7 +711,15 @@ fn relative(facts: &Facts<'_>) -> Vec<Relative> {
         let what = format!("{}: {}", capital(headline.in_words), number::value(rounded(value.value), &value.unit));
         let is_behind = |worst: f64| headline.order(ours, worst).is_lt() && !are_level(ours, worst);
         let sets_apart = facts.others_by(&headline).last().is_some_and(|&(_, worst)| is_behind(worst));
-        Some(Relative { key: headline.key, ratio, what, lower_is_better: headline.lower_is_better, sets_apart })
+        let but_for = facts.but_for(&headline, ours);
+        Some(Relative {
+            key: headline.key,
+            ratio,
+            what,
+            lower_is_better: headline.lower_is_better,
+            sets_apart,
+            but_for,
+        })
     };
     let mut all: Vec<Relative> = HEADLINES.into_iter().filter_map(share).collect();
     all.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));

@@ -147,7 +147,8 @@ impl Told {
         }
         if let Some((full, s)) = self.full {
             let separator = if clauses.is_empty() { "" } else { ": " };
-            text.push_str(&format!("{separator}{} random writes a second", iops(s.level)));
+            let rate = if self.is_settled { s.figure() } else { s.level };
+            text.push_str(&format!("{separator}{} random writes a second", iops(rate)));
             text.push_str(&match (full, s.period) {
                 (Full::Stalls, Some(period)) => format!(", {} a stall", seconds(period)),
                 (Full::Stalls, None) => ", with stalls between".to_owned(),
@@ -245,23 +246,24 @@ fn apart(facts: &Facts<'_>) -> Option<String> {
         let others = facts.others_by(&headline);
         let (Some(&best), Some(&worst)) = (others.first(), others.last()) else { continue };
         let unit = headline.of(&facts.review.outcomes, facts.name()).map_or("", |m| m.unit.as_str());
-        let say = |other: (usize, f64)| {
+        let say = |other: (usize, f64), but: &str| {
             let (ours, theirs) = (number::value(rounded(ours), unit), number::value(rounded(other.1), unit));
             let name = &facts.others[other.0].0;
             // One other has been named before.
             let of = if facts.others.len() > 1 { format!(" of {name}") } else { String::new() };
-            format!("in {}: {ours} against {theirs}{of}", headline.in_words)
+            format!("in {}{but}: {ours} against {theirs}{of}", headline.in_words)
         };
         let gap = |other: f64| if ours > other { ours / other } else { other / ours };
-        let keep = |place: &mut Option<Apart>, other: (usize, f64)| {
+        let keep = |place: &mut Option<Apart>, other: (usize, f64), but: &str| {
             if !are_level(ours, other.1) && place.as_ref().is_none_or(|have| gap(other.1) > have.0) {
-                *place = Some((gap(other.1), say(other)));
+                *place = Some((gap(other.1), say(other, but)));
             }
         };
         if headline.order(ours, best.1).is_lt() && in_order(true) {
-            keep(&mut ahead, best);
+            let but = facts.but_for(&headline, ours);
+            keep(&mut ahead, best, &if but.is_empty() { but } else { format!(",{but}") });
         } else if headline.order(worst.1, ours).is_lt() && in_order(false) {
-            keep(&mut behind, worst);
+            keep(&mut behind, worst, "");
         }
     }
     let others = match facts.others.as_slice() {

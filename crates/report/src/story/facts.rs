@@ -119,7 +119,7 @@ impl<'a> Facts<'a> {
         let flush = self.metric("analyzedisk", "", "flush_seconds").filter(|&seconds| seconds >= LONG_FLUSH)?;
         let wait = self.metric("analyzedisk", "", "latency_p50_write").filter(|&us| us >= NOTICED_US)?;
         Some(format!(
-            "every second write waits for longer than {}, with a full cache; then it writes back for {flush:.0} s",
+            "half of the writes wait longer than {}, with a full cache; then it writes back for {flush:.0} s",
             number::latency(wait)
         ))
     }
@@ -148,6 +148,27 @@ impl<'a> Facts<'a> {
             "file-server" | "desktop-mix" => self.answered_in_bursts(headline.test).is_none(),
             _ => true,
         }
+    }
+
+    /// Others whose figure is better than this drive's but [carries](Facts::carries) nothing: whoever sees their bar must hear of
+    /// it where this drive is said to be ahead.
+    pub fn but_for(&self, headline: &Headline, ours: f64) -> String {
+        let is_left_out = |device: &&ReviewedDevice| {
+            let better = headline.of(&self.review.outcomes, &device.facts.name).map(|m| m.value);
+            device.facts.name != self.name()
+                && better.is_some_and(|theirs| headline.order(theirs, ours).is_lt())
+                && !Facts::of(self.review, device).carries(headline)
+        };
+        let left_out = self.review.devices.iter().filter(is_left_out);
+        let names: Vec<String> = left_out.map(|device| name::pretty(&device.facts.name)).collect();
+        let how = match (headline.key, names.len()) {
+            (_, 0) => return String::new(),
+            ("write-access", 1) => "answers from its cache",
+            ("write-access", _) => "answer from their caches",
+            (_, 1) => "answers in bursts",
+            _ => "answer in bursts",
+        };
+        format!(" but for {}, which {how}", names.join(" and "))
     }
 
     /// Steady random writes as a share of the best (`false`: the worst) of the others, by the means and by the medians of the

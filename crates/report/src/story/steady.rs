@@ -63,6 +63,11 @@ impl Steady {
         self.on_the_line >= 95.0 && self.deep == 0.0
     }
 
+    /// Where it has settled: of a flat line the mean, which is the figure of the bars beside it, else the median.
+    pub fn figure(&self) -> f64 {
+        if self.is_flat() { self.mean } else { self.level }
+    }
+
     pub fn stalls(&self) -> bool {
         self.deep >= 0.5
     }

@@ -198,7 +198,7 @@ fn what_holds_up_a_queue_is_named_and_not_the_queue() {
     };
     slow.outcomes[0].time_shares = vec![share("whole"), share("tail")];
     let told = text(&story(&slow, &slow.devices[0]).findings);
-    let said = "waits 97 % of its time for those before it; in the drive it takes 200 ms, 99 % of it for block merge";
+    let said = "waits 97 % of its time for those before it; in the drive it takes 200 ms, 99 % of it for a block merge";
     assert!(told.contains(said), "{told}");
 }
 
@@ -219,6 +219,33 @@ fn a_cache_that_is_written_back_for_a_minute_is_no_lead() {
     let headline = HEADLINES.into_iter().find(|h| h.key == "write-access").unwrap();
     assert_eq!(bar_notes(&both, &headline), ["Cached 1 TB: into its cache; then it writes back for 65 s."]);
     assert!(!decks(&both).each[0].contains("write access"), "{:?}", decks(&both));
+
+    // Its bar is on the page all the same, and it is the best one.
+    let three =
+        vec![("cached-1tb", drive(20.0, 65.0)), ("plain-1tb", drive(90.0, 0.1)), ("slow-1tb", drive(6_000.0, 0.1))];
+    let three = together(three);
+    let ahead =
+        "Ahead of the others in write access, but for Cached 1 TB, which answers from its cache: 90 µs against 6 ms";
+    assert!(decks(&three).each[1].contains(ahead), "{:?}", decks(&three));
+    let best = relative(&Facts::of(&three, &three.devices[1])).into_iter().find(|r| r.key == "write-access").unwrap();
+    assert_eq!(best.but_for, " but for Cached 1 TB, which answers from its cache");
+}
+
+#[test]
+fn every_cause_can_be_waited_for() {
+    for cause in ssdlab_core::CAUSES {
+        let awaited = words::awaited(cause.key());
+        let begins = ["a ", "an ", "the ", "room ", "requests ", "cached ", "garbage collection"];
+        assert!(begins.iter().any(|begin| awaited.starts_with(begin)), "it waits for {awaited}");
+    }
+}
+
+#[test]
+fn a_ratio_has_no_more_digits_than_its_figures_carry() {
+    assert_eq!(
+        [1.66, 14.4, 1_024.4, 7_600.0, 347.0].map(times),
+        ["1.7", "14", "1,000", "7,600", "350"].map(|n| format!("{n} times"))
+    );
 }
 
 #[test]
@@ -367,7 +394,7 @@ fn what_a_user_notices_comes_first_and_then_the_write_that_stalls() {
     assert_eq!(
         told(&review),
         "In the desktop mix, requests wait over 0.5 s in 62 % of the seconds. The longest time without any answer is 2.23 s, \
-         98 % of it block merge.\nA small write takes 211 ms, 776 times as long as a small read (272 µs).\n"
+         98 % of it block merge.\nA small write takes 211 ms, 780 times as long as a small read (272 µs).\n"
     );
     // One that answers has nothing of the kind.
     for (_, metric) in review.outcomes[1].metrics.iter_mut() {

@@ -20,7 +20,13 @@ pub(super) fn rounded(value: f64) -> f64 {
 }
 
 pub(super) fn times(ratio: f64) -> String {
-    let number = if ratio < 10.0 { number::trimmed(ratio, 1) } else { number::grouped(ratio, 0) };
+    // Two significant digits: a ratio carries no more than the lesser of its figures.
+    let mut step = 1.0;
+    while ratio / step >= 100.0 {
+        step *= 10.0;
+    }
+    let number =
+        if ratio < 10.0 { number::trimmed(ratio, 1) } else { number::grouped((ratio / step).round() * step, 0) };
     format!("{number} times")
 }
 
@@ -45,7 +51,14 @@ pub(super) fn awaited(key: &str) -> &str {
         "metadata" => "the mapping table to be written",
         "ecc_retry" => "a read to be tried again",
         "fold" => "the SLC cache to be emptied",
+        "merge" => "a block merge",
+        "seek" => "a seek",
         "rotation" => "the platter to come round",
+        "media_transfer" => "the platter to pass by",
+        "destage" => "cached writes to be written back",
+        "adapter_cache_full" => "room in the adapter's cache",
+        "adapter_flush" => "a flush of the adapter's cache",
+        "heat" => "the drive to cool down",
         key => ssdlab_core::CAUSES.iter().find(|c| c.key() == key).map_or("something else", |c| c.label()),
     }
 }
