@@ -337,7 +337,13 @@ fn by_place<'a>(
 /// What the charts say, and what is true of the picture as a whole.
 fn merged_caption(found: &[(&Outcome, &Chart)], smoothed: bool) -> String {
     let mut parts: Vec<String> = if distinct(found.iter().map(|(_, c)| c.caption.as_str())).len() > 1 {
-        found.iter().map(|(o, c)| format!("{}: {}", name::pretty(&o.device), c.caption)).collect()
+        // Once what several have in common.
+        let captions = distinct(found.iter().map(|(_, c)| c.caption.as_str()));
+        let whose = |caption: &str| {
+            let of = found.iter().filter(|(_, c)| c.caption == caption);
+            of.map(|(o, _)| name::pretty(&o.device)).collect::<Vec<_>>().join(", ")
+        };
+        captions.into_iter().map(|caption| format!("{}: {caption}", whose(caption))).collect()
     } else {
         vec![found[0].1.caption.clone()]
     };

@@ -103,7 +103,18 @@ pub(crate) fn value(value: f64, unit_key: &str) -> String {
     let figure = match unit_key {
         "us" | "µs" => return latency(value),
         "IOPS" | "count" if value.abs() >= 100.0 => grouped(value, 0),
-        "ratio" => trimmed(value, 3),
+        // Four significant digits at the most.
+        "ratio" if value.abs() >= 1_000.0 => grouped(value, 0),
+        "ratio" => trimmed(
+            value,
+            if value.abs() >= 100.0 {
+                1
+            } else if value.abs() >= 10.0 {
+                2
+            } else {
+                3
+            },
+        ),
         "bytes" | "B" => return bytes(value),
         "%" => trimmed(value, if value.abs() < 0.1 { 4 } else { 2 }),
         _ if value.abs() >= 1_000.0 => grouped(value, 0),
@@ -155,6 +166,9 @@ pub(crate) fn metric_label(key: &str) -> String {
     if let Some(of_all) = key.strip_suffix("_from_arrival").filter(|of| of.starts_with("latency_")) {
         return format!("{}, from arrival", metric_label(of_all));
     }
+    if let Some(of_lag) = key.strip_prefix("lag_") {
+        return metric_label(&format!("latency_{of_lag}")).replacen("Latency", "Replay lag", 1);
+    }
     if let Some(p) = key.strip_suffix("_us").unwrap_or(key).strip_prefix("latency_") {
         return match p {
             "mean" => "Latency, mean".to_owned(),
@@ -175,6 +189,8 @@ pub(crate) fn metric_label(key: &str) -> String {
         "iops_stddev_tail" => "IOPS, standard deviation at the end".to_owned(),
         "zero_iops_seconds" => "Seconds without any I/O".to_owned(),
         "bandwidth" => "Bandwidth".to_owned(),
+        "asked_bandwidth" => "Bandwidth that the job asks for".to_owned(),
+        "asked_iops" => "IOPS that the job asks for".to_owned(),
         "delayed" => "Requests sent late, for want of a tag".to_owned(),
         "waf" => "Write amplification".to_owned(),
         "waf_host" => "Write amplification: for the host".to_owned(),
@@ -235,7 +251,7 @@ mod tests {
         assert_eq!(value(310.94, "MB/s"), "310.9 MB/s");
         assert_eq!(value(421.0, "us"), "421 µs");
         assert_eq!(value(9_100.0, "us"), "9.1 ms");
-        assert_eq!(value(1.0234, "ratio"), "1.023");
+        assert_eq!([1.0234, 30.418, 4131.085].map(|v| value(v, "ratio")), ["1.023", "30.42", "4,131"]);
         assert_eq!(value(0.0, "count"), "0");
         assert_eq!(grouped(-1_234_567.8, 1), "-1,234,567.8");
         assert_eq!(grouped(-0.04, 0), "0");
@@ -245,6 +261,7 @@ mod tests {
         assert_eq!(metric_label("latency_p99_99_tail"), "Latency, 99.99th percentile, at the end of the run");
         assert_eq!(metric_label("latency_mean_read_full"), "Latency, mean, reads, full drive");
         assert_eq!(metric_label("latency_p99_9_from_arrival"), "Latency, 99.9th percentile, from arrival");
+        assert_eq!(metric_label("lag_p99_9"), "Replay lag, 99.9th percentile");
         assert_eq!(metric_label("iops_run_mean"), "Time on one side of the median IOPS, mean");
         assert_eq!(metric_label("read_iops_qd32"), "Read IOPS QD32");
         assert_eq!(transfer(131_072), "128 KiB");

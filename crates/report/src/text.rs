@@ -18,6 +18,28 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
+/// Escapes a sentence or a cell of the bench or of a drive's file: a page writes `µs` where they have `us`, and breaks no line
+/// between a number and its unit or per cent sign.
+pub(crate) fn prose(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut rest = text;
+    while let Some(at) = rest.find(' ') {
+        let (before, after) = (&rest[..at], &rest[at + 1..]);
+        out.push_str(before);
+        let unit = after.split(|c: char| !c.is_alphanumeric() && c != '%').next().unwrap_or("");
+        let is_unit = before.ends_with(|c: char| c.is_ascii_digit())
+            && matches!(unit, "us" | "ns" | "ms" | "s" | "%" | "B" | "KiB" | "MiB" | "GiB" | "kB" | "MB" | "GB" | "TB");
+        out.push(if is_unit { '\u{a0}' } else { ' ' });
+        rest = after;
+        if is_unit && unit == "us" {
+            out.push_str("µs");
+            rest = &after[2..];
+        }
+    }
+    out.push_str(rest);
+    escape(&out)
+}
+
 /// Text as a part of a file name or an element id: lower-case letters, digits, dots and single hyphens.
 pub(crate) fn slug(text: &str) -> String {
     let mut out = String::new();
@@ -106,6 +128,16 @@ mod tests {
             escape("<b a=\"1\" c='2'>&\u{0}\u{7}</b>"),
             "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;&lt;/b&gt;"
         );
+    }
+
+    #[test]
+    fn a_page_writes_microseconds_as_people_do_and_keeps_units_with_their_numbers() {
+        assert_eq!(
+            prose("30.0 us to 1.35 ms: 5 us, <us> 3 users"),
+            "30.0\u{a0}µs to 1.35\u{a0}ms: 5\u{a0}µs, &lt;us&gt; 3 users"
+        );
+        assert_eq!(prose("fastest 50 %"), "fastest 50\u{a0}%");
+        assert_eq!(prose("(band 2 to 5 us)"), "(band 2 to 5\u{a0}µs)");
     }
 
     #[test]

@@ -71,10 +71,8 @@ fn all_figures(out: &mut String, review: &Review, groups: &[TestGroup], chosen: 
     let open = if open { " open" } else { "" };
     out.push_str(&format!("<details class=\"all\" id=\"all-figures\"{open}><summary>All figures: "));
     let charts = groups.iter().flat_map(|g| &g.panels).count();
-    out.push_str(&format!(
-        "{} tests, {charts} charts, every parameter</summary>\n<div class=\"columns\">\n",
-        groups.len()
-    ));
+    let (tests, charts) = (counted(groups.len(), "test"), counted(charts, "chart"));
+    out.push_str(&format!("{tests}, {charts}, every parameter</summary>\n<div class=\"columns\">\n"));
     contents(out, review, groups);
     out.push_str("<div>\n");
     summary::key_figures(out, review, groups);
@@ -84,6 +82,11 @@ fn all_figures(out: &mut String, review: &Review, groups: &[TestGroup], chosen: 
     claims::write(out, review);
     specification::write(out, review);
     out.push_str("</div>\n</div>\n</details>\n");
+}
+
+/// `1 test`, `2 tests`.
+fn counted(n: usize, of: &str) -> String {
+    format!("{n} {of}{}", if n == 1 { "" } else { "s" })
 }
 
 /// A page of the house: one file with its styles and its script; `body` writes what is between.

@@ -2,7 +2,7 @@
 
 use crate::number;
 use crate::review::{Member, Review, SpecRow};
-use crate::text::escape;
+use crate::text::{escape, prose};
 
 pub(crate) fn write(out: &mut String, review: &Review) {
     if review.devices.iter().all(|d| d.specification.is_empty()) {
@@ -64,7 +64,7 @@ fn table(out: &mut String, name: &str, rows: &[SpecRow]) {
                 escape(&row.key),
                 escape(&row.value),
                 escape(unit),
-                escape(&row.source)
+                prose(&row.source)
             ));
         }
         out.push_str("</tbody>\n");

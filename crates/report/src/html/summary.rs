@@ -5,7 +5,7 @@ use ssdlab_bench::{Outcome, Unsettled};
 use crate::compare::TestGroup;
 use crate::felt;
 use crate::review::{LeftOut, Review};
-use crate::text::{self, escape};
+use crate::text::{self, escape, prose};
 use crate::{name, number};
 
 /// What a reader looks for first, best first.
@@ -72,6 +72,9 @@ pub(crate) fn key_metrics<'a>(outcomes: &[&'a Outcome], n: usize) -> Vec<&'a str
 /// What a figure of these outcomes is called: of requests that were sent at recorded times with what that makes of it.
 pub(crate) fn label(outcomes: &[&Outcome], key: &str) -> String {
     let label = number::metric_label(key);
+    if matches!(key, "iops" | "bandwidth") && outcomes.iter().all(|o| is_as_asked(o)) {
+        return format!("{label}, as the job asks");
+    }
     let mut timed = outcomes.iter().filter(|o| o.test == "replay" && o.metrics.contains_key(OF_TIMED)).peekable();
     let is_timed = timed.peek().is_some();
     let of_timed = match key {
@@ -81,6 +84,16 @@ pub(crate) fn label(outcomes: &[&Outcome], key: &str) -> String {
         _ => "",
     };
     if is_timed { format!("{label}{of_timed}") } else { label }
+}
+
+/// A rate within this share of what the job asks for is that of the job, and not the drive's.
+const AS_ASKED: f64 = 0.98;
+
+/// Whether the rate of a job is the one that its file limits it to.
+fn is_as_asked(outcome: &Outcome) -> bool {
+    let of = |key: &str| outcome.metrics.get(key).map(|m| m.value);
+    let reaches = |asked: &str, got: &str| of(asked).zip(of(got)).is_some_and(|(asked, got)| got >= AS_ASKED * asked);
+    reaches("asked_bandwidth", "bandwidth") || reaches("asked_iops", "iops")
 }
 
 /// A replay that takes so many times as long as its trace fell behind it.
@@ -126,7 +139,7 @@ fn verdicts(out: &mut String, groups: &[TestGroup]) {
             group.anchor,
             escape(&group.title()),
             escape(&outcome.device),
-            escape(&verdict.sentence)
+            prose(&verdict.sentence)
         ));
     }
     out.push_str("</ul>\n");
@@ -183,8 +196,7 @@ pub(crate) fn left_out(out: &mut String, review: &Review) {
             devices.push(name);
         }
     }
-    let tests =
-        if review.left_out.len() == 1 { "1 test".to_owned() } else { format!("{} tests", review.left_out.len()) };
+    let tests = super::counted(review.left_out.len(), "test");
     out.push_str(&format!(
         "<details class=\"left-out\"><summary>Left out: {tests} of {}</summary>\n<ul>\n",
         escape(&devices.join(", "))

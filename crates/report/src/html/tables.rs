@@ -7,7 +7,7 @@ use crate::compare::TestGroup;
 use crate::number;
 use crate::review::Review;
 use crate::svg::{Figure, axis_title};
-use crate::text::escape;
+use crate::text::{escape, prose};
 
 /// Charts of more points than this show a summary of each series instead of the points.
 const TABLE_POINTS: usize = 400;
@@ -61,18 +61,23 @@ pub(crate) fn own(out: &mut String, group: &TestGroup) {
                 if group.outcomes.len() > 1 && !shared { format!(", {}", outcome.device) } else { String::new() };
             let title = format!("{}{whose}", table.title);
             out.push_str(&format!("<h3>{}</h3>\n", escape(&title)));
-            open(out, &title, "own");
             let in_words =
                 |i: usize| table.rows.iter().any(|row| row.get(i).is_some_and(|c| c.chars().count() > LONGEST_FIGURE));
             let numeric: Vec<bool> = (0..table.columns.len()).map(|i| i > 0 && !in_words(i)).collect();
+            // Beside three columns, a phone has no room for sentences.
+            open(out, &title, if numeric.iter().skip(1).all(|&n| n) { "own" } else { "own cards" });
             head(out, &table.columns.iter().zip(&numeric).map(|(c, &n)| (c.as_str(), n)).collect::<Vec<_>>());
             for row in &table.rows {
                 for (i, cell) in row.iter().enumerate() {
-                    let cell = escape(cell);
+                    let cell = match cell.parse::<u64>() {
+                        Ok(count) if i > 0 => number::grouped(count as f64, 0),
+                        _ => prose(cell),
+                    };
                     out.push_str(&if i == 0 {
                         format!("<tr><th scope=\"row\">{cell}</th>")
                     } else if numeric.get(i).is_none_or(|&n| n) {
-                        format!("<td class=\"n\">{cell}</td>")
+                        let column = table.columns.get(i).map_or("", String::as_str);
+                        format!("<td class=\"n\" data-l=\"{}\">{cell}</td>", escape(column))
                     } else {
                         format!("<td class=\"words\">{cell}</td>")
                     });
@@ -81,7 +86,7 @@ pub(crate) fn own(out: &mut String, group: &TestGroup) {
             }
             close(out);
             if !table.caption.is_empty() {
-                out.push_str(&format!("<p class=\"under\">{}</p>\n", escape(&table.caption)));
+                out.push_str(&format!("<p class=\"under\">{}</p>\n", prose(&table.caption)));
             }
         }
     }
@@ -173,7 +178,7 @@ pub(crate) fn slowest(out: &mut String, group: &TestGroup) {
                 number::latency(worst.latency_us),
                 number::grouped(worst.at_s, 3),
                 escape(&what),
-                escape(&worst.sentence)
+                prose(&worst.sentence)
             ));
         }
         close(out);

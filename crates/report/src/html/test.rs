@@ -8,7 +8,7 @@ use crate::compare::{Panel, TestGroup};
 use crate::number;
 use crate::review::Review;
 use crate::svg::{self, Figure, Layout, Skin};
-use crate::text::{escape, slug};
+use crate::text::{escape, prose, slug};
 use crate::timeline::words::slowest_text;
 
 /// `is_above`: whether a panel, by its place, has been shown among the selected charts.
@@ -17,7 +17,7 @@ pub(crate) fn write(out: &mut String, review: &Review, group: &TestGroup, is_abo
     out.push_str(&format!("<section id=\"{id}\" class=\"test\" aria-labelledby=\"{id}-h\">\n"));
     out.push_str(&format!("<h2 id=\"{id}-h\">{}</h2>\n", escape(&group.title())));
     for (text, whose) in told(review, group, |o| vec![o.method.clone()]) {
-        out.push_str(&format!("<p class=\"method\">{}{}</p>\n", whose, escape(&text)));
+        out.push_str(&format!("<p class=\"method\">{}{}</p>\n", whose, prose(&text)));
     }
     for outcome in &group.outcomes {
         if let Some(verdict) = &outcome.verdict {
@@ -25,7 +25,7 @@ pub(crate) fn write(out: &mut String, review: &Review, group: &TestGroup, is_abo
             out.push_str(&format!(
                 "<p class=\"verdict {class}\"><span class=\"tag {class}\">{word}</span> <b>{}</b>: {}</p>\n",
                 escape(&outcome.device),
-                escape(&verdict.sentence)
+                prose(&verdict.sentence)
             ));
         }
     }
@@ -34,7 +34,7 @@ pub(crate) fn write(out: &mut String, review: &Review, group: &TestGroup, is_abo
     if !notes.is_empty() {
         out.push_str("<ul class=\"notes\">\n");
         for (text, whose) in notes {
-            out.push_str(&format!("<li>{whose}{}</li>\n", escape(&text)));
+            out.push_str(&format!("<li>{whose}{}</li>\n", prose(&text)));
         }
         out.push_str("</ul>\n");
     }
@@ -113,10 +113,11 @@ fn flat(figures: &[Figure]) -> String {
         .map(|(f, s)| {
             let mean = s.points.iter().map(|p| p[1]).sum::<f64>() / s.points.len() as f64;
             let name = if figures.len() > 1 { &f.subject } else { &s.name };
-            format!("{name}: {}", number::value(mean, &f.y.unit))
+            let level = number::value(mean, &f.y.unit);
+            if name.is_empty() { format!("at {level}") } else { format!("{name} at {level}") }
         })
         .collect();
-    format!("{}: flat. {}.", first.title, levels.join("; "))
+    format!("{}: flat, {}.", first.title, levels.join("; "))
 }
 
 /// Sentences of the outcomes, each once; with the drive's name in front where not all of the drives share it.

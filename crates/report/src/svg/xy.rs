@@ -53,7 +53,9 @@ pub(crate) fn draw(c: &mut Canvas, figure: &Figure, m: Measures, layout: Layout,
     let y_end = x_axis(c, figure, &x_scale, m, (left, right), (top, bottom));
     let mut ends = Vec::new();
     let id = format!("clip-{}-{}", text::slug(&figure.stem), layout.name());
-    c.open_clipped(&id, (left, top - 2.0), (right - left + 1.0, bottom - top + 4.0), layout != Layout::File);
+    // Marks of points on the edge are whole.
+    let (x, y) = (left - MARK, top - MARK);
+    c.open_clipped(&id, (x, y), (right + MARK - x, bottom + MARK - y), layout != Layout::File);
     for (i, series) in figure.series.iter().enumerate() {
         match figure.mark {
             Mark::Scatter => {
@@ -91,6 +93,9 @@ pub(crate) fn draw(c: &mut Canvas, figure: &Figure, m: Measures, layout: Layout,
     read_out_data(data, figure, &x_scale, &y_scale, (left, right), (top, bottom));
     y_end
 }
+
+/// How far the mark of a point reaches beyond it.
+const MARK: f64 = 5.0;
 
 /// Where the name of a series stands at its right end: at the last point of a line, among the last dots of a scatter.
 fn end_of(series: &Series, mark: Mark) -> Option<f64> {

@@ -1,6 +1,6 @@
 //! The page and its pictures, read as a machine reads them.
 
-use ssdlab_bench::{Axis, Chart, Mark, NotSteady, Series, Table, Unsettled};
+use ssdlab_bench::{Axis, Chart, Mark, Metric, NotSteady, Series, Table, Unsettled};
 use ssdlab_report::{LeftOut, PngPainter, Review, chart_svg, index_html, terminal_summary};
 
 use crate::common::{FIRST, NAMES, SECOND, one_drive, two_drives};
@@ -47,6 +47,36 @@ fn every_picture_is_well_formed_and_has_words() {
 }
 
 #[test]
+fn tables_with_sentences_are_cards_on_a_phone_and_write_microseconds() {
+    let mut review = two_drives();
+    let tail =
+        ["fastest 50 %", "51200", "30.0 us to 135.2 us", "107.4 us: 84.4 us on the host link and 23.1 us elsewhere"];
+    review.outcomes[0].tables = vec![Table {
+        title: "Tail".into(),
+        caption: String::new(),
+        columns: ["part", "requests", "latency", "mean, and where it went"].map(str::to_owned).to_vec(),
+        rows: vec![tail.map(str::to_owned).to_vec()],
+    }];
+    let page = index_html(&review).unwrap();
+    assert!(page.contains("<table class=\"own cards\">"));
+    assert!(page.contains("data-l=\"requests\">51,200</td>") && page.contains("23.1\u{a0}µs elsewhere"));
+}
+
+#[test]
+fn a_rate_that_a_job_was_limited_to_is_told_as_that() {
+    let mut review = one_drive();
+    let run = &mut review.outcomes[0];
+    "run".clone_into(&mut run.test);
+    run.metrics.insert("bandwidth".to_owned(), Metric::new(20.9, "MB/s"));
+    run.metrics.insert("iops".to_owned(), Metric::new(5_120.0, "IOPS"));
+    run.metrics.insert("asked_bandwidth".to_owned(), Metric::new(21.0, "MB/s"));
+    assert!(index_html(&review).unwrap().contains("IOPS, as the job asks"));
+    // A drive that does not follow shows what it can.
+    review.outcomes[0].metrics.insert("asked_bandwidth".to_owned(), Metric::new(40.0, "MB/s"));
+    assert!(!index_html(&review).unwrap().contains("as the job asks"));
+}
+
+#[test]
 fn a_tests_own_tables_stand_once_where_all_drives_have_the_same() {
     let mut review = two_drives();
     let table = |title: &str, cell: &str| Table {
@@ -61,7 +91,7 @@ fn a_tests_own_tables_stand_once_where_all_drives_have_the_same() {
     }
     let page = index_html(&review).unwrap();
     assert_eq!(page.matches("<h3>Of all</h3>").count(), 1);
-    assert!(page.contains("<td class=\"n\">7 &amp; 8</td>") && page.contains("read &lt;this&gt;"));
+    assert!(page.contains("<td class=\"n\" data-l=\"published\">7 &amp; 8</td>") && page.contains("read &lt;this&gt;"));
     for drive in [FIRST, SECOND] {
         assert_eq!(page.matches(&format!("<h3>Of each, {drive}</h3>")).count(), 1);
     }
