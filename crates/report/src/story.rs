@@ -431,7 +431,7 @@ fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
     Some(finding(
         "Sequential writes go at ",
         format!("{ours:.0} MB/s{}", if stages.is_some() && facts.has_flash() { " from beginning to end" } else { "" }),
-        format!("{why}. {other} reaches {theirs:.0}."),
+        format!("{why}. {other} reaches {theirs:.0}{}.", facts.at_first(&headline)),
         "sequential-write",
     ))
 }

@@ -18,9 +18,13 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-/// Escapes a sentence or a cell of the bench or of a drive's file: a page writes `µs` where they have `us`, and breaks no line
-/// between a number and its unit or per cent sign.
+/// Escapes a sentence or a cell of the bench or of a drive's file, as [`units`] has it.
 pub(crate) fn prose(text: &str) -> String {
+    escape(&units(text))
+}
+
+/// A page and a picture write `µs` where the bench has `us`, and break no line between a number and its unit or per cent sign.
+pub(crate) fn units(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut rest = text;
     while let Some(at) = rest.find(' ') {
@@ -37,7 +41,7 @@ pub(crate) fn prose(text: &str) -> String {
         }
     }
     out.push_str(rest);
-    escape(&out)
+    out
 }
 
 /// Text as a part of a file name or an element id: lower-case letters, digits, dots and single hyphens.

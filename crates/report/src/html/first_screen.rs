@@ -133,6 +133,9 @@ fn traits(out: &mut String, device: &ReviewedDevice) {
 /// Where names stand at the ends of a scatter.
 const AT_MEDIAN: &str = "Names beside the dots stand at the median of the last eighth of each run.";
 
+/// Of a run in small beside reference drives.
+const LAID_OVER: &str = "The runs of the other drives, eight times as long, are laid over it.";
+
 /// Random writes over time, all drives in one picture.
 fn scatter(out: &mut String, review: &Review) {
     let single = review.devices.len() == 1;
@@ -163,7 +166,7 @@ fn scatter(out: &mut String, review: &Review) {
     }
     let most = series.iter().map(|s| s.points.len()).max().unwrap_or(0);
     let dots = if most as f64 > 4.0 * last { ", eight dots a second" } else { ", a dot a second" };
-    let figure = Figure {
+    let mut figure = Figure {
         stem: "first-screen-consistency".to_owned(),
         title: "Random writes over every address".to_owned(),
         subject: format!(
@@ -174,13 +177,7 @@ fn scatter(out: &mut String, review: &Review) {
                 (false, _) => "",
             }
         ),
-        caption: if single && in_small(review) {
-            format!("{AT_MEDIAN} The runs of the other drives, eight times as long, are laid over it.")
-        } else if series.len() > 1 {
-            AT_MEDIAN.to_owned()
-        } else {
-            String::new()
-        },
+        caption: String::new(),
         shortened: None,
         in_small: false,
         mark: Mark::Scatter,
@@ -196,6 +193,10 @@ fn scatter(out: &mut String, review: &Review) {
         names_at_end: true,
         stepped: Vec::new(),
     };
+    // Names that are too long for it stand in the legend.
+    let at_median = crate::svg::has_names_at_end(&figure).then_some(AT_MEDIAN);
+    let laid_over = (single && in_small(review) && figure.series.len() > 1).then_some(LAID_OVER);
+    figure.caption = at_median.into_iter().chain(laid_over).collect::<Vec<_>>().join(" ");
     open_figure(out, &figure, Layout::Full, &figure.title);
     out.push_str("</figure>\n");
 }
@@ -511,11 +512,13 @@ fn trust(out: &mut String, review: &Review) {
             escape(&review.real_names())
         ),
     });
-    if !review.claims.is_empty() {
+    let claims = !review.claims.is_empty();
+    if claims {
         out.push_str("<a href=\"#claims\">Published figures</a>");
     }
     if review.devices.iter().any(|d| !d.specification.is_empty()) {
-        out.push_str(" · <a href=\"#specification\">every parameter</a>");
+        out.push_str(if claims { " · " } else { "" });
+        out.push_str("<a href=\"#specification\">every parameter</a>");
     }
     out.push_str("</p></div>\n");
 }

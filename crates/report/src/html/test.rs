@@ -8,7 +8,7 @@ use crate::compare::{Panel, TestGroup};
 use crate::number;
 use crate::review::Review;
 use crate::svg::{self, Figure, Layout, Skin};
-use crate::text::{escape, prose, slug};
+use crate::text::{escape, prose, slug, units};
 use crate::timeline::words::slowest_text;
 
 /// `is_above`: whether a panel, by its place, has been shown among the selected charts.
@@ -79,7 +79,7 @@ pub(crate) fn timeline_stem(group: &TestGroup, outcome: &Outcome) -> String {
 }
 
 fn write_timeline(out: &mut String, group: &TestGroup, outcome: &Outcome, seen: &SlowestSeen) {
-    let (title, sentence) = (svg::timeline::title(&outcome.device), slowest_text(seen));
+    let (title, sentence) = (svg::timeline::title(&outcome.device), units(&slowest_text(seen)));
     out.push_str(&format!(
         "<figure id=\"fig-{stem}\">\n<figcaption><b>{}</b><br><span class=\"caption\">{}</span></figcaption>\n<div class=\"plot\">",
         escape(&title),

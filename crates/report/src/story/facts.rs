@@ -96,6 +96,15 @@ impl<'a> Facts<'a> {
         rates.reduce(f64::max)
     }
 
+    /// What is to be said of the best rate of sequential writes of another drive that does not keep it.
+    pub fn at_first(&self, headline: &Headline) -> &'static str {
+        let best = self.others_by(headline).into_iter().next();
+        let device =
+            best.and_then(|(other, _)| self.review.devices.iter().find(|d| d.facts.name == self.others[other].1));
+        let falls = device.is_some_and(|device| Facts::of(self.review, device).long_write().is_some());
+        if falls { " at first" } else { "" }
+    }
+
     /// Whether the sequential writes of this drive or of one beside it are known to fall: then the rate of their first
     /// gigabytes puts them in no order.
     pub fn some_long_write_falls(&self) -> bool {

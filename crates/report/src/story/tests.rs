@@ -810,6 +810,8 @@ fn the_lead_of_a_cache_is_said_to_hold_until_it_is_full() {
         "{}",
         unsuited(&both)
     );
+    let of_even = text(&story(&both, &both.devices[1]).findings);
+    assert!(of_even.contains("Fast 1 TB reaches 517 at first."), "{of_even}");
     // Nor are they what a slow drive is measured by.
     let beside = |sequential: f64| {
         let mut review = both.clone();

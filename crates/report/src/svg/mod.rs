@@ -24,6 +24,7 @@ use canvas::{Anchor, Canvas, coord};
 pub(crate) use figure::{Crossed, Figure, axis_title};
 pub(crate) use scale::Extent;
 pub(crate) use skin::{Skin, hatch_definitions, properties, rules};
+pub(crate) use xy::has_names_at_end;
 
 /// The size that a picture is drawn for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -121,6 +121,11 @@ fn dot_size(m: Measures, figure: &Figure) -> f64 {
         }
 }
 
+/// Whether names stand at the ends of its series where the picture is as wide as the page.
+pub(crate) fn has_names_at_end(figure: &Figure) -> bool {
+    end_labels(figure, Layout::Full.measures(), Layout::Full).is_some()
+}
+
 /// Room for names at the ends of lines, if they are few and short enough to stand there.
 fn end_labels(figure: &Figure, m: Measures, layout: Layout) -> Option<f64> {
     let n = figure.series.len();

@@ -16,5 +16,8 @@ pub const PICTURE_BEGINS: &str = "<!-- ssdlab timeline -->\n";
 /// The same as [`timeline_json`] as a picture: SVG.
 #[must_use]
 pub fn timeline_svg(seen: &SlowestSeen, device: &str) -> String {
-    format!("{PICTURE_BEGINS}{}", svg::timeline::draw(seen, device, &slowest_text(seen), Layout::File, Skin::File))
+    format!(
+        "{PICTURE_BEGINS}{}",
+        svg::timeline::draw(seen, device, &crate::text::units(&slowest_text(seen)), Layout::File, Skin::File)
+    )
 }

@@ -364,7 +364,7 @@ fn fronts(data: &Data, task: usize) -> Option<SweepSection> {
         text: match data.plan.seeds.len() {
             0 | 1 => {
                 "A point is on the front if no other point is at least as good in both figures and better in one. Each was run \
-                 with one seed: which of two that lie close together is on it may be chance (several `seeds` tell)."
+                 with one seed: which of two that lie close together is on it may be chance, which a plan with several seeds tells."
             }
             _ => "A point is on the front if no other point is at least as good in both figures and better in one.",
         }
