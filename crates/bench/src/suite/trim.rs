@@ -133,7 +133,7 @@ fn verdict(
     // Without a drive that was hurt there is nothing that TRIM could have repaired.
     let pass = (!restored || dirty > tolerance).then_some(freed);
     let state = |percent: f64| {
-        if percent > 0.0 { format!("at worst {percent:.1} % below") } else { "nowhere below".to_owned() }
+        if percent >= 0.05 { format!("at worst {percent:.1} % below") } else { "nowhere below".to_owned() }
     };
     let after = state(trimmed);
     let sentence = match (restored, dirty > tolerance) {

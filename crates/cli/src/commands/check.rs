@@ -29,7 +29,8 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
         }
         FileKind::Plan => {
             let plan = Plan::open(&name)?;
-            format!("a plan of {} points: {}", plan.points.len(), plan.title)
+            let points = if plan.points.len() == 1 { "point" } else { "points" };
+            format!("a plan of {} {points}: {}", plan.points.len(), plan.title)
         }
         FileKind::Job => job(&args.file)?,
         FileKind::Trace => trace(&args.file)?,

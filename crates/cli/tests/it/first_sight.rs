@@ -498,7 +498,7 @@ fn n26_check_says_what_a_file_is_and_what_is_wrong_with_it() {
         ("small-die.toml", "a die type"),
         ("j.fio", "a job file of 1 job(s), 3 with their clones"),
         ("t.mqsim", "a trace (format mqsim) of 2 requests"),
-        ("p.toml", "a plan of 1 points"),
+        ("p.toml", "a plan of 1 point:"),
     ] {
         let said = place.ssdlab(&["check", file]).done();
         assert!(said.out.starts_with(&format!("{file} is {what}")), "{}", said.out);
