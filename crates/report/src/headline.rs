@@ -163,11 +163,18 @@ impl Headline {
     /// Its value for a drive, if that was measured and is what the title says.
     #[must_use]
     pub fn of<'a>(&self, outcomes: &'a [Outcome], device: &str) -> Option<&'a Metric> {
-        outcomes
-            .iter()
-            .find(|o| o.device == device && self.fits(&o.test, &o.variant) && is_as_described(o))
+        self.outcome(outcomes, device)
             .filter(|o| o.has_settled() || !self.settles)
             .and_then(|o| o.metrics.get(self.metric))
+    }
+
+    /// Where it stood at the end of a run, settled or not: no figure to be told as such.
+    pub(crate) fn so_far(&self, outcomes: &[Outcome], device: &str) -> Option<f64> {
+        self.outcome(outcomes, device).and_then(|o| o.metrics.get(self.metric)).map(|m| m.value)
+    }
+
+    fn outcome<'a>(&self, outcomes: &'a [Outcome], device: &str) -> Option<&'a Outcome> {
+        outcomes.iter().find(|o| o.device == device && self.fits(&o.test, &o.variant) && is_as_described(o))
     }
 
     /// Whether it is a figure of this test in this variant.

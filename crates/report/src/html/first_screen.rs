@@ -25,6 +25,8 @@ struct Bar {
     label: String,
     /// `None`: its test ran, and the figure had not settled.
     value: Option<f64>,
+    /// Where it stood at the end, settled or not.
+    so_far: Option<f64>,
     /// Place among the drives of the review; `None`: a reference drive.
     own: Option<usize>,
 }
@@ -266,6 +268,7 @@ fn charts(review: &Review) -> Vec<(Headline, Vec<Bar>)> {
             (value.is_some() || headline.settles && review.outcomes.iter().any(ran)).then(|| Bar {
                 label: name::short(&device.facts.name),
                 value,
+                so_far: headline.so_far(&review.outcomes, &device.facts.name),
                 own: Some(i),
             })
         };
@@ -274,9 +277,8 @@ fn charts(review: &Review) -> Vec<(Headline, Vec<Bar>)> {
             continue;
         }
         bars.extend(others.iter().filter_map(|drive| {
-            drive.figures.get(headline.key)?;
-            let value = drive.figure(&headline);
-            Some(Bar { label: name::short(&drive.name), value, own: None })
+            let so_far = Some(*drive.figures.get(headline.key)?);
+            Some(Bar { label: name::short(&drive.name), value: drive.figure(&headline), so_far, own: None })
         }));
         let by_value = |a: &Bar, b: &Bar| match (a.value, b.value) {
             (Some(a), Some(b)) => headline.order(a, b),
@@ -299,7 +301,9 @@ fn unit_of(headline: &Headline) -> &'static str {
 
 fn bar_chart(out: &mut String, review: &Review, headline: &Headline, bars: &[Bar]) {
     let unit = unit_of(headline);
-    let most = bars.iter().filter_map(|b| b.value).fold(0.0, f64::max);
+    // A bar is as long beside those that have not settled as it would be beside what they have come to so far: alone it
+    // would pass for the best.
+    let most = bars.iter().filter_map(|bar| bar.value.or(bar.so_far)).fold(0.0, f64::max);
     let direction = if headline.lower_is_better { " · <b>lower is better</b>" } else { "" };
     let shown = if unit == "us" { String::new() } else { format!("{unit} · ") };
     out.push_str(&format!(
