@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use ssdlab_core::{Breakdown, Nanos, Op};
 
+use crate::request::Request;
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
@@ -49,6 +51,14 @@ pub struct Completion {
 }
 
 impl Completion {
+    /// A request that is under way, as if it ended now, with nothing said of where its time went.
+    #[must_use]
+    pub fn under_way(request: &Request, submitted: Nanos, now: Nanos) -> Self {
+        let Request { tag, op, offset_bytes, length_bytes, .. } = *request;
+        let (completed, breakdown) = (now.max(submitted), Breakdown::NOTHING);
+        Completion { tag, op, status: Status::Ok, offset_bytes, length_bytes, submitted, completed, breakdown }
+    }
+
     #[inline]
     #[must_use]
     pub fn latency(&self) -> Nanos {

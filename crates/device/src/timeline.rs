@@ -106,6 +106,18 @@ impl Track {
     pub fn new(part: impl Into<String>) -> Self {
         Track { drive: String::new(), part: part.into(), stretches: Vec::new() }
     }
+
+    /// Puts the stretches in order, each ended by the beginning of the next: a part that was to work on is at something else then,
+    /// since a die is interrupted, or the power was cut.
+    pub fn one_after_the_other(&mut self) {
+        self.stretches.sort_by_key(|s| (s.from, s.to));
+        for k in 1..self.stretches.len() {
+            let next = self.stretches[k].from;
+            let before = &mut self.stretches[k - 1];
+            before.to = before.to.min(next);
+        }
+        self.stretches.retain(|s| s.to > s.from);
+    }
 }
 
 /// The last so many of a sequence.
@@ -164,6 +176,15 @@ impl<T> Last<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stretches_of_a_part_follow_each_other() {
+        let stretch = |(from, to)| Stretch { from, to, work: Work::Transfer { die: 0 } };
+        let mut track =
+            Track { stretches: [(5, 9), (0, 4), (7, 8), (4, 6), (7, 10)].map(stretch).into(), ..Track::new("p") };
+        track.one_after_the_other();
+        assert_eq!(track.stretches, [(0, 4), (4, 5), (5, 7), (7, 10)].map(stretch));
+    }
 
     #[test]
     fn the_last_are_kept_in_order_and_found_by_their_numbers() {

@@ -50,11 +50,6 @@ impl Command {
         }
     }
 
-    /// As if it ended now, with nothing said of where its time went.
-    pub fn under_way(&self, now: Nanos) -> Completion {
-        Completion { breakdown: Breakdown::NOTHING, ..self.complete(now.max(self.submitted)) }
-    }
-
     #[inline]
     pub fn complete(&self, at: Nanos) -> Completion {
         let Command { request, submitted, began, decoded, ref spent, .. } = *self;

@@ -390,8 +390,9 @@ impl Disk {
             let ends = (on.at + time).max(now);
             let access = Access { seek: 0, rotation: 0 };
             self.stop_reading_on(now);
-            self.busy = Some(Busy { ends, access, transfer: ends - now, track, work: Work::Read { slot } });
-            self.note("transfer: read", Cause::Transfer, now, ends);
+            let busy = Busy { ends, access, transfer: ends - now, track, work: Work::Read { slot } };
+            self.busy = Some(busy);
+            self.note_busy(&busy);
             return;
         }
         self.slots[slot as usize].spent.destage = self.destage_time_at(now);
@@ -687,23 +688,25 @@ impl Disk {
     #[inline]
     fn start(&mut self, access: Access, transfer: Nanos, track: Track, now: Nanos, work: Work) -> Nanos {
         let ends = now + Nanos::from(access.seek) + Nanos::from(access.rotation) + transfer;
-        self.busy = Some(Busy { ends, access, transfer, track, work });
-        let (seek, rotation) = (now + Nanos::from(access.seek), ends - transfer);
-        self.note("seek", Cause::Seek, now, seek);
-        self.note("rotation", Cause::Rotation, seek, rotation);
-        let (what, cause) = match work {
-            Work::Read { .. } => ("transfer: read", Cause::Transfer),
-            Work::Destage => ("transfer: cached write", Cause::Destage),
-        };
-        self.note(what, cause, rotation, ends);
+        let busy = Busy { ends, access, transfer, track, work };
+        self.busy = Some(busy);
+        self.note_busy(&busy);
         ends
     }
 
+    /// Seek, rotation and transfer, the last of which has its end.
     #[inline]
-    fn note(&mut self, what: &'static str, cause: Cause, from: Nanos, to: Nanos) {
-        if let Some(records) = &mut self.records {
-            records.arm(what, cause, from, to);
-        }
+    fn note_busy(&mut self, busy: &Busy) {
+        let Some(records) = &mut self.records else { return };
+        let passes = busy.ends - busy.transfer;
+        let turns = passes - Nanos::from(busy.access.rotation);
+        records.arm("seek", Cause::Seek, turns - Nanos::from(busy.access.seek), turns);
+        records.arm("rotation", Cause::Rotation, turns, passes);
+        let (what, cause) = match busy.work {
+            Work::Read { .. } => ("transfer: read", Cause::Transfer),
+            Work::Destage => ("transfer: cached write", Cause::Destage),
+        };
+        records.arm(what, cause, passes, busy.ends);
     }
 
     fn energy(&self, disk: &DiskCounters) -> Option<EnergyCounters> {
@@ -841,17 +844,20 @@ impl Device for Disk {
 
 impl Recorder for Disk {
     fn record(&mut self, stretches: usize) {
-        self.records = (stretches > 0).then(|| Box::new(Records::new(stretches)));
+        self.records = (stretches > 0).then(|| Box::new(Records::new(stretches, self.now)));
+        // As if it had been noted when it began: a request that comes next may wait for it.
+        if let Some(busy) = self.busy {
+            self.note_busy(&busy);
+        }
     }
 
     fn recorded_since(&mut self, from: Nanos) -> Timeline {
         let Some(records) = &self.records else { return Timeline::default() };
         let taken = (0..self.slots.len() as u32).filter(|slot| !self.free_slots.contains(slot));
-        let inside = taken.map(|slot| self.slots[slot as usize].under_way(self.now));
-        let outside = self.outside.iter();
-        let outside = outside
-            .map(|&(request, submitted)| Command::new(request, submitted, submitted, submitted).under_way(self.now));
-        let open: Vec<Completion> = inside.chain(outside).collect();
+        let inside = taken.map(|slot| &self.slots[slot as usize]).map(|command| (&command.request, command.submitted));
+        let outside = self.outside.iter().map(|(request, submitted)| (request, *submitted));
+        let open = inside.chain(outside);
+        let open: Vec<_> = open.map(|(request, at)| Completion::under_way(request, at, self.now)).collect();
         let ahead = self.read_on.as_ref().map(|on| on.began..self.mechanics.ends(on).min(self.now));
         records.since(from, &open, ahead.filter(|ahead| !ahead.is_empty()))
     }

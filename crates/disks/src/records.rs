@@ -14,12 +14,14 @@ const READ_AHEAD: Work = Work::Other { what: Cow::Borrowed("read ahead"), cause:
 pub struct Records {
     arm: Last<Stretch>,
     commands: Last<Completion>,
+    /// What had ended before is not there.
+    began: Nanos,
 }
 
 impl Records {
     #[must_use]
-    pub fn new(most: usize) -> Self {
-        Records { arm: Last::new(most), commands: Last::new(most) }
+    pub fn new(most: usize, now: Nanos) -> Self {
+        Records { arm: Last::new(most), commands: Last::new(most), began: now }
     }
 
     /// The disk has read on.
@@ -57,16 +59,13 @@ impl Records {
         let mut arm = Track::new("arm");
         let ahead = ahead.map(|Range { start: from, end: to }| Stretch { from, to, work: READ_AHEAD });
         arm.stretches.extend(self.arm.iter().chain(&ahead).filter(|s| s.to > from).cloned());
-        arm.stretches.sort_by_key(|s| s.from);
-        for k in 1..arm.stretches.len() {
-            // Reading on ends where the arm is wanted, a power cut ends everything.
-            let next = arm.stretches[k].from;
-            arm.stretches[k - 1].to = arm.stretches[k - 1].to.min(next);
-        }
-        let tracks = [commands, arm].into_iter().filter(|track| !track.stretches.is_empty()).collect();
+        arm.one_after_the_other();
+        // That an arm is idle is worth a row.
+        let commands = Some(commands).filter(|commands| !commands.stretches.is_empty());
+        let tracks = commands.into_iter().chain([arm]).collect();
         // Either is noted when it ends, or is about to.
-        let arm = self.arm.oldest_of_more().map_or(0, |s| s.to);
+        let of_arm = self.arm.oldest_of_more().map_or(0, |s| s.to);
         let commands = self.commands.oldest_of_more().map_or(0, |c| c.completed);
-        Timeline { tracks, complete_from: arm.max(commands) }
+        Timeline { tracks, complete_from: of_arm.max(commands).max(self.began) }
     }
 }

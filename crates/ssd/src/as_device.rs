@@ -1,9 +1,9 @@
 //! The drive as the bench sees it.
 
-use ssdlab_core::{Breakdown, Nanos};
+use ssdlab_core::Nanos;
 use ssdlab_device::{
     Completion, Counters, Device, DeviceInfo, Flash, LinkPolicy, Plug, PowerManagement, Recorder, Refusal, Request,
-    Security, Status, Timeline,
+    Security, Timeline,
 };
 
 use ssdlab_ftl::Translation;
@@ -104,22 +104,14 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Recorder for SimulatedSsd<EXPLAIN, CHECK, T> {
     fn record(&mut self, stretches: usize) {
-        self.probe.explain(|explanations| explanations.record(stretches));
+        let (now, backend) = (self.now, &self.backend);
+        self.probe.explain(|explanations| explanations.record(stretches, now, backend.under_way()));
     }
 
     fn recorded_since(&mut self, from: Nanos) -> Timeline {
         let Some(records) = self.probe.records() else { return Timeline::default() };
-        let open = |(submitted, request): (Nanos, Request)| Completion {
-            tag: request.tag,
-            op: request.op,
-            status: Status::Ok,
-            offset_bytes: request.offset_bytes,
-            length_bytes: request.length_bytes,
-            submitted,
-            completed: self.now.max(submitted),
-            breakdown: Breakdown::NOTHING,
-        };
-        let open: Vec<Completion> = self.frontend.commands.open().map(open).collect();
+        let open = self.frontend.commands.open();
+        let open: Vec<_> = open.map(|(at, request)| Completion::under_way(&request, at, self.now)).collect();
         records.since(from, self.now, &open, self.translation.medium().layout())
     }
 }

@@ -2,7 +2,7 @@
 
 use ssdlab_core::{Cause, Nanos, SECTOR_BYTES};
 use ssdlab_device::{Device, Request, Stretch, Work};
-use ssdlab_disks::{DiskSpec, TrackOrder};
+use ssdlab_disks::{Disk, DiskSpec, TrackOrder};
 
 use crate::support::{anywhere, build, keep_busy, of_catalog};
 
@@ -151,6 +151,32 @@ fn one_command_after_the_other_keeps_the_rate_of_the_platters() {
         let (first, last) = (&ends[100], &ends[3999]);
         let measured = 3899.0 * 65_536.0 / (last.completed - first.completed) as f64;
         assert!((measured / rate - 1.0).abs() < 0.002, "depth {depth}: {measured} GB/s against {rate} GB/s");
+    }
+}
+
+/// What a request waits for may have begun before anybody watches.
+#[test]
+fn what_the_arm_is_at_when_recording_begins_is_noted() {
+    for write in [false, true] {
+        let mut disk = build(one_zone());
+        disk.recorder().expect("a disk tells").record(1 << 16);
+        let mut requests = anywhere(&disk, 1, write);
+        for tag in 0..300 {
+            let request = requests.next().expect("there is no end of them");
+            disk.submit(tag * 1_000_000, Request { tag, ..request }).unwrap();
+            let mut ended = Vec::new();
+            disk.advance((tag + 1) * 1_000_000, &mut ended);
+        }
+        let now = 300 * 1_000_000;
+        let mut late = disk.clone();
+        late.recorder().expect("as before").record(1 << 16);
+        let arm = |disk: &mut Disk| {
+            let timeline = disk.recorder().expect("as before").recorded_since(now);
+            timeline.tracks.into_iter().find(|track| track.part == "arm").expect("it is at work").stretches
+        };
+        assert!(!arm(&mut disk).is_empty());
+        assert_eq!(arm(&mut disk), arm(&mut late), "writes: {write}");
+        assert_eq!(late.recorder().expect("as before").recorded_since(0).complete_from, now);
     }
 }
 

@@ -194,6 +194,12 @@ impl Backend {
         }
     }
 
+    /// What dies are at, and the channel of each.
+    pub fn under_way(&self) -> impl Iterator<Item = (DieId, FlashOp, u8)> + '_ {
+        let dies = (0..).map(DieId::new).zip(&self.dies);
+        dies.filter(|(_, die)| die.busy).map(|(id, die)| (id, die.current, die.channel))
+    }
+
     /// See [`crate::SimulatedSsd::set_page_read_times`].
     pub fn set_page_read_times(&mut self, by_page: &[Nanos]) {
         self.times.set_native_reads(by_page);

@@ -5,7 +5,7 @@
 
 use ssdlab_core::{Breakdown, CAUSES, Cause, Nanos};
 use ssdlab_device::Completion;
-use ssdlab_ftl::OpKind;
+use ssdlab_ftl::{FlashOp, OpKind};
 use ssdlab_nand::DieId;
 
 use super::record::{Details, Records, cause_of};
@@ -138,6 +138,8 @@ pub struct Explanations {
     dies: Vec<DieLog>,
     /// Die time by cause so far: what the drive as a whole was doing.
     spent: DieTime,
+    /// Of a round of the collector that holds commands: when it began, and what it is down as.
+    round: Option<(Nanos, Cause)>,
     /// All of it for a while, if somebody wants that.
     records: Option<Box<Records>>,
 }
@@ -150,13 +152,39 @@ impl Explanations {
             accounts: vec![Account::default(); slots as usize],
             dies: vec![log; dies as usize],
             spent: DieTime::default(),
+            round: None,
             records: None,
         }
     }
 
-    /// From now on, so many stretches of everything are kept; of 0, nothing.
-    pub fn record(&mut self, stretches: usize) {
-        self.records = (stretches > 0).then(|| Box::new(Records::new(stretches, self.dies.len())));
+    /// From now on, so many stretches of everything are kept; of 0, nothing. `under_way`: what dies are at, and their channels.
+    pub fn record(&mut self, stretches: usize, now: Nanos, under_way: impl Iterator<Item = (DieId, FlashOp, u8)>) {
+        self.records = None;
+        if stretches == 0 {
+            return;
+        }
+        let mut records = Records::new(stretches, self.dies.len(), now);
+        // As if it had been noted when it began: a request that comes next may wait for it.
+        let last = |(die, op, channel): (DieId, FlashOp, u8)| {
+            let log = &self.dies[die.index()];
+            let ran = log.ran[log.logged.checked_sub(1)? % LOG];
+            (ran.to > now).then_some((ran, die, op, channel))
+        };
+        let mut all: Vec<_> = under_way.filter_map(last).collect();
+        all.sort_by_key(|(ran, ..)| ran.from());
+        for (ran, die, op, channel) in all {
+            let time = Interval::new(ran.from(), ran.to);
+            if ran.cause() == Cause::EccRetry {
+                records.retry(die, time);
+            } else {
+                let none = Interval::new(ran.from(), ran.from());
+                records.operation(die, op.kind(), time, &Details::of(&op, channel, none));
+            }
+        }
+        if let Some((since, cause)) = self.round {
+            records.round_begins(since, cause);
+        }
+        self.records = Some(Box::new(records));
     }
 
     #[must_use]
@@ -169,6 +197,7 @@ impl Explanations {
         if let Some(records) = &mut self.records {
             records.power_cut(now);
         }
+        self.round = None;
         for die in &mut self.dies {
             die.logged = 0;
             (die.began, die.array_ended) = (0, 0);
@@ -341,12 +370,14 @@ impl Explanations {
 
     /// The firmware holds commands for a round of the collector, or does so no longer.
     pub fn round_begins(&mut self, now: Nanos, cause: Cause) {
+        self.round = Some((now, cause));
         if let Some(records) = &mut self.records {
             records.round_begins(now, cause);
         }
     }
 
     pub fn round_ends(&mut self, now: Nanos) {
+        self.round = None;
         if let Some(records) = &mut self.records {
             records.round_ends(now);
         }

@@ -144,12 +144,15 @@ pub struct Records {
     /// Of a round that goes on.
     round_since: Option<(Nanos, Cause)>,
     commands: Last<Ended>,
+    /// What had ended before is not there.
+    began: Nanos,
 }
 
 impl Records {
     #[must_use]
-    pub fn new(most: usize, dies: usize) -> Self {
+    pub fn new(most: usize, dies: usize, now: Nanos) -> Self {
         Records {
+            began: now,
             dies: Last::new(most),
             last_of_die: vec![usize::MAX; dies],
             longest: 0,
@@ -246,8 +249,9 @@ impl Records {
         }));
         let mut dies: Vec<Track> = (0..self.last_of_die.len()).map(|die| Track::new(format!("die {die}"))).collect();
         let mut channels: Vec<Track> = Vec::new();
-        // Begun in order; what began so long ago has ended.
-        let since = from.saturating_sub(self.longest);
+        // Begun in order, but for copies that are worked out ahead, and so for no more than the longest; what began so long ago
+        // has ended.
+        let since = from.saturating_sub(2 * self.longest);
         for work in self.dies.iter().rev().take_while(|work| work.from >= since) {
             let (time, Interval { from: begin, to }) = (work.time(), work.transfer());
             if time.to > from.max(time.from) {
@@ -262,7 +266,7 @@ impl Records {
             }
         }
         for track in dies.iter_mut().chain(&mut channels).chain([&mut firmware]) {
-            one_after_the_other(&mut track.stretches);
+            track.one_after_the_other();
         }
         // That a die is idle is worth a row.
         let host = [commands, firmware].into_iter().filter(|track| !track.stretches.is_empty());
@@ -273,17 +277,8 @@ impl Records {
     fn complete_from(&self) -> Nanos {
         let dies = self.dies.oldest_of_more().map_or(0, |work| work.from);
         let rounds = self.rounds.oldest_of_more().map_or(0, |round| round.0.to);
-        dies.max(rounds).max(self.commands.oldest_of_more().map_or(0, |c| c.completed))
-    }
-}
-
-/// In order, each ended by the beginning of the next: a die that was to work on is at something else then.
-fn one_after_the_other(stretches: &mut [Stretch]) {
-    stretches.sort_by_key(|s| (s.from, s.to));
-    for k in 1..stretches.len() {
-        let next = stretches[k].from;
-        let before = &mut stretches[k - 1];
-        before.to = before.to.min(next);
+        let commands = self.commands.oldest_of_more().map_or(0, |c| c.completed);
+        dies.max(rounds).max(commands).max(self.began)
     }
 }
 

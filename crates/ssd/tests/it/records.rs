@@ -104,7 +104,32 @@ fn every_operation_that_is_counted_is_noted_once_and_dies_do_one_thing_at_a_time
     }
     assert_eq!(of(&timeline, "channel ").len(), 4);
     assert_eq!(of(&timeline, "commands")[0].stretches.len(), done.len());
-    assert_eq!(timeline.complete_from, 0, "everything is there");
+    assert_eq!(timeline.complete_from, from, "everything is there");
+}
+
+/// What a request waits for may have begun long before anybody watches.
+#[test]
+fn what_is_under_way_when_recording_begins_is_there() {
+    let mut bench = Bench::filled();
+    let mut busy = 0;
+    for round in 1..50 {
+        bench.record(1 << 16);
+        let pages = bench.pages;
+        bench.keep_busy(8, random_writes(pages, 100 * round));
+        let from = bench.now;
+        let mut late = Bench { ssd: bench.ssd.clone(), ..bench };
+        late.record(1 << 16);
+        let of_dies =
+            |bench: &mut Bench| -> Vec<Track> { of(&bench.since(from), "die ").into_iter().cloned().collect() };
+        busy += of_dies(&mut late).iter().filter(|die| !die.stretches.is_empty()).count();
+        assert_eq!(of_dies(&mut bench), of_dies(&mut late), "round {round}");
+        for bench in [&mut bench, &mut late] {
+            bench.keep_busy(1, random_writes(pages, 10).map(|write| Request { op: Op::Read, ..write }));
+        }
+        assert_eq!(of_dies(&mut bench), of_dies(&mut late), "round {round}");
+        assert_eq!(late.since(from).complete_from, from);
+    }
+    assert!(busy > 20, "{busy} dies were at work");
 }
 
 #[test]

@@ -167,6 +167,34 @@ fn what_comes_during_a_round_waits_for_its_end_and_no_longer() {
 }
 
 #[test]
+fn a_round_that_is_under_way_when_recording_begins_is_there() {
+    let mut host = Host::new(&drive("between-rounds"));
+    host.random_writes(5 * SECOND, SECOND);
+    let firmware = |ssd: &mut Ssd, now: Nanos| {
+        let timeline = ssd.recorder().expect("a drive that explains itself").recorded_since(now - 1);
+        timeline.tracks.into_iter().find(|track| track.part == "firmware")
+    };
+    host.ssd.recorder().expect("as before").record(1000);
+    let mut met = 0;
+    for _ in 0..2000 {
+        let page = host.rng.below(host.pages);
+        host.submit(Op::Write, page, 1);
+        host.wait();
+        let (mut late, now) = (host.ssd.clone(), host.now + MILLISECOND / 4);
+        host.now = now;
+        host.ssd.advance(now, &mut Vec::new());
+        late.advance(now, &mut Vec::new());
+        late.recorder().expect("as before").record(1000);
+        let goes_on = firmware(&mut host.ssd, now).filter(|f| f.stretches.last().is_some_and(|s| s.to == now));
+        if goes_on.is_some() {
+            met += 1;
+            assert_eq!(firmware(&mut late, now), goes_on);
+        }
+    }
+    assert!(met > 10, "{met} rounds were under way");
+}
+
+#[test]
 fn work_ahead_of_need_stops_for_the_host() {
     let mut spec = drive("between-rounds");
     spec.gc.background_free_superblocks = 8;
