@@ -217,11 +217,9 @@ impl Drive {
         self.watch.is_some()
     }
 
-    /// What the parts of the device did while the slowest request waited since this was asked last, at `now`.
-    pub fn slowest_seen(&mut self, now: Nanos) -> Option<SlowestSeen> {
-        let since = self.device_time(now);
-        let watch = std::mem::replace(&mut self.watch, Watch::begin(&mut self.device, since));
-        watch?.into_seen()
+    /// What the parts of the device did while the slowest request waited, of those that have ended since this was asked last.
+    pub fn slowest_seen(&mut self) -> Option<SlowestSeen> {
+        self.watch.as_mut()?.begin_anew()
     }
 
     /// The last slow requests, the latest first.

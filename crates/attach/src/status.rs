@@ -224,7 +224,7 @@ pub fn timeline(view: &mut View<'_>) -> Result<Value, String> {
             "{name} has no timeline: only simulated drives, disks and sets of them tell what their parts do"
         ));
     }
-    let seen = view.drive.slowest_seen(view.now).ok_or("no request has ended since the last timeline")?;
+    let seen = view.drive.slowest_seen().ok_or("no request has ended since the last timeline")?;
     Ok(json!({ "device": name, "seen": seen }))
 }
 

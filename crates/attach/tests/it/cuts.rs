@@ -95,12 +95,24 @@ fn a_timeline_is_of_the_slowest_request_since_the_last_one() {
     let seen: SlowestSeen = serde_json::from_value(answer["seen"].clone()).unwrap();
     let request = &seen.request;
     assert_eq!((request.offset_bytes, request.length_bytes, request.latency()), (4096, 8192, 100_000));
-    assert!(seen.from < request.submitted && seen.timeline.tracks[0].part == "wheel", "{seen:?}");
+    assert!(seen.from <= request.submitted && seen.timeline.tracks[0].part == "wheel", "{seen:?}");
     assert_eq!(server.order(&Order::Timeline)["error"], "no request has ended since the last timeline");
     server.order(&Order::Cut);
     server.order(&Order::Restore);
     assert_eq!(server.client().read(0, 512), Ok(vec![0; 512]));
     assert_eq!(server.order(&Order::Timeline)["seen"]["request"]["length_bytes"], 512);
+}
+
+/// Whoever asks while a drive stalls is shown the stall the next time.
+#[test]
+fn a_request_that_waits_while_a_timeline_is_asked_for_is_of_the_next() {
+    let server = serve(Steady::new(300_000_000, true), options());
+    let mut c = server.structured_client();
+    c.send(CMD_READ, 0, 0, 4096, &[]);
+    server.order(&Order::Status);
+    assert_eq!(server.order(&Order::Timeline)["error"], "no request has ended since the last timeline");
+    c.reply(4096);
+    assert_eq!(server.order(&Order::Timeline)["seen"]["request"]["length_bytes"], 4096);
 }
 
 #[test]

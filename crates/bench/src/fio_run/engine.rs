@@ -219,9 +219,6 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
         if self.first_count() > now {
             return;
         }
-        if self.recorders.entries.iter().all(|entry| entry.counted_from.is_none()) {
-            host.port.watch_anew();
-        }
         for (at, entry) in self.to_count.extract_if(.., |count| count.0 <= now) {
             self.recorders.entries[entry].count_from(at, || host.counters());
         }
@@ -331,7 +328,8 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
             let index = job_of(c.tag);
             let task = &mut tasks[index];
             task.completed(c);
-            if task.measures(c.completed) {
+            let measured = task.measures(c.completed);
+            if measured {
                 recorders.entries[task.entry].record(c, task.verifies());
                 if logged.is_ok() {
                     logged = recorders.logs.record(task.number, c);
@@ -342,6 +340,7 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
                 recorders.watches[watch].completed(c.length_bytes);
             }
             ready.push(index);
+            measured
         })?;
         logged?;
         for &index in &*ready {

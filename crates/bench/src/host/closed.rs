@@ -101,7 +101,8 @@ impl Host<'_> {
                 let index = job_of(c.tag);
                 let state = &mut states[index];
                 state.in_flight -= 1;
-                if c.completed >= state.measure_from && c.completed <= state.end {
+                let measured = c.completed >= state.measure_from && c.completed <= state.end;
+                if measured {
                     state.last_completion = c.completed;
                     meter.record(index, c);
                 } else if c.completed > state.end {
@@ -110,6 +111,7 @@ impl Host<'_> {
                 if paced && jobs[index].think > 0 {
                     state.thinking.push_back(c.completed + jobs[index].think);
                 }
+                measured
             })?;
             if now >= end {
                 for state in states.iter_mut().filter(|s| s.end <= now) {

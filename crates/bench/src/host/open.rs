@@ -99,6 +99,7 @@ impl Host<'_> {
                 let waited = late.remove(&c.tag).unwrap_or(0);
                 response[c.op as usize].get_or_insert_default().record(waited + c.latency());
                 meter.record(0, c);
+                true
             })?;
             if now >= tick {
                 tick += SECOND;

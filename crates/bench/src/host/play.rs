@@ -78,6 +78,7 @@ impl Host<'_> {
                 in_flight -= 1;
                 last_completion = c.completed;
                 meter.record(0, c);
+                true
             })?;
             self.tick_if_due(&mut tick, requests as f64 / requests_hint.max(1) as f64, meter)?;
         }

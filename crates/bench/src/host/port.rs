@@ -91,13 +91,6 @@ impl<'a> Port<'a> {
         self.watch.is_some()
     }
 
-    /// What a watch has seen up to now is not what is measured.
-    pub(crate) fn watch_anew(&mut self) {
-        if let Some(watch) = &mut self.watch {
-            watch.begin_anew(self.now);
-        }
-    }
-
     /// As [`super::Host::slowest_seen`].
     pub(super) fn slowest_seen(&mut self) -> Option<SlowestSeen> {
         let watch = self.watch.take()?;
@@ -189,12 +182,13 @@ impl<'a> Port<'a> {
         reached
     }
 
-    /// Hands over the requests that the last wait has completed, in the order in which they ended.
+    /// Hands over the requests that the last wait has completed, in the order in which they ended; `completed` says of each
+    /// whether it is measured, as what is watched is to be what is reported.
     ///
     /// # Errors
     /// The first that ended badly, or that cannot be.
     #[inline(always)]
-    pub(crate) fn reap(&mut self, mut completed: impl FnMut(&Completion)) -> Result<(), HostError> {
+    pub(crate) fn reap(&mut self, mut completed: impl FnMut(&Completion) -> bool) -> Result<(), HostError> {
         // Taken out while it is walked through; the buffer goes back.
         let mut done = std::mem::take(&mut self.done);
         for piece in &done {
@@ -205,8 +199,10 @@ impl<'a> Port<'a> {
             if c.status != Status::Ok {
                 return Err(failed(c, self.device.trouble()));
             }
-            completed(c);
-            if let Some(watch) = &mut self.watch {
+            let measured = completed(c);
+            if let Some(watch) = &mut self.watch
+                && measured
+            {
                 watch.ended(c, self.device);
             }
         }

@@ -19,7 +19,7 @@ const LEAST_BEFORE: Nanos = MILLISECOND;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlowestSeen {
     pub request: Completion,
-    /// What the timeline begins at; earlier than the request.
+    /// What the timeline begins at: earlier than the request, if parts were watched then.
     pub from: Nanos,
     pub timeline: Timeline,
     /// The latency of a slower one that is not shown: only where thousands followed each other, each slower than the one before.
@@ -29,30 +29,33 @@ pub struct SlowestSeen {
 /// Keeps the slowest request of those that it is told of. A host has one of its own ([`super::Host::watch_slowest`]).
 #[derive(Debug)]
 pub struct Watch {
-    /// Requests sent before are not looked at.
-    since: Nanos,
+    /// Nothing is known of what parts did before.
+    began: Nanos,
     slowest: Nanos,
     taken: u32,
     seen: Option<SlowestSeen>,
 }
 
 impl Watch {
-    /// Has the device note what its parts do; `None` if it cannot.
+    /// Has the device note what its parts do from `now` on; `None` if it cannot.
     #[must_use]
-    pub fn begin(device: &mut dyn Device, since: Nanos) -> Option<Self> {
+    pub fn begin(device: &mut dyn Device, now: Nanos) -> Option<Self> {
         device.recorder()?.record(STRETCHES);
-        Some(Watch { since, slowest: 0, taken: 0, seen: None })
+        Some(Watch { began: now, slowest: 0, taken: 0, seen: None })
     }
 
-    /// What was seen up to now does not count: requests that are sent from `since` on do.
-    pub fn begin_anew(&mut self, since: Nanos) {
-        *self = Watch { since, slowest: 0, taken: self.taken, seen: None };
+    /// What was seen up to now, if any request has ended. Those that end from now on are looked at anew; what parts did before is
+    /// still known then.
+    #[must_use]
+    pub fn begin_anew(&mut self) -> Option<SlowestSeen> {
+        let anew = Watch { began: self.began, slowest: 0, taken: 0, seen: None };
+        std::mem::replace(self, anew).into_seen()
     }
 
     /// A request has ended just now.
     #[inline]
     pub fn ended(&mut self, c: &Completion, device: &mut dyn Device) {
-        if c.latency() > self.slowest && c.submitted >= self.since {
+        if c.latency() > self.slowest {
             self.take(c, device);
         }
     }
@@ -65,7 +68,8 @@ impl Watch {
             return;
         }
         self.taken += 1;
-        let from = c.submitted.saturating_sub((c.latency() / BEFORE).max(LEAST_BEFORE));
+        let from =
+            c.submitted.saturating_sub((c.latency() / BEFORE).max(LEAST_BEFORE)).max(self.began.min(c.submitted));
         if let Some(recorder) = device.recorder() {
             let timeline = recorder.recorded_since(from);
             self.seen = Some(SlowestSeen { request: *c, from, timeline, slower: None });

@@ -4,6 +4,7 @@ mod endurance;
 mod fragmented_read;
 mod old_data;
 mod replay;
+mod slowest;
 mod small;
 mod steady_state;
 mod worn_in;

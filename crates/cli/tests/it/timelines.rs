@@ -70,8 +70,24 @@ fn what_came_before_the_measurement_does_not_count() {
     let slowest = report["jobs"][0]["write"]["lat_ns"]["max"].as_f64().unwrap();
     let document = read(&folder.join("slow.json"));
     let own = stretches(&document)[0]["dur"].as_f64().unwrap() * 1000.0;
-    // Of a request under way when the ramp ended, a report may count what the timeline does not begin with.
-    assert!(own <= slowest && own > 0.0, "{own} of {slowest}");
+    assert_eq!(own, slowest);
+}
+
+#[test]
+fn a_ramp_beside_another_job_does_not_count_and_a_run_without_a_measurement_has_no_timeline() {
+    let folder = place("beside");
+    let reader = "[reader]\nrw=randread\nbs=4k\nsize=32m\n";
+    let writer = "[writer]\nioengine=libaio\nrw=write\nbs=256k\niodepth=32\nsize=32m\nramp_time=60\n";
+    std::fs::write(folder.join("both.fio"), format!("{reader}{writer}")).unwrap();
+    let run = ["run", "both.fio", "./small.toml", "--output-format", "json", "--timeline", "slow.json"];
+    let report: Value = serde_json::from_str(&says(&folder, &run)).unwrap();
+    let slowest = report["jobs"][0]["read"]["lat_ns"]["max"].as_f64().unwrap();
+    assert_eq!(stretches(&read(&folder.join("slow.json")))[0]["dur"].as_f64().unwrap() * 1000.0, slowest);
+    std::fs::write(folder.join("none.fio"), writer).unwrap();
+    let output = ssdlab(&folder, &["run", "none.fio", "./small.toml", "--timeline", "none.json"]);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("no request was measured"), "{error}");
 }
 
 #[test]
