@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::{MILLISECOND, Nanos};
-use ssdlab_device::{Completion, Device, Timeline};
+use ssdlab_device::{Completion, Device, Timeline, Work};
 
 use crate::error::BenchError;
 
@@ -24,6 +24,51 @@ pub struct SlowestSeen {
     pub timeline: Timeline,
     /// The latency of a slower one that is not shown: only where thousands followed each other, each slower than the one before.
     pub slower: Option<Nanos>,
+}
+
+impl SlowestSeen {
+    /// Whether it can be what a device did: everything that says so begins before it ends, in order. For who reads it from others.
+    ///
+    /// # Errors
+    /// The first that cannot be.
+    pub fn check(&self) -> Result<(), String> {
+        if self.from > self.request.submitted {
+            return Err("the slowest request was sent before its timeline begins".to_owned());
+        }
+        check_command(&self.request).map_err(|why| format!("the slowest request {why}"))?;
+        for track in &self.timeline.tracks {
+            let wrong = |why: &str| Err(format!("work of {} {why}", track.part));
+            if track.stretches.iter().any(|s| s.from > s.to) {
+                return wrong("ends before it begins");
+            }
+            if track.stretches.windows(2).any(|pair| pair[0].from > pair[1].from) {
+                return wrong("is in no order");
+            }
+            for stretch in &track.stretches {
+                if let Work::Command { command, .. } = &stretch.work
+                    && let Err(why) = check_command(command)
+                {
+                    return wrong(why);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// No request takes as long: two years.
+const LONGEST: Nanos = 1 << 56;
+
+fn check_command(c: &Completion) -> Result<(), &'static str> {
+    let Some(latency) = c.completed.checked_sub(c.submitted) else { return Err("ends before it was sent") };
+    if latency > LONGEST {
+        return Err("takes years");
+    }
+    let parts = c.breakdown.nanos.iter().try_fold(0, |sum: Nanos, &part| sum.checked_add(part));
+    if parts.is_none_or(|parts| parts > latency) {
+        return Err("has more time in parts than in all");
+    }
+    Ok(())
 }
 
 /// Keeps the slowest request of those that it is told of. A host has one of its own ([`super::Host::watch_slowest`]).
@@ -89,4 +134,56 @@ pub(crate) fn cannot_tell(name: &str) -> BenchError {
     BenchError::Unsuitable(format!(
         "{name} has no timeline: only simulated drives, disks and sets of them tell what their parts do"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::{Breakdown, Cause, Op};
+    use ssdlab_device::{Status, Stretch, Track};
+
+    use super::*;
+
+    #[test]
+    fn what_others_say_is_looked_at() {
+        let mut breakdown = Breakdown::default();
+        breakdown.add(Cause::Erase, 50);
+        let (op, status) = (Op::Write, Status::Ok);
+        let request = Completion {
+            tag: 1,
+            op,
+            status,
+            offset_bytes: 0,
+            length_bytes: 512,
+            submitted: 100,
+            completed: 150,
+            breakdown,
+        };
+        let command = |command: Completion| Work::Command { command, has_ended: true };
+        let stretch = |from, to| Stretch { from, to, work: command(request) };
+        let track =
+            Track { stretches: vec![stretch(90, 120), stretch(90, 110), stretch(100, 150)], ..Track::new("commands") };
+        let timeline = Timeline { tracks: vec![track], complete_from: Nanos::MAX };
+        let seen = SlowestSeen { request, from: 90, timeline, slower: None };
+        assert_eq!(seen.check(), Ok(()));
+        let refused = |change: fn(&mut SlowestSeen)| {
+            let mut other = seen.clone();
+            change(&mut other);
+            other.check().expect_err("it cannot be")
+        };
+        assert!(refused(|seen| seen.from = 101).contains("before its timeline begins"));
+        assert!(refused(|seen| seen.request.completed = 99).contains("the slowest request ends before it was sent"));
+        assert!(refused(|seen| seen.request.completed = Nanos::MAX).contains("takes years"));
+        assert!(refused(|seen| seen.request.breakdown.nanos[3] += 1).contains("more time in parts than in all"));
+        assert!(refused(|seen| seen.request.breakdown.nanos[3] = Nanos::MAX).contains("more time in parts"));
+        assert!(
+            refused(|seen| seen.timeline.tracks[0].stretches[1].to = 0)
+                .contains("work of commands ends before it begins")
+        );
+        assert!(refused(|seen| seen.timeline.tracks[0].stretches.swap(0, 2)).contains("is in no order"));
+        let of_command = |seen: &mut SlowestSeen| {
+            let Work::Command { command, .. } = &mut seen.timeline.tracks[0].stretches[1].work else { unreachable!() };
+            command.submitted = 151;
+        };
+        assert!(refused(of_command).contains("work of commands ends before it was sent"));
+    }
 }

@@ -1,11 +1,13 @@
 //! `ssdlab ctl`: orders for a device that is attached.
 
-use std::io::{BufRead, BufReader, Write};
+use std::fmt::Display;
+use std::io::{BufRead, BufReader, Read as _, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use serde_json::Value;
 use ssdlab_attach::{CONTROL_PATIENCE, Order};
+use ssdlab_bench::host::SlowestSeen;
 
 use crate::attach_args::{CtlArgs, CtlOrder};
 use crate::failure::Failure;
@@ -40,8 +42,9 @@ pub fn run(args: &CtlArgs) -> Result<(), Failure> {
         return Err(Failure::run(error));
     }
     if let Order::Timeline = order {
-        let strange = |e: serde_json::Error| Failure::run(format!("the device answers in another form: {e}"));
-        let seen = serde_json::from_value(answer["seen"].clone()).map_err(strange)?;
+        let strange = |why: &dyn Display| Failure::run(format!("the device answers what cannot be: {why}"));
+        let seen: SlowestSeen = serde_json::from_value(answer["seen"].clone()).map_err(|e| strange(&e))?;
+        seen.check().map_err(|why| strange(&why))?;
         let said = timeline.write(Some(&seen), answer["device"].as_str().unwrap_or_default())?;
         return print(&(said.unwrap_or_default() + "\n"));
     }
@@ -54,6 +57,9 @@ pub fn run(args: &CtlArgs) -> Result<(), Failure> {
         _ => table(&rows(&answer, String::new())),
     })
 }
+
+/// No answer is as long: the longest are timelines, of which a drive has some tens of megabytes to tell.
+const MOST_ANSWER_BYTES: u64 = 1 << 30;
 
 fn ask(args: &CtlArgs, order: &Order) -> Result<Value, Failure> {
     let mut beside = args.socket.clone().into_os_string();
@@ -70,7 +76,10 @@ fn ask(args: &CtlArgs, order: &Order) -> Result<Value, Failure> {
     }
     (&stream).write_all(order.line().as_bytes()).map_err(cannot)?;
     let mut line = String::new();
-    BufReader::new(&stream).read_line(&mut line).map_err(cannot)?;
+    BufReader::new(&stream).take(MOST_ANSWER_BYTES).read_line(&mut line).map_err(cannot)?;
+    if line.len() as u64 == MOST_ANSWER_BYTES {
+        return Err(Failure::run(format!("{} answers with more than a device has to say", path.display())));
+    }
     serde_json::from_str(&line).map_err(|_| {
         Failure::bad_input(format!("{} is not the control socket of a device", path.display()))
             .help("give the socket that `ssdlab attach` names")

@@ -114,6 +114,42 @@ fn an_attached_drive_that_nothing_was_asked_of_has_none() {
     assert!(!folder.join("slow.svg").exists());
 }
 
+/// A server that says what no device can have done.
+#[test]
+fn a_timeline_that_cannot_be_is_refused() {
+    let folder = place("hostile");
+    let breakdown = serde_json::to_value(ssdlab_core::Breakdown::default()).unwrap();
+    let request = serde_json::json!({ "tag": 0, "op": "Read", "status": "Ok", "offset_bytes": 0, "length_bytes": 512,
+        "submitted": 2000, "completed": 1000, "breakdown": breakdown });
+    let timeline = serde_json::json!({ "tracks": [], "complete_from": 0 });
+    let seen = serde_json::json!({ "request": request, "from": 0, "timeline": timeline, "slower": null });
+    let mut good = seen.clone();
+    good["request"]["completed"] = 3000.into();
+    for (seen, said) in [(seen, "the slowest request ends before it was sent"), (1.into(), "invalid type"), (good, "")]
+    {
+        let listener = std::os::unix::net::UnixListener::bind(folder.join("s")).unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            std::io::BufRead::read_line(&mut std::io::BufReader::new(&stream), &mut String::new()).unwrap();
+            let answer = serde_json::json!({ "device": "a drive", "seen": seen });
+            std::io::Write::write_all(&mut stream, format!("{answer}\n").as_bytes()).unwrap();
+        });
+        let output = ssdlab(&folder, &["ctl", "./s", "timeline", "slow.json"]);
+        server.join().unwrap();
+        std::fs::remove_file(folder.join("s")).unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        if said.is_empty() {
+            assert!(output.status.success() && folder.join("slow.json").exists(), "{error}");
+        } else {
+            assert!(
+                output.status.code() == Some(1) && error.contains("the device answers what cannot be: "),
+                "{error}"
+            );
+            assert!(error.contains(said) && !folder.join("slow.json").exists(), "{error}");
+        }
+    }
+}
+
 #[test]
 fn nothing_of_others_is_overwritten_and_what_cannot_tell_is_refused() {
     let folder = place("refused");
