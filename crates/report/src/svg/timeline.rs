@@ -13,6 +13,7 @@ use super::scale::{Extent, Role, Scale};
 use super::skin::{self, Skin, hatch_definitions, rules};
 use super::{Layout, Measures};
 use crate::text;
+use crate::timeline::lanes::lanes;
 use crate::timeline::words::words;
 
 /// A stretch that is wider is drawn by itself, in a file with its name; what is narrower is drawn by the column.
@@ -155,39 +156,42 @@ fn lines(title: &str, sentence: &str, m: Measures) -> Vec<(String, f64, &'static
 /// The tracks with their rows: commands in as many lanes as they need, everything else in a row for each part.
 fn groups(tracks: &[Track]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut drive = "";
     for track in tracks {
+        // A drive that had nothing to do has a heading, too.
+        let is_next = track.drive != drive;
+        drive = &track.drive;
+        let name = if is_next { track.drive.clone() } else { String::new() };
         let is_commands = track.stretches.iter().any(|s| matches!(s.work, Work::Command { .. }));
         if is_commands {
-            let (rows, left_out) = lanes(&track.part, &track.stretches);
-            groups.push(Group { name: track.drive.clone(), rows, left_out });
+            let (rows, left_out) = rows_of(&track.part, &track.stretches);
+            groups.push(Group { name, rows, left_out });
             continue;
         }
         let row = (track.part.as_str(), track.stretches.iter().collect());
         let kind = |part: &str| part.split(' ').next().map(str::to_owned);
         match groups.last_mut() {
-            Some(group) if group.rows.last().is_some_and(|last| kind(last.0) == kind(&track.part)) => {
+            Some(group) if !is_next && group.rows.last().is_some_and(|last| kind(last.0) == kind(&track.part)) => {
                 group.rows.push(row)
             }
-            _ => groups.push(Group { name: String::new(), rows: vec![row], left_out: 0 }),
+            _ => groups.push(Group { name, rows: vec![row], left_out: 0 }),
         }
     }
     groups
 }
 
-fn lanes<'a>(name: &'a str, stretches: &'a [Stretch]) -> (Vec<(&'a str, Vec<&'a Stretch>)>, usize) {
-    let mut lanes: Vec<(&str, Vec<&Stretch>)> = Vec::new();
+/// A row for each lane, and how many stretches have none.
+fn rows_of<'a>(name: &'a str, stretches: &'a [Stretch]) -> (Vec<(&'a str, Vec<&'a Stretch>)>, usize) {
+    let mut rows: Vec<(&str, Vec<&Stretch>)> = Vec::new();
     let mut left_out = 0;
-    for stretch in stretches {
-        let free = lanes.iter().position(|lane| lane.1.last().is_none_or(|last| last.to <= stretch.from));
-        match free {
-            Some(lane) => lanes[lane].1.push(stretch),
-            None if lanes.len() < MOST_LANES => {
-                lanes.push((if lanes.is_empty() { name } else { "" }, vec![stretch]));
-            }
+    for (stretch, lane) in stretches.iter().zip(lanes(stretches, MOST_LANES)) {
+        match lane {
+            Some(lane) if lane == rows.len() => rows.push((if lane == 0 { name } else { "" }, vec![stretch])),
+            Some(lane) => rows[lane].1.push(stretch),
             None => left_out += 1,
         }
     }
-    (lanes, left_out)
+    (rows, left_out)
 }
 
 /// Where a time lies.

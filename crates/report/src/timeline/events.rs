@@ -8,6 +8,7 @@ use ssdlab_bench::host::SlowestSeen;
 use ssdlab_core::{Nanos, to_us};
 use ssdlab_device::{Completion, Stretch, Work};
 
+use super::lanes::lanes;
 use super::words::{described, slowest_text};
 
 /// What every such file begins with.
@@ -95,18 +96,13 @@ impl Writer {
     /// A part of a group, in as many lanes as its stretches need to lie beside each other.
     fn part(&mut self, group: &str, name: &str, stretches: &[Stretch]) {
         let pid = self.group(group);
-        let mut lanes: Vec<(usize, Nanos)> = Vec::new();
-        for stretch in stretches {
-            let lane = match lanes.iter_mut().find(|lane| lane.1 <= stretch.from) {
-                Some(lane) => lane,
-                None => {
-                    let tid = self.lane(group, if lanes.is_empty() { name.to_owned() } else { String::new() });
-                    lanes.push((tid, 0));
-                    lanes.last_mut().expect("it was pushed")
-                }
-            };
-            lane.1 = stretch.to;
-            let tid = lane.0;
+        let mut tids: Vec<usize> = Vec::new();
+        for (stretch, lane) in stretches.iter().zip(lanes(stretches, usize::MAX)) {
+            let lane = lane.expect("there is no end of lanes");
+            if lane == tids.len() {
+                tids.push(self.lane(group, if lane == 0 { name.to_owned() } else { String::new() }));
+            }
+            let tid = tids[lane];
             let (title, cat, args) = described(&stretch.work);
             let from = stretch.from.max(self.begin);
             let (ts, dur) = (to_us(from - self.begin), to_us(stretch.to.saturating_sub(from)));
@@ -163,6 +159,24 @@ mod tests {
         breakdown.add(Cause::Erase, completed - submitted);
         let (op, status) = (Op::Write, Status::Ok);
         Completion { tag: 1, op, status, offset_bytes: 8192, length_bytes: 4096, submitted, completed, breakdown }
+    }
+
+    #[test]
+    fn rows_of_a_drive_without_commands_stand_under_its_own_name() {
+        let drive = |name: &str, commands: &[Completion]| {
+            let commands =
+                Track { stretches: commands.iter().map(command_stretch).collect(), ..Track::new("commands") };
+            let tracks = [commands, Track::new("die 0"), Track::new("die 1")];
+            let tracks = tracks.into_iter().filter(|track| track.part != "commands" || !track.stretches.is_empty());
+            Timeline { tracks: tracks.collect(), complete_from: 0 }.of_drive(name)
+        };
+        let request = command(1_000, 9_000);
+        let timeline = drive("0: busy", &[request]).beside(drive("1: idle", &[])).beside(drive("2: idle", &[]));
+        let seen = SlowestSeen { request, from: 500, timeline, slower: None };
+        let svg = crate::timeline_svg(&seen, "a set");
+        let at = |text: &str| svg.find(&format!(">{text}</text>")).unwrap_or_else(|| panic!("{text}: {svg}"));
+        assert!(at("0: busy") < at("die 0") && at("die 0") < at("1: idle") && at("1: idle") < at("2: idle"), "{svg}");
+        assert!(svg.rfind(">die 0</text>").unwrap() > at("2: idle"), "{svg}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What the parts of a device did while its slowest request waited: for a viewer of traces, and as a picture.
 
 mod events;
+pub(crate) mod lanes;
 pub(crate) mod words;
 
 use ssdlab_bench::host::SlowestSeen;
