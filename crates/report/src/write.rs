@@ -160,11 +160,11 @@ impl Drop for Staging {
 fn refused(action: &'static str, path: &Path, source: io::Error) -> ReportError {
     let advice = match source.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "choose a folder that you may write to (--out DIR), or change its permissions"
+            "choose a folder that you may write to, or change its permissions"
         }
-        io::ErrorKind::StorageFull => "free some space, or choose a folder on another disk (--out DIR)",
-        io::ErrorKind::NotADirectory => "a part of this path is a file: choose another folder (--out DIR)",
-        _ => "choose another folder (--out DIR)",
+        io::ErrorKind::StorageFull => "free some space, or choose a folder on another disk",
+        io::ErrorKind::NotADirectory => "a part of this path is a file: choose another folder",
+        _ => "choose another folder",
     };
     ReportError::Io { action, path: path.to_owned(), advice, source }
 }

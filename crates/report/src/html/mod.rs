@@ -66,13 +66,16 @@ pub(crate) fn page(review: &Review, groups: &[TestGroup]) -> String {
     })
 }
 
-/// Everything else, closed until a reader opens it or follows a link into it; open where there is nothing else.
+/// Everything else, closed until a reader opens it or follows a link into it; open where there is nothing else. The name for such
+/// links is inside: without a script, browsers open what is around a name, and not what bears it.
 fn all_figures(out: &mut String, review: &Review, groups: &[TestGroup], chosen: &[selected::Choice], open: bool) {
     let open = if open { " open" } else { "" };
-    out.push_str(&format!("<details class=\"all\" id=\"all-figures\"{open}><summary>All figures: "));
+    out.push_str(&format!("<details class=\"all\"{open}><summary>All figures: "));
     let charts = groups.iter().flat_map(|g| &g.panels).count();
     let (tests, charts) = (counted(groups.len(), "test"), counted(charts, "chart"));
-    out.push_str(&format!("{tests}, {charts}, every parameter</summary>\n<div class=\"columns\">\n"));
+    out.push_str(&format!(
+        "{tests}, {charts}, every parameter</summary>\n<div class=\"columns\" id=\"all-figures\">\n"
+    ));
     contents(out, review, groups);
     out.push_str("<div>\n");
     summary::key_figures(out, review, groups);

@@ -24,12 +24,19 @@
 
   // A link may lead into what is closed.
   const reveal = () => {
-    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    let name = location.hash.slice(1);
+    try { name = decodeURIComponent(name); } catch { /* a name with a % of its own */ }
+    const target = name && document.getElementById(name);
     if (!target) return;
     for (let e = target; e; e = e.parentElement) if (e.tagName === "DETAILS") e.open = true;
     target.scrollIntoView();
   };
   window.addEventListener("hashchange", reveal);
+  // It may have been closed since the same link was followed.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#']");
+    if (link && link.hash === location.hash) reveal();
+  });
   reveal();
   // A link to each place: click on its heading.
   for (const caption of document.querySelectorAll("figure[id] > figcaption > b")) {
