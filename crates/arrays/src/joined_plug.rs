@@ -27,6 +27,16 @@ struct Totals {
 }
 
 impl<L: Layout> Joined<L> {
+    /// What the totals of this set say, of which each member would take its own.
+    fn totals_of(&self, totals: &[u8]) -> Result<Totals, LoadError> {
+        let totals: Totals = postcard::from_bytes(totals).map_err(|_| LoadError::Damaged)?;
+        if totals.members.len() != self.members.len() || !totals.host.is_plausible() {
+            return Err(LoadError::OtherSet);
+        }
+        self.plugs().zip(&totals.members).try_for_each(|(plug, totals)| plug.check_totals(totals))?;
+        Ok(totals)
+    }
+
     fn plugs(&self) -> impl Iterator<Item = &dyn Plug> {
         self.members.iter().map(|m| m.plug_seen().expect(HAVE_PLUGS))
     }
@@ -118,11 +128,13 @@ impl<L: Layout> Plug for Joined<L> {
         postcard::to_stdvec(&totals).expect("a vector takes everything")
     }
 
+    fn check_totals(&self, totals: &[u8]) -> Result<(), LoadError> {
+        self.totals_of(totals).map(drop)
+    }
+
     fn count_at_least(&mut self, totals: &[u8]) -> Result<(), LoadError> {
-        let totals: Totals = postcard::from_bytes(totals).map_err(|_| LoadError::Damaged)?;
-        if totals.members.len() != self.members.len() || !totals.host.is_plausible() {
-            return Err(LoadError::OtherSet);
-        }
+        // Of all members, before any of them changes.
+        let totals = self.totals_of(totals)?;
         let before = self.members_host();
         self.plugs_mut().zip(&totals.members).try_for_each(|(plug, totals)| plug.count_at_least(totals))?;
         self.members_had_counted(&before);

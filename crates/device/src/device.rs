@@ -235,6 +235,14 @@ pub trait Plug {
         Vec::new()
     }
 
+    /// Whether [`Plug::count_at_least`] would take these.
+    ///
+    /// # Errors
+    /// If they are of another device.
+    fn check_totals(&self, _totals: &[u8]) -> Result<(), LoadError> {
+        Ok(())
+    }
+
     /// The device is one that was saved, and went on without being saved again: it has counted at least what
     /// [`Plug::totals`] gave then, and had been given power so often. With the power on, and no commands under way.
     ///

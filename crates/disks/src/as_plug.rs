@@ -64,6 +64,10 @@ impl Plug for Disk {
         self.plug.totals(self.host, now)
     }
 
+    fn check_totals(&self, totals: &[u8]) -> Result<(), LoadError> {
+        self.plug.totals_of(totals).map(drop)
+    }
+
     fn count_at_least(&mut self, totals: &[u8]) -> Result<(), LoadError> {
         let host = self.plug.count_at_least(totals, self.now)?;
         self.host = self.host.plus(&host.beyond(&self.host));

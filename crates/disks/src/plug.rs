@@ -49,7 +49,7 @@ pub struct PlugState {
 
 /// What a disk has counted in its life: see [`ssdlab_device::Plug::totals`].
 #[derive(Serialize, Deserialize)]
-struct Totals {
+pub struct Totals {
     specimen: Specimen,
     host: HostCounters,
     cycles: u64,
@@ -223,8 +223,8 @@ impl PlugState {
         postcard::to_stdvec(&totals).expect("a vector takes everything")
     }
 
-    /// At `now` the disk has counted at least so much. Returns what the host had asked for.
-    pub fn count_at_least(&mut self, totals: &[u8], now: Nanos) -> Result<HostCounters, LoadError> {
+    /// What the totals of this disk say.
+    pub fn totals_of(&self, totals: &[u8]) -> Result<Totals, LoadError> {
         let (specimen, _) = postcard::take_from_bytes::<Specimen>(totals).map_err(|_| LoadError::Damaged)?;
         self.specimen.check(&specimen)?;
         let totals: Totals = postcard::from_bytes(totals).map_err(|_| LoadError::Damaged)?;
@@ -232,6 +232,12 @@ impl PlugState {
         if !plausible || totals.cycles == 0 {
             return Err(LoadError::Damaged);
         }
+        Ok(totals)
+    }
+
+    /// At `now` the disk has counted at least so much. Returns what the host had asked for.
+    pub fn count_at_least(&mut self, totals: &[u8], now: Nanos) -> Result<HostCounters, LoadError> {
+        let totals = self.totals_of(totals)?;
         self.cycles = totals.cycles;
         self.powered_before += totals.powered.saturating_sub(self.time_powered_in_all(now));
         Ok(totals.host)

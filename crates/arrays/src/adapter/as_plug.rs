@@ -32,6 +32,11 @@ struct Totals {
     device: Vec<u8>,
 }
 
+fn totals_of(totals: &[u8]) -> Result<Totals, LoadError> {
+    let totals: Totals = postcard::from_bytes(totals).map_err(|_| LoadError::OtherDrive)?;
+    if totals.host.is_plausible() { Ok(totals) } else { Err(LoadError::Damaged) }
+}
+
 impl Adapter {
     fn inner(&self) -> &dyn Plug {
         self.device.plug_seen().expect(HAS_PLUG)
@@ -124,11 +129,12 @@ impl Plug for Adapter {
         postcard::to_stdvec(&totals).expect("a vector takes everything")
     }
 
+    fn check_totals(&self, totals: &[u8]) -> Result<(), LoadError> {
+        self.inner().check_totals(&totals_of(totals)?.device)
+    }
+
     fn count_at_least(&mut self, totals: &[u8]) -> Result<(), LoadError> {
-        let totals: Totals = postcard::from_bytes(totals).map_err(|_| LoadError::OtherDrive)?;
-        if !totals.host.is_plausible() {
-            return Err(LoadError::Damaged);
-        }
+        let totals = totals_of(totals)?;
         self.inner_mut().count_at_least(&totals.device)?;
         let counted = *self.host.counters();
         self.host.take_over(counted.plus(&totals.host.beyond(&counted)));

@@ -538,6 +538,11 @@ fn a_set_goes_on_with_what_its_host_had_counted_and_only_as_the_set_that_it_was(
             assert_eq!((heir.counters().host.writes, heir.plug_seen().unwrap().power_cycles()), (0, 2));
             let plug = heir.plug().unwrap();
             assert!(plug.count_at_least(&totals[1..]).is_err());
+            // Those of the last member cannot be read: the first has not taken its own by then.
+            let (before, mut damaged) = (plug.totals(0), totals.clone());
+            *damaged.last_mut().expect("there are some") = 0xff;
+            assert!(plug.check_totals(&totals).is_ok() && plug.check_totals(&damaged).is_err());
+            assert!(plug.count_at_least(&damaged).is_err() && plug.totals(0) == before);
             plug.count_at_least(&totals).unwrap();
             assert!(plug.power_cycles() == 1 && plug.time_powered(0) >= SECOND);
             assert_eq!(heir.counters().host, counted);

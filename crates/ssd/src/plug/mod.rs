@@ -202,6 +202,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Plug for SimulatedS
         self.note_totals(now)
     }
 
+    fn check_totals(&self, totals: &[u8]) -> Result<(), LoadError> {
+        self.totals_of(totals).map(drop)
+    }
+
     fn count_at_least(&mut self, totals: &[u8]) -> Result<(), LoadError> {
         self.take_totals(totals)
     }

@@ -9,7 +9,7 @@ use crate::SimulatedSsd;
 use crate::backend::{Correction, CorrectionCounters};
 
 #[derive(Serialize, Deserialize)]
-struct Totals {
+pub(super) struct Totals {
     specimen: Specimen,
     host: HostCounters,
     flash: FlashCounters,
@@ -65,14 +65,20 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         postcard::to_stdvec(&totals).expect("a vector takes everything")
     }
 
-    /// Erases that the drive does not know of have worn all of its blocks alike.
-    pub(super) fn take_totals(&mut self, totals: &[u8]) -> Result<(), LoadError> {
+    /// What the totals of this drive say.
+    pub(super) fn totals_of(&self, totals: &[u8]) -> Result<Totals, LoadError> {
         let (specimen, _) = postcard::take_from_bytes::<Specimen>(totals).map_err(|_| LoadError::Damaged)?;
         self.plug.specimen.check(&specimen)?;
         let totals: Totals = postcard::from_bytes(totals).map_err(|_| LoadError::Damaged)?;
         if !totals.is_plausible() {
             return Err(LoadError::Damaged);
         }
+        Ok(totals)
+    }
+
+    /// Erases that the drive does not know of have worn all of its blocks alike.
+    pub(super) fn take_totals(&mut self, totals: &[u8]) -> Result<(), LoadError> {
+        let totals = self.totals_of(totals)?;
         self.host = self.host.plus(&totals.host.beyond(&self.host));
         let missing = totals.flash.beyond(&self.flash_counters());
         self.flash = self.flash.plus(&missing);
