@@ -174,6 +174,7 @@ fn contents(
     if args.read_only {
         read = found.map(FoundImage::keep_locked);
     } else if let Some(found) = found {
+        let found = if args.new_drive { found.for_new_drive() } else { found };
         let (mut begun, contents) = found.begin().map_err(wrong)?;
         if encrypts && !begun.is_encrypted() {
             begun.encrypt(&contents.store).map_err(wrong)?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
-use ssdlab_contents::{DriveState, IMAGE_VERSION, Image, ImageContents, ImageError, PAGE_BYTES};
+use ssdlab_contents::{DriveState, Image, ImageContents, ImageError, PAGE_BYTES};
 
 use crate::attach_args::{ImageArgs, ImageWhat};
 use crate::failure::Failure;
@@ -82,7 +82,7 @@ fn info(image: &Path, as_json: bool) -> Result<(), Failure> {
     let keeps = if contents.reserved.is_empty() { keeps } else { format!("{keeps}; {LOCKS_KEPT}") };
     if as_json {
         return print_json(&json!({
-            "image": image, "version": IMAGE_VERSION, "device": header.device, "capacity_bytes": header.capacity_bytes,
+            "image": image, "version": header.version, "device": header.device, "capacity_bytes": header.capacity_bytes,
             "written_bytes": written, "stored_bytes": stored, "unreadable_pages": unreadable,
             "file_bytes": contents.end + contents.torn_bytes, "torn_bytes": contents.torn_bytes, "clean": header.clean,
             "encryption": key_changes.map(|changes| json!({ "cipher": CIPHER, "key_changes": changes })),
@@ -94,7 +94,7 @@ fn info(image: &Path, as_json: bool) -> Result<(), Failure> {
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     print(&table(&[
         row("device", header.device.clone()),
-        row("version", IMAGE_VERSION.to_string()),
+        row("version", header.version.to_string()),
         row("capacity", format!("{} bytes", header.capacity_bytes)),
         row("written", format!("{written} bytes, {stored} of them not zero")),
         row("unreadable", format!("{unreadable} pages")),

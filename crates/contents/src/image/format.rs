@@ -46,6 +46,8 @@ pub const MOST_TOTALS_BYTES: usize = 1900;
 /// What a header says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
+    /// That of the file; what is written is of [`VERSION`].
+    pub version: u32,
     /// The image was closed in good order.
     pub clean: bool,
     /// Not all that the image shall begin with is in it.
@@ -129,6 +131,7 @@ impl Header {
             return Ok(None);
         }
         Ok(Some(Header {
+            version,
             totals: (flags & HAS_TOTALS != 0).then(|| bytes[TOTALS_AT + 4..][..totals_bytes].to_vec()),
             clean: flags & CLEAN != 0,
             unfinished: flags & UNFINISHED != 0,

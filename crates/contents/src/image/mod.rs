@@ -161,6 +161,14 @@ impl FoundImage {
         LockedImage { _file: self.file }
     }
 
+    /// It goes on with another drive, which has counted nothing of what this one has. To be called before the image begins: what was
+    /// counted must have gone before the state of the new drive comes.
+    #[must_use]
+    pub fn for_new_drive(mut self) -> Self {
+        self.contents.header.totals = None;
+        self
+    }
+
     /// From now on the image counts as open, until it is closed. What was cut short of it goes, and it is written anew if most of
     /// it is useless.
     ///
@@ -317,14 +325,7 @@ impl Image {
     /// # Errors
     /// If the file cannot be written.
     pub fn append(&mut self, store: &Store, units: Range<u32>) -> Result<(), ImageError> {
-        if units.is_empty() {
-            return Ok(());
-        }
-        if !self.state.is_empty() {
-            self.changed.add(units.clone());
-        }
-        self.all_or_nothing(|image| {
-            let mut out = Batch::default();
+        self.append_changed(units, |image, out, units| {
             for (kind, pages) in records(store, units) {
                 let (first, count) = (pages.start, pages.end - pages.start);
                 let mut data = Vec::new();
@@ -335,8 +336,27 @@ impl Image {
                         key.encrypt(first.into(), &mut data);
                     }
                 }
-                image.record(&mut out, kind, first, count, &data)?;
+                image.record(out, kind, first, count, &data)?;
             }
+            Ok(())
+        })
+    }
+
+    /// Writes records of units that have changed since the drive was saved; of none, nothing.
+    fn append_changed(
+        &mut self,
+        units: Range<u32>,
+        write: impl FnOnce(&mut Image, &mut Batch, Range<u32>) -> Result<(), ImageError>,
+    ) -> Result<(), ImageError> {
+        if units.is_empty() {
+            return Ok(());
+        }
+        if !self.state.is_empty() {
+            self.changed.add(units.clone());
+        }
+        self.all_or_nothing(|image| {
+            let mut out = Batch::default();
+            write(image, &mut out, units)?;
             image.write_out(&mut out)
         })
     }
@@ -358,16 +378,8 @@ impl Image {
     /// # Errors
     /// If the file cannot be written.
     pub fn append_trimmed(&mut self, units: Range<u32>) -> Result<(), ImageError> {
-        if units.is_empty() {
-            return Ok(());
-        }
-        if !self.state.is_empty() {
-            self.changed.add(units.clone());
-        }
-        self.all_or_nothing(|image| {
-            let mut out = Batch::default();
-            image.record(&mut out, RecordKind::Trimmed, units.start, units.end - units.start, &[])?;
-            image.write_out(&mut out)
+        self.append_changed(units, |image, out, units| {
+            image.record(out, RecordKind::Trimmed, units.start, units.end - units.start, &[])
         })
     }
 
@@ -478,7 +490,7 @@ impl Image {
 
     /// Headers are written in turn: one of them is always whole, also if writing the other one fails and is tried again.
     fn write_header(&mut self) -> Result<(), ImageError> {
-        let next = Header { generation: self.header.generation + 1, ..self.header.clone() };
+        let next = Header { version: VERSION, generation: self.header.generation + 1, ..self.header.clone() };
         let at = next.generation % 2 * HEADER_BYTES as u64;
         disk::write_at(&mut self.file, at, &next.bytes())?;
         self.header = next;
@@ -665,6 +677,7 @@ impl UnfinishedImage {
         let path = PathBuf::from(path);
         disk::remove_unfinished(&path)?;
         let header = Header {
+            version: VERSION,
             clean: false,
             unfinished: true,
             generation: 0,
