@@ -204,6 +204,9 @@ impl Disk {
     pub(crate) fn power_cut(&mut self, now: Nanos) -> (Vec<Range<u32>>, Range<u32>) {
         self.now = self.now.max(now);
         self.stop_reading_on(now);
+        if let Some(records) = &mut self.records {
+            records.power_cut(now);
+        }
         self.destage_time = self.destage_time_at(now);
         let reached = self.written_so_far(now);
         let lost = self.write_cache.extents().iter().chain(&self.write_cache.writing).map(|e| e.from..e.to).collect();

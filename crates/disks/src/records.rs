@@ -13,6 +13,8 @@ const READ_AHEAD: Work = Work::Other { what: Cow::Borrowed("read ahead"), cause:
 #[derive(Clone, Debug)]
 pub struct Records {
     arm: Last<Stretch>,
+    /// The number of its last stretch.
+    last: Option<usize>,
     commands: Last<Completion>,
     /// What had ended before is not there.
     began: Nanos,
@@ -21,7 +23,7 @@ pub struct Records {
 impl Records {
     #[must_use]
     pub fn new(most: usize, now: Nanos) -> Self {
-        Records { arm: Last::new(most), commands: Last::new(most), began: now }
+        Records { arm: Last::new(most), last: None, commands: Last::new(most), began: now }
     }
 
     /// The disk has read on.
@@ -36,7 +38,18 @@ impl Records {
 
     fn note(&mut self, work: Work, from: Nanos, to: Nanos) {
         if to > from {
-            self.arm.push(Stretch { from, to, work });
+            self.last = Some(self.arm.push(Stretch { from, to, work }));
+        }
+    }
+
+    /// The power is gone: of what the arm was at, up to a seek, a rotation and a transfer, nothing goes on.
+    #[cold]
+    pub fn power_cut(&mut self, now: Nanos) {
+        let last = self.last.into_iter().flat_map(|last| last.saturating_sub(2)..=last);
+        for number in last {
+            if let Some(stretch) = self.arm.get_mut(number) {
+                (stretch.from, stretch.to) = (stretch.from.min(now), stretch.to.min(now));
+            }
         }
     }
 

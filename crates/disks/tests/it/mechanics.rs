@@ -180,6 +180,25 @@ fn what_the_arm_is_at_when_recording_begins_is_noted() {
     }
 }
 
+#[test]
+fn nothing_that_is_noted_of_the_arm_goes_on_behind_a_power_cut() {
+    for at in 1..40 {
+        let mut disk = build(one_zone());
+        disk.recorder().expect("a disk tells").record(1 << 16);
+        let requests = anywhere(&disk, 1, false);
+        for request in requests.take(20) {
+            disk.submit(0, request).unwrap();
+        }
+        let now = at * 3_000_000;
+        disk.advance(now, &mut Vec::new());
+        disk.plug().expect("a disk has one").cut(now);
+        let arm = disk.recorder().expect("as before").recorded_since(0).tracks.pop().expect("it was at work");
+        let last = arm.stretches.last().expect("as above");
+        assert_eq!(last.to, now, "it was at work until then");
+        assert!(arm.stretches.iter().all(|s| s.from < s.to && s.to <= now));
+    }
+}
+
 /// What the arm is noted to have done, against what is counted; reading ahead aside, which counts only what it turned out to be.
 #[test]
 fn what_the_arm_does_is_noted_as_it_is_counted() {
