@@ -4,6 +4,7 @@
 //! Exit codes: 0 done; 1 done, but something failed or was stopped; 2 nothing ran, because the input was wrong (a
 //! device, test, file or option).
 
+pub mod apart;
 pub mod args;
 mod attach_args;
 pub mod commands;

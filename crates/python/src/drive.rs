@@ -11,6 +11,7 @@ use ssdlab_bench::replay::{ReplaySpec, Speed, replay_file};
 use ssdlab_bench::suite::{find_test, run_test};
 use ssdlab_bench::{Lab, Monitor};
 use ssdlab_catalog::{DeviceTemplate, Diagnostic};
+use ssdlab_cli::apart::check_apart;
 use ssdlab_cli::commands::{replay, run, show};
 use ssdlab_cli::lab::{SimulatedDrive, Tested as _};
 use ssdlab_cli::plan::{bench_failure, param_failure};
@@ -81,9 +82,11 @@ const WORDS: Words = Words { seed_is: "seed=", seed: "seed", takes: "start takes
 /// Where a drive is kept in the end, and where a timeline is written, if anywhere.
 type Files = (Option<PathBuf>, Option<PathBuf>);
 
-fn files(py: Python<'_>, (save, timeline): &Files) -> PyResult<(Keep, TimelineFile)> {
+fn files(py: Python<'_>, (save, path): &Files) -> PyResult<(Keep, TimelineFile)> {
     let keep = Keep::at(save.as_deref()).map_err(|f| exception(py, &f, Wrong::Test))?;
-    let timeline = TimelineFile::at(timeline.as_deref()).map_err(|f| exception(py, &f, Wrong::Test))?;
+    let timeline = TimelineFile::at(path.as_deref()).map_err(|f| exception(py, &f, Wrong::Test))?;
+    check_apart(&[("save", save.as_deref()), ("timeline", path.as_deref())], None)
+        .map_err(|f| exception(py, &f, Wrong::Test))?;
     Ok((keep, timeline))
 }
 

@@ -8,6 +8,7 @@ use ssdlab_bench::{BenchError, Lab as _, Monitor};
 use ssdlab_report::results_json;
 use ssdlab_workload::trace::{Devices, Fit, Format, PlacementSpec, TraceSource};
 
+use crate::apart::check_apart;
 use crate::args::{DevicesArg, PlacementArg, PrefillArg, ReplayArgs};
 use crate::commands::review::write_into;
 use crate::failure::Failure;
@@ -30,6 +31,8 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     spec.keep = keep.is_asked_for();
     let timeline = TimelineFile::at(args.used.timeline.as_deref())?;
     spec.timeline = timeline.is_asked_for();
+    let files = [("--save", args.used.save.as_deref()), ("--timeline", args.used.timeline.as_deref())];
+    check_apart(&files, args.report.out.as_deref())?;
     let mut folder = OutputFolder::for_report("replay", &args.report)?;
     stop_on_ctrl_c()?;
     let bar = Bar::new();

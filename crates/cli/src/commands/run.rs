@@ -10,6 +10,7 @@ use ssdlab_catalog::Diagnostic;
 use ssdlab_core::input;
 use ssdlab_workload::fio::JobFile;
 
+use crate::apart::{check_apart, place_of};
 use crate::args::{OutputFormat, RunArgs, RunPrefillArg};
 use crate::commands::review::write_into;
 use crate::failure::Failure;
@@ -42,7 +43,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let written = names.iter().map(|name| args.log_dir.join(name)).chain(args.output.clone());
     written.into_iter().try_for_each(|path| check_free(&path, args.force))?;
     args.output.as_deref().map_or(Ok(()), check_folder)?;
-    args.output.as_deref().map_or(Ok(()), |output| check_apart(output, args, &names))?;
+    check_places(args, &names)?;
     let mut logs = LogFolder { dir: args.log_dir.clone(), begun: BTreeSet::new() };
     if !names.is_empty() {
         std::fs::create_dir_all(&args.log_dir)
@@ -97,35 +98,30 @@ fn check_free(path: &Path, force: bool) -> Result<(), Failure> {
     }
 }
 
-/// The report takes the place of nothing that this run reads or writes otherwise.
-fn check_apart(output: &Path, args: &RunArgs, logs: &[String]) -> Result<(), Failure> {
-    let place = place_of(output);
-    let refused = |what: &str| {
-        Err(Failure::bad_input(format!("--output {} is {what}", output.display()))
-            .help("choose another name or folder"))
-    };
-    if logs.iter().any(|name| place_of(&args.log_dir.join(name)) == place) {
-        return refused("a log of this job file");
+/// What is written in the end takes the place of nothing that this run reads or writes otherwise.
+fn check_places(args: &RunArgs, logs: &[String]) -> Result<(), Failure> {
+    let files = [
+        ("--output", args.output.as_deref()),
+        ("--save", args.used.save.as_deref()),
+        ("--timeline", args.used.timeline.as_deref()),
+    ];
+    for (asks, path) in files {
+        let Some(path) = path else { continue };
+        let place = place_of(path);
+        let what = if logs.iter().any(|name| place_of(&args.log_dir.join(name)) == place) {
+            "a log of this job file"
+        } else if place_of(&args.job) == place {
+            "the job file itself"
+        } else if place_of(Path::new(&args.device)) == place {
+            "the drive file itself"
+        } else {
+            continue;
+        };
+        return Err(
+            Failure::bad_input(format!("{asks} {} is {what}", path.display())).help("choose another name or folder")
+        );
     }
-    if args.out.as_deref().is_some_and(|out| place.starts_with(place_of(out))) {
-        return refused("in the folder of --out");
-    }
-    if place_of(&args.job) == place {
-        return refused("the job file itself");
-    }
-    if place_of(Path::new(&args.device)) == place {
-        return refused("the drive file itself");
-    }
-    Ok(())
-}
-
-/// Where a path leads, as far as it exists.
-fn place_of(path: &Path) -> PathBuf {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    absolute.canonicalize().unwrap_or_else(|_| match (absolute.parent(), absolute.file_name()) {
-        (Some(folder), Some(name)) => place_of(folder).join(name),
-        _ => absolute,
-    })
+    check_apart(&files, args.out.as_deref())
 }
 
 /// What is written when all has run has a place to go to.

@@ -141,6 +141,10 @@ fn a_report_takes_the_place_of_nothing_that_its_run_reads_or_writes() {
         (&["--out", "out", "--output", "out/results.json"], "in the folder of --out"),
         (&["--force", "--output", "out/../j.fio"], "the job file itself"),
         (&["--force", "--output", "./drive.toml"], "the drive file itself"),
+        (&["--timeline", "t.json", "--output", "out/../t.json"], "--timeline t.json is the file of --output as well"),
+        (&["--timeline", "./one", "--save", "one"], "--timeline ./one is the file of --save as well"),
+        (&["--timeline", "a_bw.1.log"], "a log of this job file"),
+        (&["--out", "out", "--timeline", "out/results.json"], "in the folder of --out"),
     ] {
         let output = run(args);
         let told = String::from_utf8_lossy(&output.stderr).into_owned();

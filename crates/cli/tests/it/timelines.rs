@@ -165,6 +165,8 @@ fn nothing_of_others_is_overwritten_and_what_cannot_tell_is_refused() {
     assert!(error.contains("mine.json: it is there already, and no timeline"), "{error}");
     let error = refused(&["run", "write.fio", "./small.toml", "--timeline", "nowhere/t.json"]);
     assert!(error.contains("there is no such folder"), "{error}");
+    let error = refused(&["replay", "trace.csv", "./small.toml", "--timeline", "one", "--save", "one"]);
+    assert!(error.contains("--timeline one is the file of --save as well"), "{error}");
     std::fs::write(folder.join("read.fio"), "[j]\nrw=randread\nbs=4k\nsize=64k\n").unwrap();
     let error = refused(&["run", "read.fio", "./disk.img", "--prefill", "none", "--timeline", "t.json"]);
     assert!(error.contains("has no timeline: only simulated drives"), "{error}");
