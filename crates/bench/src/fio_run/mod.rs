@@ -52,7 +52,7 @@ pub use logs::{LogSink, log_names};
 pub use report::{Direction, FioReport, JobReport, Latency, RunFacts, Sync, TimeShares};
 pub use steady::{SteadyData, SteadyReport};
 
-use ssdlab_core::{Nanos, to_us};
+use ssdlab_core::Nanos;
 use ssdlab_workload::fio::{JobFile, JobFileError, Rw};
 use thiserror::Error;
 
@@ -247,15 +247,8 @@ pub fn run_file_logging(
     };
     let slowest_seen = host.slowest_seen();
     let kept = options.keep.then(|| host.put_away()).transpose()?;
-    let mut outcomes = outcome::outcomes(file, &entries, &facts, options);
+    let mut outcomes = outcome::outcomes(file, &entries, &facts, options, slowest_seen.as_ref());
     let fresh = facts.says_of_a_fresh_drive(file);
-    if let Some(seen) = &slowest_seen {
-        let latency_us = to_us(seen.request.latency());
-        let own = outcomes.iter_mut().find(|outcome| outcome.slowest.iter().any(|slow| slow.latency_us == latency_us));
-        if let Some(outcome) = own {
-            outcome.slowest_seen = Some(Box::new(seen.clone()));
-        }
-    }
     outcomes.iter_mut().for_each(|outcome| outcome.notes.extend(stopped.iter().chain(&fresh).cloned()));
     let mut report = FioReport::new(file, &entries, &watches, &facts)?;
     if let Some(stopped) = &stopped {

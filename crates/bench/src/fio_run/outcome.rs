@@ -9,6 +9,7 @@ use super::meter::EntryMeter;
 use super::report::RunFacts;
 use super::{FioOptions, Prefill};
 use crate::explain;
+use crate::host::SlowestSeen;
 use crate::outcome::{Axis, Mark, Outcome};
 use crate::suite::figures::{chart, put, put_counters, put_latencies, series};
 use crate::suite::tail::tail_chart;
@@ -21,10 +22,19 @@ const VERIFIED: &str = "IOPS and bandwidth are those of the job without the read
 const PAUSES: &str = "The job pauses (thinktime): its rates are not the highest that the drive can do.";
 const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
 
-pub(super) fn outcomes(file: &JobFile, entries: &[EntryMeter], facts: &RunFacts, options: FioOptions) -> Vec<Outcome> {
+/// `seen`: what the drive did while the slowest request waited; it stands with the entry that the request is of.
+pub(super) fn outcomes(
+    file: &JobFile,
+    entries: &[EntryMeter],
+    facts: &RunFacts,
+    options: FioOptions,
+    seen: Option<&SlowestSeen>,
+) -> Vec<Outcome> {
     let names = names(file, entries);
     let shown = entries.iter().zip(names).filter(|(entry, _)| entry.has_run()).take(MOST_SHOWN);
-    shown.map(|(entry, name)| outcome(file, entry, name, (facts, options, entries.len()))).collect()
+    let of = |entry: &EntryMeter| seen.filter(|seen| entry.all.slowest().contains(&seen.request));
+    let with_seen = |outcome, entry| Outcome { slowest_seen: of(entry).cloned().map(Box::new), ..outcome };
+    shown.map(|(entry, name)| with_seen(outcome(file, entry, name, (facts, options, entries.len())), entry)).collect()
 }
 
 /// Names of the entries; those of clones are numbered.

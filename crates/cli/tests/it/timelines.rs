@@ -90,6 +90,19 @@ fn a_ramp_beside_another_job_does_not_count_and_a_run_without_a_measurement_has_
     assert!(error.contains("no request was measured"), "{error}");
 }
 
+/// Two jobs whose slowest requests are equally slow: the page shows it with the one whose request it is.
+#[test]
+fn a_page_shows_it_with_its_own_job() {
+    let folder = place("equal");
+    let job = "[global]\nbs=4k\nsize=1m\nnumber_ios=9\nrw=read\n[late]\nstartdelay=1\n[first]\n";
+    std::fs::write(folder.join("equal.fio"), job).unwrap();
+    let run = ["run", "equal.fio", "./small.toml", "--prefill", "none", "--out", "out", "--timeline", "slow.json"];
+    says(&folder, &run);
+    let page = std::fs::read_to_string(folder.join("out/index.html")).unwrap();
+    assert!(page.contains("id=\"fig-test-run-first-slowest-"), "it is of the first");
+    assert!(!page.contains("id=\"fig-test-run-late-slowest-"), "and of no other");
+}
+
 #[test]
 fn a_replay_has_one_too() {
     let folder = place("replay");
