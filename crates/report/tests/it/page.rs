@@ -301,6 +301,14 @@ fn what_it_felt_like_stands_on_the_page_and_in_the_terminal_worst_drive_first() 
     assert!(!terminal_summary(&two_drives(), None, false).contains("felt"));
 }
 
+/// Browsers open what is closed around the place that a link names, and not what bears the name itself.
+#[test]
+fn links_into_what_is_closed_open_it_without_a_script() {
+    let page = index_html(&two_drives()).unwrap();
+    assert!(page.contains("<div class=\"columns\" id=\"all-figures\">"));
+    assert!(page.split("<details").skip(1).all(|tag| !tag[..tag.find('>').unwrap()].contains(" id=")));
+}
+
 #[test]
 fn the_first_screen_says_what_the_drive_is_for_and_how_far_to_trust_it() {
     let mut review = one_drive();
