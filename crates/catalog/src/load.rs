@@ -100,6 +100,22 @@ fn with_base(base: &EmbeddedFile, mut changes: Table, without: &[String], kind: 
     Ok(merged)
 }
 
+/// How many of the keys that a file lacks are named.
+const NAMED: usize = 60;
+
+/// All that a file lacks, where what it lacks is its fault.
+fn all_missing(error: &toml::de::Error, kind: &Kind, parsed: &str) -> Option<String> {
+    if !error.message().starts_with("missing field") {
+        return None;
+    }
+    let values: toml::Value = toml::from_str(parsed).ok()?;
+    let missing: Vec<&str> = (kind.keys)().missing(&values).into_iter().map(|key| key.path.as_str()).collect();
+    let more = missing.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let named = missing[..missing.len().min(NAMED)].join(", ");
+    (missing.len() > 1).then(|| format!("{} keys are missing in all: {named}{more}", missing.len()))
+}
+
 /// Takes a key or a section out of a table.
 fn take(table: &mut Table, path: &str) -> Option<toml::Value> {
     match path.split_once('.') {
@@ -231,6 +247,7 @@ impl SourceText {
         let mut diagnostic = Diagnostic::new(problem.what);
         let manual = |help: String| help.replace("docs/drive-files.md", kind.manual);
         diagnostic.help = problem.help.into_iter().map(manual).collect();
+        diagnostic.help.extend(all_missing(error, kind, parsed));
         let Some(span) = problem.span else {
             return diagnostic.at(self.place(0..0));
         };

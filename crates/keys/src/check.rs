@@ -28,6 +28,20 @@ impl KeyTable {
         })
     }
 
+    /// The keys that `values` lack, in the order of the keys: all that a file needs, and all that a section needs which
+    /// is there.
+    #[must_use]
+    pub fn missing(&self, values: &Value) -> Vec<&Key> {
+        let is_needed = |path: &str| {
+            let sections = path.match_indices('.').map(|(at, _)| &path[..at]);
+            sections.fold(true, |needed, section| {
+                find(values, section).is_some() || needed && self.section_of(section).is_some_and(|s| s.required)
+            })
+        };
+        let is_missing = |key: &&Key| key.required && find(values, &key.path).is_none() && is_needed(&key.path);
+        self.keys.iter().filter(is_missing).collect()
+    }
+
     fn check_value(&self, key: &Key, found: &Value) -> Result<(), SpecError> {
         let (number, shown) = match found {
             Value::Integer(v) => (*v as f64, v.to_string()),

@@ -98,6 +98,21 @@ fn an_unknown_policy_lists_the_policies() {
 }
 
 #[test]
+fn all_keys_that_are_missing_are_told_at_once() {
+    let error = message("missing", "description = \"mine\"\ncapacity_bytes = 1000\n[flash]\ndie = \"x\"\n");
+    assert!(error.starts_with("error: missing key `dies`\n --> my.toml:3:1\n"), "{error}");
+    let (_, all) = error.rsplit_once(" keys are missing in all: ").expect("they are told");
+    assert!(all.starts_with("flash.dies, ") && all.contains("link.generation"), "{all}");
+    assert!(!all.contains("flash.die,") && !all.contains("capacity_bytes"), "what is there is not missing: {all}");
+    assert!(!all.contains("gc.") && !all.contains("log_blocks."), "one of them is needed, not both: {all}");
+    let text = "description = \"mine\"\ncapacity_bytes = 1000\n[gc]\npolicy = \"fifo\"\n";
+    assert!(message("missing", text).contains("gc.frontier"), "of a section that is there all is needed");
+    // One alone stands in the first line already.
+    let one = complete(|t| t.replace("dies = ", "# dies = "));
+    assert!(!message("missing", &one).contains("in all"), "{}", message("missing", &one));
+}
+
+#[test]
 fn another_number_is_not_taken_for_a_slip() {
     let error = message("generation", &format!("{BASE}[link]\ngeneration = \"pcie-5\"\n"));
     assert!(error.contains("unknown value \"pcie-5\"") && !error.contains("did you mean"), "{error}");
