@@ -78,5 +78,5 @@ pub use outcome::{
     Axis, Chart, Mark, Metric, NotSteady, Outcome, SHARE_BELOW, Series, SlowIo, Table, TimeShare, Unsettled, Verdict,
     cause_labels,
 };
-pub use params::{Kind, ParamDef, ParamError, Params, Value, parse_bytes, parse_setting};
+pub use params::{Kind, ParamDef, ParamError, Params, Value, parse_bytes, parse_settings};
 pub use suite::tail::latency_at;

@@ -67,6 +67,8 @@ pub enum ParamError {
     Value { test: String, key: String, value: String, expected: String },
     #[error("setting `{0}` is not of the form KEY=VALUE")]
     Form(String),
+    #[error("{key} is set twice, to {} and to {}", values[0], values[1])]
+    Twice { key: String, values: [String; 2] },
     #[error("unknown test `{name}`; {}", hint(nearest, known))]
     UnknownTest { name: String, nearest: Vec<String>, known: Vec<String> },
 }
@@ -79,15 +81,23 @@ fn hint(nearest: &[String], known: &[String]) -> String {
     }
 }
 
-/// Splits `KEY=VALUE`.
+/// Splits each `KEY=VALUE`.
 ///
 /// # Errors
-/// If there is no `=` or no key.
-pub fn parse_setting(text: &str) -> Result<(String, String), ParamError> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),
-        _ => Err(ParamError::Form(text.to_owned())),
+/// If there is no `=` or no key, or if a key is there twice.
+pub fn parse_settings(texts: &[impl AsRef<str>]) -> Result<Vec<(String, String)>, ParamError> {
+    let mut settings: Vec<(String, String)> = Vec::with_capacity(texts.len());
+    for text in texts.iter().map(AsRef::as_ref) {
+        let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty()) else {
+            return Err(ParamError::Form(text.to_owned()));
+        };
+        let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
+        if let Some((_, first)) = settings.iter().find(|(other, _)| *other == key) {
+            return Err(ParamError::Twice { values: [first.clone(), value], key });
+        }
+        settings.push((key, value));
     }
+    Ok(settings)
 }
 
 /// A number of bytes as people write it: `65536`, `128KiB`, `8 GB`.
@@ -589,7 +599,9 @@ mod tests {
 
     #[test]
     fn settings_split_at_the_first_equals_sign() {
-        assert_eq!(parse_setting("a=b=c").unwrap(), ("a".to_owned(), "b=c".to_owned()));
-        assert!(parse_setting("a").is_err() && parse_setting("=b").is_err());
+        assert_eq!(parse_settings(&["a=b=c"]).unwrap(), [("a".to_owned(), "b=c".to_owned())]);
+        assert!(parse_settings(&["a"]).is_err() && parse_settings(&["=b"]).is_err());
+        let twice = parse_settings(&["a=1", "b=1", "a = 2"]).unwrap_err();
+        assert_eq!(twice.to_string(), "a is set twice, to 1 and to 2");
     }
 }

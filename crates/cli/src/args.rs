@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use ssdlab_bench::parse_setting;
+use ssdlab_bench::parse_settings;
 use ssdlab_catalog::DeviceRecipe;
 use ssdlab_core::{Nanos, SECOND, input};
 
@@ -269,9 +269,9 @@ impl ChangedArgs {
     /// Keys and their values.
     ///
     /// # Errors
-    /// If one is no setting.
+    /// If one is no setting, or if a key is set twice.
     pub fn keys(&self) -> Result<Vec<(String, String)>, Failure> {
-        self.settings.iter().map(|text| parse_setting(text)).collect::<Result<_, _>>().map_err(param_failure)
+        parse_settings(&self.settings).map_err(param_failure)
     }
 }
 

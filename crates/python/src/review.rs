@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use ssdlab_bench::plan::{JobResult, PlanJob, PlanOptions, run_plan};
-use ssdlab_bench::{Outcome as BenchOutcome, parse_setting};
+use ssdlab_bench::{Outcome as BenchOutcome, parse_settings};
 use ssdlab_catalog::claims;
 use ssdlab_cli::commands::claims::{check_published, document, needed_jobs, published_drives};
 use ssdlab_cli::commands::compare;
@@ -91,8 +91,7 @@ impl Review {
             }
         }
         let tests = chosen_tests(&only).map_err(parameter)?;
-        let settings = settings.iter().map(|text| parse_setting(text)).collect::<Result<Vec<_>, _>>();
-        let settings = settings.map_err(|e| parameter(param_failure(e)))?;
+        let settings = parse_settings(&settings).map_err(|e| parameter(param_failure(e)))?;
         let jobs = with_settings(jobs_of(&drives, &tests, !only.is_empty()), &settings).map_err(parameter)?;
         let options = PlanOptions { threads, seed, quick };
         let (outcomes, left_out, failures) = run(py, &drives, jobs, options, progress)?;

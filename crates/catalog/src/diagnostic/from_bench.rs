@@ -34,6 +34,7 @@ impl From<ParamError> for Diagnostic {
             }
             ParamError::Form(text) => Diagnostic::new(format!("`{text}` is not a setting"))
                 .help("settings have the form KEY=VALUE, as in --set queue_depth=32"),
+            twice @ ParamError::Twice { .. } => Diagnostic::new(twice.to_string()).help("keep one of them"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 
-use ssdlab_bench::parse_setting;
+use ssdlab_bench::parse_settings;
 use ssdlab_bench::plan::PlanJob;
 use ssdlab_bench::suite::{COMMON_PARAMS, TESTS, TestDef, find_test};
 use ssdlab_report::{Review, Written, terminal_summary, write_review};
@@ -21,7 +21,7 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     let (seed, quick) = (args.common.seed, args.common.quick);
     let (devices, only) = sort_names(&args.devices, &args.only);
     let tests = chosen_tests(&only)?;
-    let settings = args.settings.iter().map(|text| parse_setting(text)).collect::<Result<Vec<_>, _>>();
+    let settings = parse_settings(&args.settings);
     let (of_drives, settings): (Vec<_>, Vec<_>) =
         settings.map_err(param_failure)?.into_iter().partition(|(key, _)| is_of_drive(key));
     let drives = TestedDevice::all(&devices, &of_drives, seed, &args.real.destroyed)?;

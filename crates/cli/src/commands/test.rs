@@ -3,7 +3,7 @@
 use ssdlab_bench::plan::PlanJob;
 use ssdlab_bench::specimens::band;
 use ssdlab_bench::suite::find_test;
-use ssdlab_bench::{Outcome, parse_setting};
+use ssdlab_bench::{Outcome, parse_settings};
 use ssdlab_report::results_json;
 
 use crate::args::TestArgs;
@@ -18,13 +18,7 @@ use crate::tested::TestedDevice;
 
 pub fn run(args: &TestArgs) -> Result<(), Failure> {
     let test = find_test(&args.test).map_err(param_failure)?;
-    let all = args
-        .settings
-        .iter()
-        .chain(&args.more_settings)
-        .map(|text| parse_setting(text))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(param_failure)?;
+    let all = parse_settings(&[&*args.settings, &*args.more_settings].concat()).map_err(param_failure)?;
     let (of_drive, settings): (Vec<_>, Vec<_>) = all.into_iter().partition(|(key, _)| is_of_drive(key));
     let job = PlanJob { lab: 0, test, variant: String::new(), settings };
     job.check(args.common.quick).map_err(param_failure)?;
