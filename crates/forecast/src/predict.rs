@@ -84,18 +84,15 @@ impl std::fmt::Display for PredictionError {
             PredictionError::Io(why) => f.write_str(why),
             PredictionError::Exists(file) => write!(f, "{file} is there: a prediction is made once and not changed"),
             PredictionError::NotBlind(device) => {
-                write!(
-                    f,
-                    "published figures of {device} are in the catalog: another prediction would not be made blind"
-                )
+                write!(f, "published figures of {device} are in the catalog: a prediction would not be made blind")
             }
             PredictionError::Spoilt { file, why } => write!(f, "{file}: {why}"),
         }
     }
 }
 
-/// Whether a drive may be predicted beside what was predicted `before`: the first time, and again when its file has become
-/// another, as long as none of its figures is among `claims`.
+/// Whether a drive may be predicted beside what was predicted `before`: as long as none of its figures is among `claims`, and
+/// of the same drive file once. The file is known by its values, and the drive by the name of the file, whatever the path.
 ///
 /// # Errors
 /// Outer: if there is no such drive. Inner: why it may not.
@@ -105,23 +102,33 @@ pub fn may_be_predicted(
     claims: &[Claim],
 ) -> Result<Result<(), PredictionError>, Diagnostic> {
     let digest = drive_digest(device)?;
-    let mut of_it = before.iter().filter(|p| p.device == device).peekable();
-    if of_it.peek().is_none() {
-        return Ok(Ok(()));
+    if let Some(made) = before.iter().find(|p| p.drive_digest == digest) {
+        return Ok(Err(PredictionError::Exists(format!("the prediction of {}", made.device))));
     }
-    if of_it.any(|p| p.drive_digest == digest) {
-        return Ok(Err(PredictionError::Exists(format!("the prediction of {device}"))));
-    }
-    let is_measured =
-        |claim: &Claim| matches!(claim.check, Check::Value(_)) && claim.devices.iter().any(|d| d == device);
-    Ok(if claims.iter().any(is_measured) { Err(PredictionError::NotBlind(device.to_owned())) } else { Ok(()) })
+    // What is checked otherwise says how something was measured, or what the drive file repeats.
+    let is_figure = |claim: &Claim| {
+        !matches!(claim.check, Check::Fact(_) | Check::Method(_) | Check::Reports(_) | Check::NotSimulated(_))
+    };
+    let is_known = claims.iter().any(|claim| is_figure(claim) && claim.concerns(&slug(device)));
+    Ok(if is_known { Err(PredictionError::NotBlind(device.to_owned())) } else { Ok(()) })
+}
+
+/// Whether predictions can be written into `folder`, which is made.
+///
+/// # Errors
+/// What the file system says.
+pub fn check_folder(folder: &Path) -> Result<(), PredictionError> {
+    let io = |path: &Path, e: std::io::Error| PredictionError::Io(format!("{}: {e}", path.display()));
+    fs::create_dir_all(folder).map_err(|e| io(folder, e))?;
+    let probe = folder.join(format!(".ssdlab-probe-{}", std::process::id()));
+    fs::File::create_new(&probe).and_then(|_| fs::remove_file(&probe)).map_err(|e| io(folder, e))
 }
 
 /// Predicts `figures` of a drive of the catalog: their values on the drive as `bench` has it, their bands from runs on
 /// the drive as `bands` has it, with estimates varied whose key begins with one of `keys` (all, if there is none).
 ///
 /// # Errors
-/// Outer: if there is no such drive. Inner: if the run was stopped.
+/// Outer: if there is no such drive, or if its file was changed meanwhile. Inner: if the run was stopped.
 pub fn predict(
     device: &str,
     figures: &[Figure],
@@ -136,6 +143,11 @@ pub fn predict(
     let Ok(as_it_is) = as_it_is(device, figures, bench)? else { return Ok(Err(Stopped)) };
     let had: Vec<Figure> = as_it_is.values.iter().map(|(figure, _, _)| figure.clone()).collect();
     let Ok(sensitivity) = sensitivity(device, &had, percent, keys, bands)? else { return Ok(Err(Stopped)) };
+    // Each part of the work reads the file anew: what was begun with one is no prediction of another.
+    if self::drive_digest(device)? != drive_digest {
+        return Err(Diagnostic::new(format!("{device} was changed while it was predicted: nothing was written"))
+            .help("leave the drive's and the die's file alone until the prediction is made"));
+    }
     let figures = as_it_is.values.iter().map(|(figure, value, unit)| predicted(figure, *value, unit, &sensitivity));
     let mut prediction = Prediction {
         schema: SCHEMA.to_owned(),
@@ -158,8 +170,12 @@ pub fn predict(
 
 /// A figure with the band that the sensitivities give, in proportion.
 fn predicted(figure: &Figure, value: f64, unit: &str, sensitivity: &Sensitivity) -> Predicted {
-    let of_it = |s: &&FigureSensitivity| s.title == figure.title && s.value != 0.0;
-    let band = sensitivity.figures.iter().find(of_it);
+    // By what it is: what it is called depends on whether the run has settled, in small and in full.
+    let of_it = |s: &&FigureSensitivity| {
+        s.test == figure.test.name && s.metric == figure.metric && s.settings == figure.settings
+    };
+    // What changes its sign, as correlations do, is in proportion to nothing.
+    let band = sensitivity.figures.iter().find(of_it).filter(|s| s.value * value > 0.0);
     Predicted {
         title: figure.title.clone(),
         test: figure.test.name.to_owned(),
@@ -167,7 +183,7 @@ fn predicted(figure: &Figure, value: f64, unit: &str, sensitivity: &Sensitivity)
         metric: figure.metric.clone(),
         unit: unit.to_owned(),
         value,
-        band: band.map(|s| [value * s.low / s.value, value * s.high / s.value]),
+        band: band.map(|s| [s.low, s.high].map(|end| value * end / s.value)),
         hangs_on: band.into_iter().flat_map(|s| &s.bars).take(NAMED).map(|bar| bar.key.clone()).collect(),
     }
 }
@@ -201,18 +217,23 @@ impl Prediction {
     /// If it is there already, or the file system refuses.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, PredictionError> {
         let before = read_predictions(folder)?;
-        let of_it = || before.iter().filter(|p| p.device == self.device);
         let slug = slug(&self.device);
-        let path = folder.join(match of_it().count() {
-            0 => format!("{slug}.json"),
-            others => format!("{slug}.{}.json", others + 1),
-        });
-        if path.exists() || of_it().any(|p| p.drive_digest == self.drive_digest) {
+        let path = folder.join(file_name(&slug, before.iter().filter(|p| self::slug(&p.device) == slug).count()));
+        if before.iter().any(|p| p.drive_digest == self.drive_digest) {
             return Err(PredictionError::Exists(path.display().to_string()));
         }
         fs::create_dir_all(folder).map_err(|e| PredictionError::Io(format!("{}: {e}", folder.display())))?;
         let text = serde_json::to_string_pretty(self).map_err(|e| PredictionError::Io(e.to_string()))?;
-        write_whole(&path, format!("{text}\n").as_bytes()).map_err(|e| PredictionError::Io(e.to_string()))?;
+        // The name is taken first: of two programs that predict a drive, one must not replace what the other wrote.
+        fs::File::create_new(&path).map_err(|e| match e.kind() {
+            std::io::ErrorKind::AlreadyExists => PredictionError::Exists(path.display().to_string()),
+            _ => PredictionError::Io(format!("{}: {e}", path.display())),
+        })?;
+        write_whole(&path, format!("{text}\n").as_bytes()).map_err(|e| {
+            // Empty as it is, it would be taken for one that was spoilt.
+            let _ = fs::remove_file(&path);
+            PredictionError::Io(e.to_string())
+        })?;
         Ok(path)
     }
 
@@ -222,7 +243,8 @@ impl Prediction {
     /// If it is none, or was changed since it was made.
     pub fn parse(file: &str, text: &str) -> Result<Self, PredictionError> {
         let spoilt = |why: String| PredictionError::Spoilt { file: file.to_owned(), why };
-        let prediction: Prediction = serde_json::from_str(text).map_err(|e| spoilt(e.to_string()))?;
+        let prediction: Prediction =
+            serde_json::from_str(text).map_err(|e| spoilt(format!("it is no prediction: {e}")))?;
         if prediction.schema != SCHEMA {
             return Err(spoilt(format!("the schema is not {SCHEMA}")));
         }
@@ -239,6 +261,11 @@ fn slug(name: &str) -> String {
     stem.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' }).collect()
 }
 
+/// What a drive's prediction is called that was predicted so many times before.
+fn file_name(slug: &str, before: usize) -> String {
+    if before == 0 { format!("{slug}.json") } else { format!("{slug}.{}.json", before + 1) }
+}
+
 /// The drive that a file's name stands for, and how many times it was predicted by then.
 fn drive_and_number(path: &Path) -> (String, u32) {
     let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
@@ -252,7 +279,7 @@ fn drive_and_number(path: &Path) -> (String, u32) {
 /// has none.
 ///
 /// # Errors
-/// If one is spoilt, or the file system refuses.
+/// If one is spoilt, was renamed, or is missing before one that was made after it, or if the file system refuses.
 pub fn read_predictions(folder: &Path) -> Result<Vec<Prediction>, PredictionError> {
     let io = |e: std::io::Error| PredictionError::Io(format!("{}: {e}", folder.display()));
     if !folder.exists() {
@@ -262,17 +289,24 @@ pub fn read_predictions(folder: &Path) -> Result<Vec<Prediction>, PredictionErro
         fs::read_dir(folder).map_err(io)?.map(|entry| Ok(entry.map_err(io)?.path())).collect::<Result<_, _>>()?;
     files.retain(|path| path.extension().is_some_and(|e| e == "json"));
     files.sort_by_cached_key(|path| drive_and_number(path));
-    files
-        .iter()
-        .map(|path| {
-            let text = input::read_text(path).map_err(|e| PredictionError::Io(format!("{}: {e}", path.display())))?;
-            Prediction::parse(&path.display().to_string(), &text)
-        })
-        .collect()
+    let mut all: Vec<Prediction> = Vec::new();
+    for path in &files {
+        let file = path.display().to_string();
+        let text = input::read_text(path).map_err(|e| PredictionError::Io(format!("{file}: {e}")))?;
+        let prediction = Prediction::parse(&file, &text)?;
+        let drive = slug(&prediction.device);
+        let due = file_name(&drive, all.iter().filter(|p| slug(&p.device) == drive).count());
+        if path.file_name().is_none_or(|name| name != due.as_str()) {
+            let why = format!("it is of {}: it was renamed, or {due} is missing", prediction.device);
+            return Err(PredictionError::Spoilt { file, why });
+        }
+        all.push(prediction);
+    }
+    Ok(all)
 }
 
-/// Predictions beside the figures of `claims`, as a Markdown table: every predicted figure has a row, whether or not
-/// one was published, met or missed.
+/// Predictions beside the figures of `claims`, as a Markdown table: every predicted figure has a row for each figure that was
+/// published of it, met or missed, and one if none was. What was said not to be there has a row once it was published.
 #[must_use]
 pub fn beside_figures(predictions: &[Prediction], claims: &[Claim]) -> String {
     if predictions.is_empty() {
@@ -282,46 +316,124 @@ pub fn beside_figures(predictions: &[Prediction], claims: &[Claim]) -> String {
         "| drive | figure | predicted | band | published | off by | within the band | hangs on |\n\
          |---|---|---|---|---|---|---|---|\n",
     );
-    let (mut within, mut all) = (0, 0);
+    let mut judged = Judged::default();
+    let known = crate::figures::predicted();
     for (k, prediction) in predictions.iter().enumerate() {
-        let name = match predictions[..k].iter().filter(|p| p.device == prediction.device).count() {
-            0 => prediction.device.clone(),
-            before => format!("{} ({})", prediction.device, before + 1),
-        };
-        // As everywhere, a shortened run meets and misses nothing.
-        let name = if prediction.quick { format!("{name}, quick") } else { name };
+        let name = name_among(predictions, k);
         for figure in &prediction.figures {
+            let predicted = figure_text(figure.value, &figure.unit);
+            let published = published(prediction, (&figure.test, &figure.settings, &figure.metric), claims);
+            let cells = |(value, unit): &(f64, String)| judged.cells(prediction, Some(figure), *value, unit);
+            let mut rows: Vec<String> = published.iter().map(cells).collect();
+            if rows.is_empty() {
+                rows.push("– | – | –".to_owned());
+            }
             let number = |v: f64| figure_text(v, &figure.unit);
-            let published = published(prediction, figure, claims).filter(|_| !prediction.quick);
-            let (shown, off, inside) = match published {
-                None => ("–".to_owned(), "–".to_owned(), "–"),
-                Some(value) => {
-                    let inside = figure.band.map(|[low, high]| (low..=high).contains(&value));
-                    all += usize::from(inside.is_some());
-                    within += usize::from(inside == Some(true));
-                    let word = match inside {
-                        None => "no band",
-                        Some(true) => "yes",
-                        Some(false) => "**no**",
-                    };
-                    (number(value), format!("{:+.0} %", (figure.value / value - 1.0) * 100.0), word)
-                }
-            };
             let band =
                 figure.band.map_or("–".to_owned(), |[low, high]| format!("{} to {}", number(low), number(high)));
             let hangs_on: Vec<String> = figure.hangs_on.iter().map(|key| format!("`{key}`")).collect();
-            text.push_str(&format!(
-                "| {name} | {} | {} | {band} | {shown} | {off} | {inside} | {} |\n",
-                figure.title,
-                number(figure.value),
-                hangs_on.join(", ")
-            ));
+            for row in rows {
+                let hangs_on = hangs_on.join(", ");
+                text.push_str(&format!("| {name} | {} | {predicted} | {band} | {row} | {hangs_on} |\n", figure.title));
+            }
+        }
+        for title in prediction.without.keys() {
+            let Some(figure) = known.iter().find(|figure| figure.title == *title) else { continue };
+            for (value, unit) in published(prediction, (figure.test.name, &figure.settings, &figure.metric), claims) {
+                let row = judged.cells(prediction, None, value, &unit);
+                text.push_str(&format!("| {name} | {title} | none | – | {row} |  |\n"));
+            }
         }
     }
-    if all > 0 {
-        text.push_str(&format!("\nWithin the band: {within} of {all} published figures.\n"));
-    }
+    text.push_str(&judged.told());
+    text.push_str(&of_few_estimates(predictions));
     text
+}
+
+/// Whose bands are of some estimates only, which the table does not show.
+fn of_few_estimates(predictions: &[Prediction]) -> String {
+    let mut drives: Vec<(&[String], Vec<String>)> = Vec::new();
+    for (k, prediction) in predictions.iter().enumerate().filter(|(_, p)| !p.varied_keys.is_empty()) {
+        let name = name_among(predictions, k);
+        match drives.iter_mut().find(|(keys, _)| *keys == prediction.varied_keys.as_slice()) {
+            Some((_, names)) => names.push(name),
+            None => drives.push((&prediction.varied_keys, vec![name])),
+        }
+    }
+    let told = |(keys, names): &(&[String], Vec<String>)| {
+        let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+        let (keys, names) = (keys.join(", "), names.join(", "));
+        format!("\nBands of {names}: of {keys} alone; they are too narrow by what all other estimates would add.\n")
+    };
+    drives.iter().map(told).collect()
+}
+
+/// A drive that was predicted before has a number behind its name.
+fn name_among(predictions: &[Prediction], k: usize) -> String {
+    let prediction = &predictions[k];
+    let name = match predictions[..k].iter().filter(|p| slug(&p.device) == slug(&prediction.device)).count() {
+        0 => prediction.device.clone(),
+        before => format!("{} ({})", prediction.device, before + 1),
+    };
+    if prediction.quick { format!("{name}, quick") } else { name }
+}
+
+/// How many published figures were met.
+#[derive(Default)]
+struct Judged {
+    within: usize,
+    outside: usize,
+    no_band: usize,
+    said_not_to_be: usize,
+}
+
+impl Judged {
+    /// A published figure, how far off the predicted one is (if it was not said not to be there), and whether the band has it.
+    fn cells(&mut self, prediction: &Prediction, figure: Option<&Predicted>, value: f64, unit: &str) -> String {
+        let shown = figure_text(value, unit);
+        let Some(figure) = figure else {
+            if prediction.quick {
+                return format!("{shown} | – | not judged");
+            }
+            self.said_not_to_be += 1;
+            return format!("{shown} | – | **no**");
+        };
+        let off = format!("{:+.0} %", (figure.value / value - 1.0) * 100.0);
+        // As everywhere, a shortened run meets and misses nothing.
+        let word = match figure.band.filter(|_| !prediction.quick) {
+            _ if prediction.quick => "not judged",
+            None => {
+                self.no_band += 1;
+                "no band"
+            }
+            Some([low, high]) if (low..=high).contains(&value) => {
+                self.within += 1;
+                "yes"
+            }
+            Some(_) => {
+                self.outside += 1;
+                "**no**"
+            }
+        };
+        format!("{shown} | {off} | {word}")
+    }
+
+    fn told(&self) -> String {
+        let Judged { within, outside, no_band, said_not_to_be } = *self;
+        let all = within + outside + no_band + said_not_to_be;
+        if all == 0 {
+            return String::new();
+        }
+        let mut text = format!("\nWithin the band: {within} of {all} published figures");
+        if no_band > 0 {
+            text.push_str(&format!("; {no_band} of them had no band"));
+        }
+        if said_not_to_be > 0 {
+            text.push_str(&format!("; {said_not_to_be} of them, it was predicted, would not be there"));
+        }
+        text.push_str(".\n");
+        text
+    }
 }
 
 /// A page with `table` between its markers; `None` of a page without them.
@@ -333,15 +445,25 @@ pub fn with_table(page: &str, table: &str) -> Option<String> {
     Some(format!("{before}{}\n\n{table}\n{}", &rest[..marker], &rest[end..]))
 }
 
-/// The published figure that is measured by the same test with the same settings.
-fn published(prediction: &Prediction, figure: &Predicted, claims: &[Claim]) -> Option<f64> {
-    claims.iter().find_map(|claim| {
-        let Check::Value(check) = &claim.check else { return None };
-        let same_run = claims::needed(std::slice::from_ref(claim), &[&prediction.device])
+/// The published figures that are measured by the same test with the same settings: `figure` is test, settings and metric.
+fn published(
+    prediction: &Prediction,
+    (test, settings, metric): (&str, &BTreeMap<String, String>, &str),
+    claims: &[Claim],
+) -> Vec<(f64, String)> {
+    let drive = slug(&prediction.device);
+    let mut values: Vec<(f64, String)> = Vec::new();
+    for claim in claims {
+        let Check::Value(check) = &claim.check else { continue };
+        let same_run = claims::needed(std::slice::from_ref(claim), &[&drive])
             .iter()
-            .any(|run| run.test == figure.test && run.settings == figure.settings);
-        (same_run && check.metric == figure.metric).then_some(check.value)
-    })
+            .any(|run| run.test == test && run.settings == *settings);
+        // Two who print the same say it once.
+        if same_run && check.metric == metric && !values.iter().any(|(value, _)| *value == check.value) {
+            values.push((check.value, check.unit.clone()));
+        }
+    }
+    values
 }
 
 #[cfg(test)]
@@ -426,6 +548,10 @@ mod tests {
     #[test]
     fn a_drive_is_predicted_again_only_by_another_file_and_only_blind() {
         let may = |device: &str, before: &[Prediction]| may_be_predicted(device, before, &claims::all()).unwrap();
+        // A first prediction, too, is none of a drive whose figures stand in the catalog.
+        for known in ["bx200-480gb", "sm2256-500gb"] {
+            assert!(matches!(may(known, &[]), Err(PredictionError::NotBlind(_))), "{known}");
+        }
         let older = |device: &str, digest: &str| Prediction {
             device: device.to_owned(),
             drive_digest: digest.to_owned(),
@@ -440,13 +566,88 @@ mod tests {
     }
 
     #[test]
+    fn the_same_file_is_the_same_drive_by_whatever_path() {
+        let folder = std::env::temp_dir().join(format!("ssdlab-prediction-path-{}", std::process::id()));
+        fs::create_dir_all(folder.join("sub")).unwrap();
+        let text = "base = \"bx200-240gb\"\ndescription = \"mine\" # none\n";
+        let (first, second) = (folder.join("mine.toml"), folder.join("sub/other.toml"));
+        fs::write(&first, text).unwrap();
+        fs::write(&second, text).unwrap();
+        let [first, second] = [first, second].map(|path| path.display().to_string());
+        let mut made =
+            Prediction { device: first.clone(), drive_digest: drive_digest(&first).unwrap(), ..prediction() };
+        made.seal = made.digest();
+        assert!(made.write(&folder.join("p")).unwrap().ends_with("mine.json"));
+        for device in [&first, &second] {
+            let again = may_be_predicted(device, std::slice::from_ref(&made), &[]).unwrap();
+            assert!(matches!(again, Err(PredictionError::Exists(_))), "{device}");
+        }
+        // Another file of this name makes the second prediction of the drive, and finds its place after the runs.
+        let device = folder.join("sub/mine.toml").display().to_string();
+        let better = Prediction { device, drive_digest: "another".to_owned(), ..made };
+        let better = Prediction { seal: better.digest(), ..better };
+        assert!(better.write(&folder.join("p")).unwrap().ends_with("mine.2.json"));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_prediction_that_was_renamed_or_whose_first_is_missing_is_told_of() {
+        let folder = std::env::temp_dir().join(format!("ssdlab-prediction-renamed-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        let path = prediction().write(&folder).unwrap();
+        for name in ["bx200-480gb.2.json", "other.json"] {
+            fs::rename(&path, folder.join(name)).unwrap();
+            let error = read_predictions(&folder).unwrap_err().to_string();
+            let told = "it is of bx200-480gb: it was renamed, or bx200-480gb.json is missing";
+            assert!(error.ends_with(told), "{error}");
+            fs::rename(folder.join(name), &path).unwrap();
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
     fn hits_misses_and_figures_without_a_publication_all_have_a_row() {
         let table = beside_figures(&[prediction()], &claims::all());
         let row = |title: &str| table.lines().find(|l| l.contains(title)).unwrap_or_else(|| panic!("{table}"));
         assert!(row("write rate at first").contains("| -2 % | yes |"), "{table}");
         assert!(row("write rate after that").contains("| +100 % | **no** |"), "{table}");
         assert!(row("sequential read").contains("| – | – | – |"), "{table}");
+        let bands = "Bands of bx200-480gb: of `gc.` alone; they are too narrow by what all other estimates would add.";
+        assert!(!table.contains("too narrow"), "{table}");
+        let few = Prediction { varied_keys: vec!["gc.".to_owned()], ..prediction() };
+        assert!(beside_figures(&[few], &[]).contains(bands));
         assert!(table.ends_with("Within the band: 1 of 2 published figures.\n"), "{table}");
+    }
+
+    #[test]
+    fn no_published_figure_goes_without_a_row() {
+        let claims = claims::all();
+        // Another review of the same, a figure that has no band, and one that was said not to be there.
+        let at_first = claims.iter().position(|claim| {
+            claim.concerns("bx200-480gb")
+                && matches!(&claim.check, Check::Value(c) if c.test == "slc-cache" && c.metric == "stage1_bandwidth")
+        });
+        let mut other = claims[at_first.unwrap()].clone();
+        let Check::Value(check) = &mut other.check else { unreachable!("it is a value") };
+        check.value = 400.0;
+        let mut claims = claims;
+        claims.push(other);
+        let mut made = prediction();
+        made.figures[1].band = None;
+        let table = beside_figures(std::slice::from_ref(&made), &claims);
+        let rows: Vec<&str> = table.lines().filter(|l| l.contains("write rate at first")).collect();
+        assert!(rows.len() == 2 && rows[0].contains("| yes |") && rows[1].contains("| 400 MB/s | +20 % | **no** |"));
+        assert!(table.ends_with("Within the band: 1 of 3 published figures; 1 of them had no band.\n"), "{table}");
+
+        made.figures.remove(1);
+        made.without.insert("write rate after that".to_owned(), "the drive has none".to_owned());
+        let table = beside_figures(std::slice::from_ref(&made), &claims);
+        assert!(table.contains("| write rate after that | none | – | 64 MB/s | – | **no** |"), "{table}");
+        assert!(table.contains("1 of 3 published figures; 1 of them, it was predicted, would not be there"), "{table}");
+
+        let quick = Prediction { quick: true, ..prediction() };
+        let table = beside_figures(&[quick], &claims);
+        assert!(table.contains("| 64 MB/s | +100 % | not judged |") && !table.contains("Within"), "{table}");
     }
 
     #[test]

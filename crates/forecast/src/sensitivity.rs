@@ -1,5 +1,6 @@
 //! Which estimates move a figure, and by how much: one run each side of each.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
@@ -31,6 +32,9 @@ pub struct Sensitivity {
 pub struct FigureSensitivity {
     pub title: String,
     pub test: String,
+    /// Parameters of the test that are not its own.
+    #[serde(skip)]
+    pub settings: BTreeMap<String, String>,
     pub metric: String,
     pub unit: String,
     /// With the estimates as they are.
@@ -124,6 +128,7 @@ impl FigureSensitivity {
         FigureSensitivity {
             title: figure.title.clone(),
             test: figure.test.name.to_owned(),
+            settings: figure.settings.clone(),
             metric: figure.metric.clone(),
             unit: unit.to_owned(),
             value,
@@ -158,11 +163,17 @@ pub(crate) fn varied(
     };
     let power = figures.iter().any(|f| f.metric.starts_with("power") || f.metric.starts_with("energy"));
     let mut estimates = estimates(drive, percent, power);
+    let none = |which: String| {
+        Err(Diagnostic::new(format!("{device} has no estimate {which}"))
+            .help("`ssdlab show DEVICE` marks the estimates of its files"))
+    };
+    // A band must not be taken for one of estimates that nobody has varied.
+    if let Some(key) = keys.iter().find(|key| !estimates.iter().any(|e| e.key.starts_with(key.as_str()))) {
+        return none(format!("whose key begins with `{key}`"));
+    }
     estimates.retain(|e| keys.is_empty() || keys.iter().any(|key| e.key.starts_with(key.as_str())));
     if estimates.is_empty() {
-        let which = if keys.is_empty() { "that could be varied" } else { "of these keys" };
-        return Err(Diagnostic::new(format!("{device} has no estimate {which}"))
-            .help("`ssdlab show DEVICE` marks the estimates of its files"));
+        return none("that could be varied".to_owned());
     }
     Ok((template, estimates))
 }
@@ -246,7 +257,7 @@ pub(crate) fn as_it_is(
     for figure in figures {
         let metrics = &results[0][place(&tests, figure)];
         match metrics.as_ref().ok().and_then(|m| m.get(&figure.metric)) {
-            Some(metric) => out.values.push((figure.clone(), metric.value, metric.unit.clone())),
+            Some(metric) => out.values.push((figure.said_of(metrics), metric.value, metric.unit.clone())),
             None => out.without.push(no_such_figure(figure, metrics)),
         }
     }

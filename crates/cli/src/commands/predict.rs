@@ -2,7 +2,8 @@
 
 use ssdlab_catalog::claims;
 use ssdlab_forecast::{
-    Bench, PredictionError, Stopped, beside_figures, may_be_predicted, predict, predicted, read_predictions,
+    Bench, PredictionError, Stopped, beside_figures, check_folder, may_be_predicted, predict, predicted,
+    read_predictions,
 };
 
 use crate::args::PredictArgs;
@@ -12,12 +13,6 @@ use crate::output::print;
 use crate::progress::{Bar, stop_on_ctrl_c};
 
 pub fn run(args: &PredictArgs) -> Result<(), Failure> {
-    let refused = |e: PredictionError| match e {
-        PredictionError::Exists(_) | PredictionError::NotBlind(_) => {
-            Failure::bad_input(e.to_string()).help("choose another folder with --dir DIR")
-        }
-        PredictionError::Io(_) | PredictionError::Spoilt { .. } => Failure::run(e.to_string()),
-    };
     // Also before the work: a prediction that was changed is no company for a new one.
     let before = read_predictions(&args.dir).map_err(refused)?;
     if args.devices.is_empty() {
@@ -27,9 +22,14 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
         }
         return print(&beside_figures(&before, &claims::all()));
     }
-    for device in &args.devices {
+    for (k, device) in args.devices.iter().enumerate() {
+        if args.devices[..k].contains(device) {
+            return Err(Failure::bad_input(format!("{device} is named twice")).help("name each drive once"));
+        }
         may_be_predicted(device, &before, &claims::all())?.map_err(refused)?;
     }
+    // Before hours of work, and not after.
+    check_folder(&args.dir).map_err(refused)?;
     let folder = KeepFolder::open(args.keep.as_deref())?;
     let kept = folder.kept()?;
     stop_on_ctrl_c()?;
@@ -45,9 +45,22 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
             0 => kept.stopped(),
             _ => kept.stopped().help("what was predicted is written; name only the others to go on"),
         })?;
-        let path = made.write(&args.dir).map_err(refused)?;
+        let path = made.write(&args.dir).map_err(|e| Failure::run(e.to_string()))?;
         print(&format!("{}\n", path.display()))?;
     }
     kept.clear();
     Ok(())
+}
+
+/// What is wrong before anything has run.
+fn refused(e: PredictionError) -> Failure {
+    let error = Failure::bad_input(e.to_string());
+    match e {
+        PredictionError::NotBlind(device) => error
+            .help(format!("`ssdlab claims {device}` lays what is published beside the drive: that is no prediction")),
+        PredictionError::Spoilt { .. } => {
+            error.help("take it back from where it is kept, or choose another folder with --dir DIR")
+        }
+        PredictionError::Exists(_) | PredictionError::Io(_) => error.help("choose another folder with --dir DIR"),
+    }
 }

@@ -599,3 +599,17 @@ fn n31_runs_with_different_settings_are_compared_with_what_differs() {
     let setting = &document["figures"][0]["settings"][0];
     assert_eq!((setting["key"].as_str(), setting["second"].as_u64()), (Some("block_size"), Some(131_072)));
 }
+
+#[test]
+fn n32_what_keeps_a_prediction_from_being_made_is_said_before_the_work() {
+    let place = Place::new("32");
+    let predict = |device: &str, dir: &str| place.ssdlab(&["predict", device, "--dir", dir]);
+    predict("bx200-480gb", "p").refused("published figures of bx200-480gb are in the catalog");
+    fs::create_dir(place.path("spoilt")).unwrap();
+    place.file("occupied", "kept").file("spoilt/package.json", "{}");
+    predict(DRIVE, "occupied").refused("occupied: ");
+    assert_eq!(fs::read_to_string(place.path("occupied")).unwrap(), "kept");
+    predict(DRIVE, "occupied/p").refused("occupied/p: ");
+    predict(DRIVE, "spoilt").refused("spoilt/package.json: it is no prediction: missing field `schema`");
+    place.ssdlab(&["predict", DRIVE, DRIVE, "--dir", "p"]).refused("small.toml is named twice");
+}

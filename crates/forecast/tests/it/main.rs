@@ -2,4 +2,5 @@
 
 mod calibrated;
 mod kept;
+mod predicted;
 mod sensitive;

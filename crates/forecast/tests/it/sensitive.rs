@@ -75,8 +75,11 @@ fn values_that_no_drive_can_have_are_told_of() {
 fn keys_that_are_no_estimates_are_refused() {
     let never = AtomicBool::new(false);
     let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept: None };
-    let error = sensitivity(SMALL, &[random_reads()], 10.0, &["geometry".to_owned()], &bench);
-    assert!(error.unwrap_err().what.contains("has no estimate of these keys"));
+    for keys in [&["geometry"][..], &["die.timing.read_us", "geometry"]] {
+        let keys: Vec<String> = keys.iter().map(|&key| key.to_owned()).collect();
+        let error = sensitivity(SMALL, &[random_reads()], 10.0, &keys, &bench).unwrap_err().what;
+        assert!(error.ends_with("has no estimate whose key begins with `geometry`"), "{error}");
+    }
 }
 
 /// Tests that have ended, and how many were put here.
