@@ -20,13 +20,54 @@ fn every_prediction_is_as_it_was_made_and_on_the_page() {
 
 #[test]
 fn no_commit_has_changed_renamed_or_removed_a_prediction() {
-    let mut git = Command::new("git");
-    git.current_dir(repository());
-    git.args(["log", "--format=%h", "--diff-filter=MDRT", "--no-renames", "--", "predictions"]);
-    let Ok(log) = git.output() else { return };
     // Of an unpacked archive there is no history to look at.
-    if log.status.success() {
-        let commits = String::from_utf8_lossy(&log.stdout).into_owned();
-        assert_eq!(commits, "", "these commits touched predictions that were there");
+    if let Some(touched) = touched(&repository()) {
+        assert_eq!(touched, "", "these commits, or files not yet committed, touched predictions that were there");
     }
+}
+
+/// Commits, merges included, and files of the work tree that changed, renamed or removed what was in `predictions`; `None`
+/// without git, or without a history.
+fn touched(repository: &Path) -> Option<String> {
+    let git = |args: &[&str]| {
+        let out = Command::new("git").current_dir(repository).args(args).output().ok()?;
+        out.status.success().then(|| String::from_utf8_lossy(&out.stdout).into_owned())
+    };
+    let filter = ["--diff-filter=MDRT", "--no-renames"];
+    let commits = git(&["log", "-m", "--format=%h", filter[0], filter[1], "--", "predictions"])?;
+    let files = git(&["diff", "HEAD", "--name-status", filter[0], filter[1], "--", "predictions"])?;
+    Some(commits + &files)
+}
+
+#[test]
+fn a_prediction_that_goes_in_a_merge_or_before_a_commit_is_missed() {
+    let folder = std::env::temp_dir().join(format!("ssdlab-kept-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("predictions")).unwrap();
+    let git = |args: &[&str]| {
+        let who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
+        Command::new("git").current_dir(&folder).args(who).args(args).output().is_ok_and(|out| out.status.success())
+    };
+    if !git(&["init", "-q", "-b", "main"]) {
+        return;
+    }
+    let file = folder.join("predictions/a.json");
+    let commit = |text: &str, name: &str| {
+        std::fs::write(folder.join(name), text).unwrap();
+        assert!(git(&["add", "."]) && git(&["commit", "-q", "-m", name]));
+    };
+    commit("1", "first");
+    assert!(git(&["checkout", "-q", "-b", "side"]));
+    commit("2", "second");
+    assert!(git(&["checkout", "-q", "main"]));
+    commit("{}", "predictions/a.json");
+    assert_eq!(touched(&folder).as_deref(), Some(""));
+    std::fs::write(&file, "{ }").unwrap();
+    assert_eq!(touched(&folder).as_deref(), Some("M\tpredictions/a.json\n"));
+    assert!(git(&["checkout", "-q", "--", "predictions"]));
+    // Added on one side, gone from the merge of both: no commit of either side has removed it.
+    assert!(git(&["merge", "-q", "--no-ff", "--no-commit", "side"]));
+    assert!(git(&["rm", "-q", "-f", "predictions/a.json"]) && git(&["commit", "-q", "-m", "merge"]));
+    let told = touched(&folder);
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_ne!(told.as_deref(), Some(""));
 }
