@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_bench::suite::find_test;
+use ssdlab_bench::Params;
+use ssdlab_bench::suite::{COMMON_PARAMS, find_test};
 use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, Diagnostic, Refusal, parse};
 use ssdlab_keys::Kind;
 use ssdlab_report::ResultsDocument;
@@ -29,6 +30,15 @@ const NO_PACING: &[&str] = &["slc_cache.capacity_gb", "slc_cache.blocks_per_1000
 const LIMITS: &[&str] = &["controller.programs_at_once"];
 /// Of others, times. Those of the link and of power states are published.
 const TIMES: &[&str] = &["controller.", "write_buffer."];
+
+/// What a measurement may be, and be good for: beyond, the misfit is no number.
+const VALUES: std::ops::RangeInclusive<f64> = 1e-12..=1e18;
+const TOLERANCES: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
+
+/// An interval that would be so many times as wide with the other unknowns free is told of.
+const TRADED: f64 = 2.0;
+/// Beyond it, one unknown cannot be told from the others.
+const NOT_TOLD_APART: f64 = 10.0;
 
 /// The search ends when an unknown is known to this factor.
 const FINEST_STEP: f64 = 1.01;
@@ -66,6 +76,8 @@ struct MeasuredText {
     set: BTreeMap<String, Value>,
     metric: String,
     value: Option<f64>,
+    /// If it is given, it must be that of the test's figure.
+    unit: Option<String>,
     tolerance_percent: f64,
     source: Option<String>,
 }
@@ -89,6 +101,8 @@ pub struct Measured {
     pub set: BTreeMap<String, Value>,
     pub metric: String,
     pub value: f64,
+    /// In which the test gives the figure, and in which `value` is taken to be.
+    pub unit: String,
     /// What the figure is good for: it is taken to be off by no more.
     pub tolerance_percent: f64,
     pub source: String,
@@ -106,6 +120,8 @@ pub struct Calibration {
     pub runs: usize,
     /// Whether the search ended by itself rather than for want of runs.
     pub ended: bool,
+    /// What keeps the values from being taken for more than they are, in sentences.
+    pub notes: Vec<String>,
 }
 
 /// A fitted key.
@@ -114,10 +130,14 @@ pub struct Fitted {
     pub key: String,
     pub before: f64,
     pub value: f64,
-    /// Where the misfit is larger than at the best value by one, all other unknowns kept; `None`: not within the bounds
-    /// given.
+    /// Where the misfit is larger than at the best value by one, all other unknowns kept.
     pub low: Option<f64>,
     pub high: Option<f64>,
+    /// Whether the misfit does not grow by one downwards, and upwards, within the bounds given. An end that is neither given nor
+    /// open was not looked for.
+    pub open: [bool; 2],
+    /// Whether any measured figure changes with it.
+    pub moves: bool,
 }
 
 /// A measurement, and what the fitted drive shows.
@@ -125,6 +145,7 @@ pub struct Fitted {
 pub struct Reached {
     pub test: String,
     pub metric: String,
+    pub unit: String,
     pub measured: f64,
     pub tolerance_percent: f64,
     pub fitted: f64,
@@ -171,14 +192,20 @@ impl Measurements {
                 let what = format!("[[measurement]] {} of {} is there twice", measured.metric, measured.test);
                 return Err(refuse(what).help("give each figure once: one that is there twice would count twice"));
             }
-            find_test(&measured.test).map_err(|e| refuse(e.to_string()))?;
-            if !(measured.tolerance_percent > 0.0 && measured.tolerance_percent.is_finite()) {
-                return Err(refuse(format!("{}: a tolerance of {} %", measured.metric, measured.tolerance_percent))
-                    .help("use a tolerance_percent above 0"));
+            let test = find_test(&measured.test).map_err(|e| refuse(e.to_string()))?;
+            let settings = figure(measured).map_err(|e| refuse(e.what))?.settings_list();
+            let what = format!("{} {}", measured.test, measured.metric);
+            Params::resolve(test.name, &[test.params, COMMON_PARAMS], &settings, false)
+                .map_err(|e| refuse(format!("{what}: {e}")))?;
+            let tolerance = measured.tolerance_percent;
+            if !TOLERANCES.contains(&tolerance) {
+                let (least, most) = (TOLERANCES.start(), TOLERANCES.end());
+                return Err(refuse(format!("{what}: a tolerance of {tolerance:e} %"))
+                    .help(format!("use a tolerance_percent from {least} to {most}")));
             }
-            if !(measured.value > 0.0 && measured.value.is_finite()) {
-                return Err(refuse(format!("{}: a measurement of {}", measured.metric, measured.value))
-                    .help("use a value above 0"));
+            if !VALUES.contains(&measured.value) {
+                return Err(refuse(format!("{what}: a measurement of {:e}", measured.value))
+                    .help("use a value above 0, in the unit in which the test gives the figure"));
             }
         }
         Ok(all)
@@ -188,17 +215,31 @@ impl Measurements {
 impl MeasuredText {
     /// With what the results say of it, if the file leaves its value to them.
     fn whole(self, results: Option<(&str, &ResultsDocument)>) -> Result<Measured, String> {
-        let MeasuredText { test, set, metric, value, tolerance_percent, source } = self;
+        let MeasuredText { test, set, metric, value, unit, tolerance_percent, source } = self;
         let what = format!("{test} {metric}");
+        let def = find_test(&test).map_err(|e| e.to_string())?;
+        let Some(known) = def.metric(&metric) else {
+            return Err(format!(
+                "{test} has no figure `{metric}`: `ssdlab list tests --json` names those of each test"
+            ));
+        };
+        let in_its_unit = |given: &str| match given == known.unit {
+            true => Ok(()),
+            false => Err(format!("{what}: its unit is {}, not {given}", known.unit)),
+        };
+        unit.as_deref().map_or(Ok(()), in_its_unit)?;
+        let unit = known.unit.to_owned();
         match (value, source, results) {
-            (Some(value), Some(source), _) => Ok(Measured { test, set, metric, value, tolerance_percent, source }),
+            (Some(value), Some(source), _) => {
+                Ok(Measured { test, set, metric, value, unit, tolerance_percent, source })
+            }
             (Some(_), None, _) => Err(format!("{what}: a value needs its `source`")),
             (None, source, Some((path, results))) => {
-                let def = find_test(&test).map_err(|e| e.to_string())?;
                 let found =
                     from_results::find(results, def, &set, &metric).map_err(|e| format!("{what}: {path}: {e}"))?;
+                in_its_unit(&found.unit)?;
                 let source = source.unwrap_or_else(|| format!("{} in {path}", found.device));
-                Ok(Measured { test, set: found.set, metric, value: found.value, tolerance_percent, source })
+                Ok(Measured { test, set: found.set, metric, value: found.value, unit, tolerance_percent, source })
             }
             (None, _, None) => Err(format!("{what}: give its `value` and `source`, or `results` of a real drive")),
         }
@@ -264,9 +305,18 @@ struct Search<'a> {
     given: &'a Measurements,
     figures: Vec<Figure>,
     bench: &'a Bench<'a>,
-    /// Figures by the unknowns' values; `None` for a drive that cannot be.
-    known: Vec<(Vec<f64>, Option<Vec<f64>>)>,
+    /// Figures by the unknowns' values.
+    known: Vec<(Vec<f64>, Shown)>,
     most_runs: usize,
+}
+
+/// What a drive shows.
+enum Shown {
+    Figures(Vec<f64>),
+    /// One of the measured figures is none of its.
+    NotAll,
+    /// It cannot be.
+    NoDrive,
 }
 
 /// Why the search goes no further.
@@ -280,10 +330,12 @@ impl Search<'_> {
     fn recipe(&self, at: &[f64]) -> Result<DeviceRecipe, String> {
         let changes: Vec<(String, Value)> =
             self.given.unknown.iter().zip(at).map(|(u, &v)| (u.key.clone(), u.value(v))).collect();
-        self.template.with(&changes).map_err(|refusal| match refusal {
+        let recipe = self.template.with(&changes).map_err(|refusal| match refusal {
             Refusal::Value { problem, .. } => problem.what,
             Refusal::Impossible(e) => e.to_string(),
-        })
+        })?;
+        // A drive that is told of may still not be buildable, such as one without room for what it shall keep free.
+        recipe.build(self.bench.seed).map(|_| recipe).map_err(|e| e.what)
     }
 
     /// Figures of all measurements at each of `points`, which run at the same time.
@@ -304,34 +356,39 @@ impl Search<'_> {
         let tests = tests_of(&self.figures);
         let mut results = self.bench.run(&subjects, &tests).map_err(|Stopped| End::Stopped)?.into_iter();
         for (point, drive) in drives {
-            let figures = match drive {
-                None => None,
+            let shown = match drive {
+                None => Shown::NoDrive,
                 Some(_) => {
                     let row = results.next().expect("there is a result for each drive");
-                    Some(self.figures_of(&tests, row)?)
+                    match self.figures_of(&tests, row) {
+                        Ok(figures) => Shown::Figures(figures),
+                        // The first drive must have them all. Another without is no better than it.
+                        Err(why) if self.known.is_empty() => return Err(End::Refused(why)),
+                        Err(_) => Shown::NotAll,
+                    }
                 }
             };
-            self.known.push((point, figures));
+            self.known.push((point, shown));
         }
         Ok(())
     }
 
-    fn figures_of(&self, tests: &[&Figure], row: Vec<crate::figures::Metrics>) -> Result<Vec<f64>, End> {
+    fn figures_of(&self, tests: &[&Figure], row: Vec<crate::figures::Metrics>) -> Result<Vec<f64>, Diagnostic> {
         let figure = |figure: &Figure| {
-            let metrics =
-                row[place(tests, figure)].as_ref().map_err(|why| End::Refused(Diagnostic::new(why.clone())))?;
+            let metrics = row[place(tests, figure)].as_ref().map_err(|why| Diagnostic::new(why.clone()))?;
             metrics.get(&figure.metric).map(|m| m.value).ok_or_else(|| {
-                End::Refused(
-                    Diagnostic::new(format!("{} has no figure `{}` on this drive", figure.test.name, figure.metric))
-                        .help("`ssdlab test` prints the figures of a test"),
-                )
+                Diagnostic::new(format!("{} has no figure `{}` on this drive", figure.test.name, figure.metric))
+                    .help("`ssdlab test` prints the figures of a test")
             })
         };
         self.figures.iter().map(figure).collect()
     }
 
     fn figures_at(&self, at: &[f64]) -> Option<&Vec<f64>> {
-        self.known.iter().find(|(known, _)| known == at).and_then(|(_, figures)| figures.as_ref())
+        match self.known.iter().find(|(known, _)| known == at) {
+            Some((_, Shown::Figures(figures))) => Some(figures),
+            _ => None,
+        }
     }
 
     fn misfit(&self, at: &[f64]) -> f64 {
@@ -362,14 +419,7 @@ impl Search<'_> {
     fn crossings(&self, at: &[f64]) -> Vec<Vec<f64>> {
         let mut points = Vec::new();
         for u in 0..at.len() {
-            let on_the_line = |point: &[f64]| (0..at.len()).all(|v| v == u || point[v] == at[v]);
-            let mut line: Vec<(f64, Vec<f64>)> = self
-                .known
-                .iter()
-                .filter(|(point, _)| on_the_line(point))
-                .filter_map(|(point, _)| Some((point[u], self.residuals(point)?)))
-                .collect();
-            line.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let line = self.along(at, u);
             for ((low, below), (high, above)) in line.iter().zip(line.iter().skip(1)) {
                 for (r0, r1) in below.iter().zip(above).filter(|(r0, r1)| *r0 * *r1 < 0.0) {
                     points.push(self.moved(at, u, low / at[u] * libm::pow(high / low, r0 / (r0 - r1))));
@@ -433,8 +483,128 @@ impl Search<'_> {
             self.run(std::slice::from_ref(&point))?;
             if self.misfit(&point) > limit { outside = point[unknown] } else { inside = point[unknown] }
         }
-        Ok(Some(inside))
+        // Where no drive can be, the measurements have not ended the interval.
+        let mut point = best.to_vec();
+        point[unknown] = outside;
+        let is_drive = !self.known.iter().any(|(known, shown)| *known == point && matches!(shown, Shown::NoDrive));
+        Ok(is_drive.then_some(inside))
     }
+
+    /// Drives that were run and differ from `best` in this unknown alone, itself included: its value there, and how far each
+    /// figure is off.
+    fn along(&self, best: &[f64], unknown: usize) -> Vec<(f64, Vec<f64>)> {
+        let on_the_line = |point: &[f64]| (0..best.len()).all(|v| v == unknown || point[v] == best[v]);
+        let mut line: Vec<(f64, Vec<f64>)> = self
+            .known
+            .iter()
+            .filter(|(point, _)| on_the_line(point))
+            .filter_map(|(point, _)| Some((point[unknown], self.residuals(point)?)))
+            .collect();
+        line.sort_by(|a, b| a.0.total_cmp(&b.0));
+        line
+    }
+
+    /// What each figure, in its tolerances, does with the logarithm of an unknown around `best`: within the interval, or from it
+    /// to the nearest drives that were run.
+    fn slopes(&self, best: &[f64], unknown: usize) -> Vec<f64> {
+        let line = self.along(best, unknown);
+        let limit = self.misfit(best) + 1.0;
+        let here = line.iter().position(|(value, _)| *value == best[unknown]).unwrap_or(0);
+        let inside = |(value, _): &&(f64, Vec<f64>)| {
+            let mut point = best.to_vec();
+            point[unknown] = *value;
+            self.misfit(&point) <= limit
+        };
+        let (mut low, mut high) =
+            (line.iter().find(inside).unwrap_or(&line[here]), line.iter().rfind(inside).unwrap_or(&line[here]));
+        if low.0 == high.0 {
+            (low, high) = (&line[here.saturating_sub(1)], &line[(here + 1).min(line.len() - 1)]);
+        }
+        let (from, to) = (libm::log(low.0), libm::log(high.0));
+        let slope = |((a, b), m): ((&f64, &f64), &Measured)| match to - from {
+            0.0 => 0.0,
+            apart => (b - a) / (m.tolerance_percent / 100.0) / apart,
+        };
+        low.1.iter().zip(&high.1).zip(&self.given.measurement).map(slope).collect()
+    }
+
+    /// What a reader must know of the fit.
+    fn notes(&self, best: &[f64], unknowns: &[Fitted], reached: &[Reached], ended: bool) -> Vec<String> {
+        let mut notes = Vec::new();
+        let missed = |m: &&Reached| (m.fitted / m.measured - 1.0).abs() * 100.0 > m.tolerance_percent;
+        let missed: Vec<String> = reached
+            .iter()
+            .filter(missed)
+            .map(|m| {
+                let off = (m.fitted / m.measured - 1.0) * 100.0;
+                format!("{} {} by {off:+.1} %, good for {} %", m.test, m.metric, m.tolerance_percent)
+            })
+            .collect();
+        let missed = missed.join("; ");
+        if !missed.is_empty() && ended {
+            notes.push(format!(
+                "No values that were tried meet all measurements ({missed}): they contradict each other, or the model, or lie \
+                 beyond the bounds. These values are the least wrong, and their intervals say nothing of the real drive."
+            ));
+        } else if !missed.is_empty() {
+            notes.push(format!("No values that were tried so far meet all measurements ({missed})."));
+        }
+        let slopes: Vec<Vec<f64>> = (0..best.len()).map(|u| self.slopes(best, u)).collect();
+        for (u, (fitted, unknown)) in unknowns.iter().zip(&self.given.unknown).enumerate() {
+            let key = &fitted.key;
+            if !fitted.moves {
+                notes.push(format!(
+                    "{key} moves none of the measured figures: it was not fitted, and stays at {}.",
+                    fitted.value
+                ));
+                continue;
+            }
+            let ends = [unknown.least, unknown.most];
+            if ends.contains(&fitted.value) {
+                notes.push(format!(
+                    "{key} ends at a bound that was given: what fits better may lie beyond {}.",
+                    fitted.value
+                ));
+            }
+            let times = times_as_wide(&slopes, u);
+            if times > NOT_TOLD_APART {
+                notes.push(format!(
+                    "{key} cannot be told from the other unknowns by these measurements: what it does to them, others do as well. \
+                     The value is one of many, and its interval holds only with the others kept."
+                ));
+            } else if times > TRADED {
+                notes.push(format!(
+                    "{key} can be traded for other unknowns: with them free, its interval would be some {times:.0} times as wide."
+                ));
+            }
+        }
+        notes
+    }
+}
+
+/// How many times as wide the interval of an unknown is with all others free as with them kept, where figures are straight lines:
+/// by the share of its slopes that the others' do not make up.
+fn times_as_wide(slopes: &[Vec<f64>], unknown: usize) -> f64 {
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let without = |from: &[f64], directions: &[Vec<f64>]| {
+        let mut rest = from.to_vec();
+        for direction in directions {
+            let along = dot(&rest, direction);
+            rest.iter_mut().zip(direction).for_each(|(r, d)| *r -= along * d);
+        }
+        rest
+    };
+    let length = |v: &[f64]| libm::sqrt(dot(v, v));
+    let mut others: Vec<Vec<f64>> = Vec::new();
+    for slope in slopes.iter().enumerate().filter(|(u, _)| *u != unknown).map(|(_, slope)| slope) {
+        let rest = without(slope, &others);
+        let rest_length = length(&rest);
+        if rest_length > 1e-6 * length(slope) {
+            others.push(rest.iter().map(|r| r / rest_length).collect());
+        }
+    }
+    let whole = length(&slopes[unknown]);
+    if whole == 0.0 { 1.0 } else { whole / length(&without(&slopes[unknown], &others)).max(1e-9 * whole) }
 }
 
 /// Fits the unknowns to the measurements, running `most_runs` drives at the most.
@@ -469,6 +639,11 @@ pub fn calibrate(
     let figures = given.measurement.iter().map(figure).collect::<Result<_, _>>()?;
     let mut search = Search { template, given, figures, bench, known: Vec::new(), most_runs };
     let start: Vec<f64> = given.unknown.iter().zip(&before).map(|(u, &v)| u.rounded(v)).collect();
+    if let Err(why) = search.recipe(&start) {
+        let values: Vec<String> = given.unknown.iter().zip(&start).map(|(u, v)| format!("{} = {v}", u.key)).collect();
+        return Err(Diagnostic::new(format!("{device} cannot be built with {}: {why}", values.join(", ")))
+            .help("begin with values in the drive file, and bounds, with which it can"));
+    }
     let (best, mut ended) = match search.descend(start) {
         Ok(best) => (best, true),
         Err((best, End::NoRunsLeft)) if search.figures_at(&best).is_some() => (best, false),
@@ -482,25 +657,30 @@ pub fn calibrate(
     };
     let mut unknowns = Vec::new();
     for (place, unknown) in given.unknown.iter().enumerate() {
-        let mut ends = [None, None];
-        for (end, up) in ends.iter_mut().zip([false, true]) {
+        let (mut ends, mut open) = ([None, None], [false, false]);
+        for ((end, open), up) in ends.iter_mut().zip(&mut open).zip([false, true]) {
             match search.end_of(&best, place, up) {
-                Ok(found) => *end = found,
+                Ok(found) => (*end, *open) = (found, found.is_none()),
                 Err(End::NoRunsLeft) => ended = false,
                 Err(End::Stopped) => return Ok(Err(Stopped)),
                 Err(End::Refused(problem)) => return Err(problem),
             }
         }
         let [low, high] = ends;
-        unknowns.push(Fitted { key: unknown.key.clone(), before: before[place], value: best[place], low, high });
+        let line = search.along(&best, place);
+        // Of one drive alone there is no saying.
+        let moves = line.len() < 2 || line.iter().any(|(_, residuals)| *residuals != line[0].1);
+        let (key, before, value) = (unknown.key.clone(), before[place], best[place]);
+        unknowns.push(Fitted { key, before, value, low, high, open, moves });
     }
-    let measurements = given
+    let measurements: Vec<Reached> = given
         .measurement
         .iter()
         .zip(&reached)
         .map(|(m, &fitted)| Reached {
             test: m.test.clone(),
             metric: m.metric.clone(),
+            unit: m.unit.clone(),
             measured: m.value,
             tolerance_percent: m.tolerance_percent,
             fitted,
@@ -508,7 +688,8 @@ pub fn calibrate(
         })
         .collect();
     let misfit = search.misfit(&best);
-    Ok(Ok(Calibration { device, unknowns, measurements, misfit, runs: search.known.len(), ended }))
+    let notes = search.notes(&best, &unknowns, &measurements, ended);
+    Ok(Ok(Calibration { device, unknowns, measurements, misfit, runs: search.known.len(), ended, notes }))
 }
 
 fn figure(measured: &Measured) -> Result<Figure, Diagnostic> {

@@ -11,6 +11,7 @@ use toml::Value;
 /// A figure of the results, and what it was measured with.
 pub(crate) struct Found {
     pub(crate) value: f64,
+    pub(crate) unit: String,
     pub(crate) set: BTreeMap<String, Value>,
     pub(crate) device: String,
 }
@@ -45,12 +46,17 @@ pub(crate) fn find(
     if row.small_by.is_some() {
         return Err(format!("the results of {} are of a drive in small", test.name));
     }
-    let value = row.metrics.get(metric).map(|m| m.value);
-    let value = value.ok_or_else(|| format!("the results of {} have no figure `{metric}`", test.name))?;
+    let figure = row.metrics.get(metric);
+    let figure = figure.ok_or_else(|| format!("the results of {} have no figure `{metric}`", test.name))?;
     let known = |key: &str| test.params.iter().chain(COMMON_PARAMS).any(|p| p.key == key);
     let set = row.params.iter().filter(|(key, _)| known(key)).map(|(key, v)| (key.clone(), Value::String(plain(v))));
     let first = results.all_devices().next().map(|d| d.name.clone()).unwrap_or_default();
-    Ok(Found { value, set: set.collect(), device: row.device.clone().unwrap_or(first) })
+    Ok(Found {
+        value: figure.value,
+        unit: figure.unit.clone(),
+        set: set.collect(),
+        device: row.device.clone().unwrap_or(first),
+    })
 }
 
 /// A parameter as one would write it behind `--set`.

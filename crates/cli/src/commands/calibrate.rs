@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::json;
 use ssdlab_core::input;
 use ssdlab_forecast::{Calibration, Measurements, Stopped, calibrate};
+use ssdlab_report::figure_text;
 
 use crate::args::CalibrateArgs;
 use crate::commands::compare::read;
@@ -38,33 +39,55 @@ pub fn run(args: &CalibrateArgs) -> Result<(), Failure> {
             "calibration": found,
         }));
     }
-    print(&told(&found))
+    print(&told(&found, args))
 }
 
-fn told(found: &Calibration) -> String {
-    let end = |value: Option<f64>| value.map_or("open".to_owned(), |v| v.to_string());
+fn told(found: &Calibration, args: &CalibrateArgs) -> String {
     let mut rows = vec![["unknown", "before", "fitted", "from", "to"].map(str::to_owned).to_vec()];
     for u in &found.unknowns {
-        rows.push(vec![u.key.clone(), u.before.to_string(), u.value.to_string(), end(u.low), end(u.high)]);
+        let end = |value: Option<f64>, open: bool| match value {
+            Some(value) => value.to_string(),
+            None if open => "open".to_owned(),
+            None => "not looked for".to_owned(),
+        };
+        let fitted = if u.moves { u.value.to_string() } else { "not fitted".to_owned() };
+        rows.push(vec![u.key.clone(), u.before.to_string(), fitted, end(u.low, u.open[0]), end(u.high, u.open[1])]);
     }
-    let mut text = format!("{}, after {} drives\n\n{}\n", found.device, found.runs, table(&rows));
-    let mut rows = vec![["measurement", "published", "good for", "fitted drive", "off by"].map(str::to_owned).to_vec()];
+    // Whoever reads only this must not take it for drives in full.
+    let length = if args.common.quick { ", each an eighth of the drive for an eighth of the time" } else { "" };
+    let plural = if found.runs == 1 { "" } else { "s" };
+    let mut text = format!(
+        "{}, after {} drive{plural}{length}, seed {}\n\n{}\n",
+        found.device,
+        found.runs,
+        args.common.seed,
+        table(&rows)
+    );
+    let mut rows = vec![["measurement", "measured", "good for", "fitted drive", "off by"].map(str::to_owned).to_vec()];
     for m in &found.measurements {
         rows.push(vec![
             format!("{} {}", m.test, m.metric),
-            format!("{} ({})", m.measured, m.source),
+            format!("{} ({})", figure_text(m.measured, &m.unit), m.source),
             format!("{} %", m.tolerance_percent),
-            format!("{:.1}", m.fitted),
+            figure_text(m.fitted, &m.unit),
             format!("{:+.1} %", (m.fitted / m.measured - 1.0) * 100.0),
         ]);
     }
     text.push_str(&table(&rows));
     text.push_str(&format!(
-        "\nMisfit {:.2}: squares of how far each measurement is missed, in what it is good for.\n",
+        "\nMisfit {:.2}: squares of how far each measurement is missed, in what it is good for.\n\
+         From and to: where it has grown by one, with the other unknowns kept as fitted; open: not within the bounds given.\n\
+         An interval says how well these measurements fix a value in this model, not how likely the real drive's lies in it.\n",
         found.misfit
     ));
+    for note in &found.notes {
+        text.push_str(&format!("{note}\n"));
+    }
+    if args.common.quick {
+        text.push_str("Measurements of a whole drive were laid beside an eighth of it: fit without --quick before a value is taken over.\n");
+    }
     if !found.ended {
-        text.push_str("The runs allowed were used up: give more with --runs N.\n");
+        text.push_str("The runs allowed were used up, and better values may be there: give more with --runs N.\n");
     }
     text
 }

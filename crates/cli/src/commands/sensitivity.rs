@@ -63,7 +63,7 @@ pub fn run(args: &SensitivityArgs) -> Result<(), Failure> {
         folder.written(&WRITES.files.iter().map(PathBuf::from).collect::<Vec<_>>())?;
     }
     kept.clear();
-    if args.json { print_json(&document) } else { print(&text(&found)) }
+    if args.json { print_json(&document) } else { print(&text(args, &found)) }
 }
 
 /// The headline figures, or those of the tests asked for.
@@ -99,8 +99,9 @@ fn facts(args: &SensitivityArgs, found: &Sensitivity) -> Vec<(String, String)> {
     .to_vec()
 }
 
-fn text(found: &Sensitivity) -> String {
-    let mut text = format!("What the figures of {} hang on\n", found.device);
+fn text(args: &SensitivityArgs, found: &Sensitivity) -> String {
+    let length = if args.common.quick { ", of an eighth of the drive for an eighth of the time" } else { "" };
+    let mut text = format!("What the figures of {} hang on{length}, seed {}\n", found.device, args.common.seed);
     for figure in &found.figures {
         text.push_str(&of_figure(figure, found.varied.len()));
     }

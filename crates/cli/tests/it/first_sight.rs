@@ -613,3 +613,24 @@ fn n32_what_keeps_a_prediction_from_being_made_is_said_before_the_work() {
     predict(DRIVE, "spoilt").refused("spoilt/package.json: it is no prediction: missing field `schema`");
     place.ssdlab(&["predict", DRIVE, DRIVE, "--dir", "p"]).refused("small.toml is named twice");
 }
+
+#[test]
+fn n33_what_was_run_in_small_says_so_in_words() {
+    let place = Place::new("33");
+    place.file(
+        "m.toml",
+        "drive = \"small.toml\"\n[[unknown]]\nkey = \"controller.read_unit_us\"\nleast = 1\nmost = 50\n\
+         [[measurement]]\ntest = \"random-read\"\nmetric = \"latency_mean\"\nvalue = 130\ntolerance_percent = 1\nsource = \"me\"\n\
+         set = { queue_depth = 1, seconds = 1, settle_seconds = 0 }\n",
+    );
+    let calibrate = |more: &[&str]| place.ssdlab(&[&["calibrate", "m.toml", "--runs", "1"], more].concat()).done().out;
+    let (full, quick) = (calibrate(&[]), calibrate(&["--quick"]));
+    assert!(quick.contains("after 1 drive, each an eighth of the drive for an eighth of the time, seed 1"), "{quick}");
+    assert!(quick.contains("fit without --quick before a value is taken over"), "{quick}");
+    assert!(quick.contains("not looked for  not looked for") && !quick.contains("open  open"), "{quick}");
+    assert!(!full.contains("an eighth"), "{full}");
+    let said = place
+        .ssdlab(&["sensitivity", DRIVE, "--only", "random-read", "--key", "controller.read_latency_us", "--quick"])
+        .done();
+    assert!(said.out.contains(", of an eighth of the drive for an eighth of the time, seed 1"), "{}", said.out);
+}

@@ -145,3 +145,95 @@ fn a_step_too_far_to_where_the_link_holds_the_figure_is_taken_back() {
     std::fs::remove_dir_all(&folder).unwrap();
     assert!(found.ended && (found.unknowns[0].value - 16.5).abs() < 0.2, "{found:?}");
 }
+
+/// A file with these unknowns (key, least, most) and measurements (metric, value, tolerance) of reads one at a time.
+fn of_reads(unknowns: &[(&str, f64, f64)], measurements: &[(&str, f64, f64)]) -> Result<Measurements, Diagnostic> {
+    let unknowns = unknowns
+        .iter()
+        .map(|(key, least, most)| format!("[[unknown]]\nkey = \"{key}\"\nleast = {least}\nmost = {most}\n"));
+    let measurements = measurements.iter().map(|(metric, value, tolerance)| {
+        format!(
+            "[[measurement]]\ntest = \"random-read\"\nmetric = \"{metric}\"\nvalue = {value:e}\ntolerance_percent = {tolerance:e}\n\
+             source = \"a test\"\nset = {{ queue_depth = 1, seconds = 1, span_bytes = \"64MiB\", settle_seconds = 0 }}\n"
+        )
+    });
+    let text = format!("drive = \"{SMALL}\"\n") + &unknowns.chain(measurements).collect::<String>();
+    Measurements::parse("measured.toml", &text, &|_| unreachable!("it names no results"))
+}
+
+fn fitted(given: &Measurements, runs: usize) -> Calibration {
+    let never = AtomicBool::new(false);
+    let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept: None };
+    calibrate(given, runs, &bench).unwrap().unwrap()
+}
+
+const READS: (&str, f64, f64) = ("controller.read_unit_us", 1.0, 50.0);
+
+#[test]
+fn a_fit_that_meets_not_all_measurements_says_so() {
+    // 130 us for a read are 7,700 a second, and not 5,000.
+    let found = fitted(&of_reads(&[READS], &[("latency_mean", 130.0, 1.0), ("iops", 5000.0, 1.0)]).unwrap(), 100);
+    let note = &found.notes[0];
+    assert!(note.contains("random-read latency_mean by +") && note.contains("random-read iops by +"), "{note}");
+    assert!(note.contains("intervals say nothing of the real drive"), "{note}");
+    let found = fitted(&of_reads(&[READS], &[("latency_mean", 130.0, 1.0)]).unwrap(), 100);
+    assert_eq!(found.notes, [""; 0], "{found:?}");
+}
+
+#[test]
+fn a_value_at_the_end_of_its_bounds_says_so() {
+    let found = fitted(&of_reads(&[READS], &[("latency_mean", 1e6, 1.0)]).unwrap(), 100);
+    assert_eq!(found.unknowns[0].value, 50.0);
+    assert!(found.notes.iter().any(|n| n.starts_with("controller.read_unit_us ends at a bound")), "{found:?}");
+}
+
+#[test]
+fn unknowns_that_do_the_same_cannot_be_told_apart() {
+    let measured = [("latency_mean", 130.0, 1.0), ("iops", 7700.0, 1.0)];
+    let both = [READS, ("controller.read_command_us", 0.1, 50.0)];
+    let found = fitted(&of_reads(&both, &measured).unwrap(), 200);
+    for (key, _, _) in both {
+        let told = format!("{key} cannot be told from the other unknowns");
+        assert!(found.notes.iter().any(|note| note.starts_with(&told)), "{key}: {found:?}");
+    }
+}
+
+#[test]
+fn what_moves_nothing_is_not_fitted() {
+    let found =
+        fitted(&of_reads(&[("controller.trim_command_us", 1.0, 50.0)], &[("latency_mean", 130.0, 5.0)]).unwrap(), 100);
+    let unknown = &found.unknowns[0];
+    assert!(!unknown.moves && unknown.open == [true; 2], "{found:?}");
+    assert!(found.notes.iter().any(|n| n.contains("moves none of the measured figures")), "{found:?}");
+}
+
+#[test]
+fn an_interval_for_which_no_runs_are_left_is_not_open() {
+    let unknown = fitted(&of_reads(&[READS], &[("latency_mean", 130.0, 1.0)]).unwrap(), 1).unknowns.remove(0);
+    assert_eq!((unknown.low, unknown.high, unknown.open), (None, None, [false; 2]));
+    assert!(unknown.moves, "one drive does not tell");
+}
+
+#[test]
+fn measurements_that_no_test_gives_or_no_number_is_good_for_are_refused() {
+    for (metric, value, tolerance, told) in [
+        ("latency", 130.0, 1.0, "random-read has no figure `latency`"),
+        ("iops", 1e308, 1.0, "random-read iops: a measurement of 1e308"),
+        ("iops", 5e3, 1e-300, "random-read iops: a tolerance of 1e-300 %"),
+    ] {
+        let error = of_reads(&[READS], &[(metric, value, tolerance)]).unwrap_err().what;
+        assert!(error.contains(told), "{error}");
+    }
+    let error = of_results(&[1], "value = 0.13\nunit = \"ms\"\nsource = \"a test\"").unwrap_err().what;
+    assert!(error.ends_with("random-read latency_mean: its unit is us, not ms"), "{error}");
+    let error = of_results(&[1], "value = 130.0\nsource = \"a test\"\nset = { depth = 4 }").unwrap_err().what;
+    assert!(error.contains("random-read latency_mean: ") && error.contains("depth"), "{error}");
+}
+
+#[test]
+fn values_with_which_no_drive_can_be_are_passed_over() {
+    // So small a drive has no room for many free superblocks: with more than it has there is none.
+    let given = of_reads(&[("gc.start_free_superblocks", 1.0, 1000.0)], &[("latency_mean", 130.0, 5.0)]).unwrap();
+    let found = fitted(&given, 100);
+    assert_eq!(found.unknowns[0].open, [true; 2], "{found:?}");
+}
