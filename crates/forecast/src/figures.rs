@@ -9,6 +9,9 @@ use ssdlab_report::HEADLINES;
 /// The metrics of a test, or why there are none.
 pub(crate) type Metrics = Result<BTreeMap<String, Metric>, String>;
 
+/// Behind the title of a figure of a run that has not settled.
+const NOT_SETTLED: &str = " (not settled)";
+
 /// One figure of a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
@@ -23,8 +26,9 @@ impl Figure {
     /// The same, with a title that fits what its test found: what the steady state is called is none if the drive has not settled.
     pub(crate) fn said_of(&self, metrics: &Metrics) -> Figure {
         let steady = metrics.as_ref().ok().and_then(|metrics| metrics.get("steady"));
-        match steady.is_some_and(|steady| steady.value == 0.0) {
-            true => Figure { title: format!("{} (not settled)", self.title), ..self.clone() },
+        let is_said = self.title.ends_with(NOT_SETTLED);
+        match !is_said && steady.is_some_and(|steady| steady.value == 0.0) {
+            true => Figure { title: format!("{}{NOT_SETTLED}", self.title), ..self.clone() },
             false => self.clone(),
         }
     }
@@ -102,6 +106,7 @@ mod tests {
         let found = |steady: f64| Ok(BTreeMap::from([("steady".to_owned(), Metric::new(steady, "ratio"))]));
         assert_eq!(figure.said_of(&found(1.0)).title, "Steady random write");
         assert_eq!(figure.said_of(&found(0.0)).title, "Steady random write (not settled)");
+        assert_eq!(figure.said_of(&found(0.0)).said_of(&found(0.0)).title, "Steady random write (not settled)");
         assert_eq!(figure.said_of(&Ok(BTreeMap::new())).title, "Steady random write");
     }
 

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use ssdlab_catalog::claims::{self, Check, Claim};
-use ssdlab_catalog::{Diagnostic, Origin, SpecRow, resolve};
+use ssdlab_catalog::{Diagnostic, Origin, Parts, SpecRow};
 use ssdlab_core::input;
 use ssdlab_report::figure_text;
 use ssdlab_sweep::{FINGERPRINT, digest, write_whole};
 
 use crate::figures::Figure;
 use crate::runs::{Bench, Stopped};
-use crate::sensitivity::{FigureSensitivity, Sensitivity, as_it_is, sensitivity, varied};
+use crate::sensitivity::{FigureSensitivity, LeftOut, Sensitivity, as_it_is, no_single_ssd, sensitivity, varied};
 
 const SCHEMA: &str = "ssdlab.prediction/1";
 /// Around the table of a page.
@@ -45,6 +45,9 @@ pub struct Prediction {
     pub figures: Vec<Predicted>,
     /// Figures that the drive does not have, and why.
     pub without: BTreeMap<String, String>,
+    /// Values that the bands leave out, and why. Predictions that were made before this was written have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_tried: Vec<LeftOut>,
     /// Digest of all this.
     pub seal: String,
 }
@@ -162,6 +165,11 @@ pub fn predict(
         varied_keys: keys.to_vec(),
         figures: figures.collect(),
         without: as_it_is.without.into_iter().map(|l| (l.key, l.reason)).collect(),
+        not_tried: {
+            // Figures that the drive in small does not have at all have no band.
+            let is_of_a_band = |l: &LeftOut| !had.iter().any(|figure| figure.title == l.key);
+            sensitivity.left_out.into_iter().filter(is_of_a_band).collect()
+        },
         seal: String::new(),
     };
     prediction.seal = prediction.digest();
@@ -190,7 +198,8 @@ fn predicted(figure: &Figure, value: f64, unit: &str, sensitivity: &Sensitivity)
 
 /// Of every value of a drive's files and of what stands behind it: another reason for an estimate is another file.
 fn drive_digest(device: &str) -> Result<String, Diagnostic> {
-    let drive = resolve(device)?;
+    let recipe = ssdlab_catalog::device(device)?;
+    let Parts::Ssd(drive) = &recipe.parts else { return Err(no_single_ssd(device)) };
     let line = |row: &SpecRow| {
         let (kind, text) = match &row.origin {
             Origin::Source(text) => ("source", text.as_str()),
@@ -350,7 +359,7 @@ pub fn beside_figures(predictions: &[Prediction], claims: &[Claim]) -> String {
     text
 }
 
-/// Whose bands are of some estimates only, which the table does not show.
+/// Whose bands are of some estimates only, or leave out some values, which the table does not show.
 fn of_few_estimates(predictions: &[Prediction]) -> String {
     let mut drives: Vec<(&[String], Vec<String>)> = Vec::new();
     for (k, prediction) in predictions.iter().enumerate().filter(|(_, p)| !p.varied_keys.is_empty()) {
@@ -365,7 +374,16 @@ fn of_few_estimates(predictions: &[Prediction]) -> String {
         let (keys, names) = (keys.join(", "), names.join(", "));
         format!("\nBands of {names}: of {keys} alone; they are too narrow by what all other estimates would add.\n")
     };
-    drives.iter().map(told).collect()
+    let mut text: String = drives.iter().map(told).collect();
+    for (k, prediction) in predictions.iter().enumerate().filter(|(_, p)| !p.not_tried.is_empty()) {
+        let name = name_among(predictions, k);
+        let mut left_out: Vec<String> =
+            prediction.not_tried.iter().map(|l| format!("`{}` = {}", l.key, l.value)).collect();
+        left_out.sort();
+        left_out.dedup();
+        text.push_str(&format!("\nBands of {name}: without {}, which could not be tried.\n", left_out.join(", ")));
+    }
+    text
 }
 
 /// A drive that was predicted before has a number behind its name.
@@ -498,6 +516,7 @@ mod tests {
                 figure("sequential read", "sequential-read", "bandwidth", 530.0, None),
             ],
             without: BTreeMap::new(),
+            not_tried: Vec::new(),
             seal: String::new(),
         };
         made.seal = made.digest();
@@ -616,6 +635,10 @@ mod tests {
         assert!(!table.contains("too narrow"), "{table}");
         let few = Prediction { varied_keys: vec!["gc.".to_owned()], ..prediction() };
         assert!(beside_figures(&[few], &[]).contains(bands));
+        let left_out = LeftOut { key: "gc.policy".into(), value: "fifo".into(), reason: "no such drive".into() };
+        let some = Prediction { not_tried: vec![left_out], ..prediction() };
+        let told = "Bands of bx200-480gb: without `gc.policy` = fifo, which could not be tried.";
+        assert!(beside_figures(&[some], &[]).contains(told));
         assert!(table.ends_with("Within the band: 1 of 2 published figures.\n"), "{table}");
     }
 

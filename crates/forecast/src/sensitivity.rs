@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use ssdlab_catalog::{DeviceTemplate, Diagnostic, Parts, Refusal};
 
 use crate::changed::Changed;
@@ -64,7 +64,7 @@ pub struct Side {
     pub figure: f64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
     pub key: String,
     pub value: String,
@@ -159,7 +159,7 @@ pub(crate) fn varied(
 ) -> Result<(DeviceTemplate, Vec<Estimate>), Diagnostic> {
     let template = DeviceTemplate::open(device, Path::new(""))?;
     let Parts::Ssd(drive) = &template.recipe.parts else {
-        return Err(Diagnostic::new(format!("{device} is no single SSD")).help("name a drive of the catalog"));
+        return Err(no_single_ssd(device));
     };
     let power = figures.iter().any(|f| f.metric.starts_with("power") || f.metric.starts_with("energy"));
     let mut estimates = estimates(drive, percent, power);
@@ -176,6 +176,11 @@ pub(crate) fn varied(
         return none("that could be varied".to_owned());
     }
     Ok((template, estimates))
+}
+
+pub(crate) fn no_single_ssd(device: &str) -> Diagnostic {
+    Diagnostic::new(format!("{device} is no single SSD"))
+        .help("name an SSD of the catalog, or the path of a drive file")
 }
 
 /// Runs the tests that `figures` need: on the drive as it is, with each estimate at each end of its band, and with other
@@ -220,10 +225,24 @@ pub fn sensitivity(
             .iter()
             .map(|e| Bar { key: e.key.clone(), value: e.value.clone(), unit: e.unit.clone(), sides: Vec::new() })
             .collect();
+        // A band that leaves out what some value or seed would do must not be taken for one that has it.
+        let mut lacking = |key: &str, value: String, row: &[Metrics]| {
+            let why = no_such_figure(figure, &row[at]);
+            out.left_out.push(LeftOut { key: key.to_owned(), value, reason: format!("{}: {}", why.key, why.reason) });
+        };
         for (variation, row) in variations.iter().zip(changed) {
-            bars[variation.estimate].sides.extend(side(variation.value.clone(), row));
+            match side(variation.value.clone(), row) {
+                Some(side) => bars[variation.estimate].sides.push(side),
+                None => lacking(&estimates[variation.estimate].key, variation.value.clone(), row),
+            }
         }
-        let sides = seeds.iter().zip(&same[1..]).filter_map(|(seed, row)| side(seed.to_string(), row)).collect();
+        let mut sides = Vec::new();
+        for (seed, row) in seeds.iter().zip(&same[1..]) {
+            match side(seed.to_string(), row) {
+                Some(side) => sides.push(side),
+                None => lacking(SEED, seed.to_string(), row),
+            }
+        }
         bars.push(Bar { key: SEED.to_owned(), value: bench.seed.to_string(), unit: String::new(), sides });
         out.figures.push(FigureSensitivity::of(figure, &metric.unit, metric.value, bars));
     }

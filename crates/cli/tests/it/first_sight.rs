@@ -609,6 +609,7 @@ fn n32_what_keeps_a_prediction_from_being_made_is_said_before_the_work() {
     place.file("occupied", "kept").file("spoilt/package.json", "{}");
     predict(DRIVE, "occupied").refused("occupied: ");
     assert_eq!(fs::read_to_string(place.path("occupied")).unwrap(), "kept");
+    predict("jmf667h-pair", "p").refused("jmf667h-pair is no single SSD");
     predict(DRIVE, "occupied/p").refused("occupied/p: ");
     predict(DRIVE, "spoilt").refused("spoilt/package.json: it is no prediction: missing field `schema`");
     place.ssdlab(&["predict", DRIVE, DRIVE, "--dir", "p"]).refused("small.toml is named twice");

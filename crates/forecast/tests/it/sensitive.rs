@@ -108,6 +108,10 @@ fn what_has_ended_is_not_run_again_and_each_drive_and_seed_is_another() {
     // As it is, another seed (the second draws too many bad blocks for so small a drive), and the time to read at both ends
     // of its band.
     assert_eq!((*memory.put.lock().unwrap(), memory.known.lock().unwrap().len()), (4, 4));
+    // A band without a seed says so.
+    let without: Vec<_> = first.left_out.iter().map(|l| (l.key.as_str(), l.value.as_str())).collect();
+    assert_eq!(without, [(SEED, "3")], "{first:?}");
+    assert!(first.left_out[0].reason.starts_with("random read: "), "{first:?}");
     memory.known.lock().unwrap().pop_first();
     assert_eq!(keeping(&keys, Some(&memory)), first);
     assert_eq!(*memory.put.lock().unwrap(), 5, "only the one that was lost was run");
