@@ -40,6 +40,65 @@ fn touched(repository: &Path) -> Option<String> {
 }
 
 #[test]
+fn no_prediction_was_committed_when_figures_of_its_drive_stood_in_the_catalog() {
+    if let Some(known) = known_before(&repository()) {
+        assert_eq!(known, [""; 0], "figures of these drives were known when they were predicted");
+    }
+}
+
+/// Drives whose names stood in files of claims in the commit that brought their prediction; `None` without git, or without a
+/// history.
+fn known_before(repository: &Path) -> Option<Vec<String>> {
+    let git = |args: &[&str]| {
+        let out = Command::new("git").current_dir(repository).args(args).output().ok()?;
+        // `git grep` ends with 1 if it finds nothing.
+        out.status.code().is_some_and(|code| code < 2).then(|| String::from_utf8_lossy(&out.stdout).into_owned())
+    };
+    let mut known = Vec::new();
+    let mut commit = String::new();
+    for line in git(&["log", "--format=commit %H", "--diff-filter=A", "--name-only", "--", "predictions"])?.lines() {
+        if let Some(hash) = line.strip_prefix("commit ") {
+            hash.clone_into(&mut commit);
+        } else if let Some(file) = line.strip_prefix("predictions/").filter(|file| file.ends_with(".json")) {
+            let drive = format!("\"{}\"", file.split('.').next().unwrap_or(file));
+            let found = git(&["grep", "-l", "-F", "-e", &drive, &commit, "--", "catalog/claims"])?;
+            if !found.is_empty() {
+                known.push(file.to_owned());
+            }
+        }
+    }
+    Some(known)
+}
+
+#[test]
+fn a_prediction_that_comes_with_its_figures_is_none() {
+    let folder = std::env::temp_dir().join(format!("ssdlab-known-{}", std::process::id()));
+    for inner in ["predictions", "catalog/claims"] {
+        std::fs::create_dir_all(folder.join(inner)).unwrap();
+    }
+    let git = |args: &[&str]| {
+        let who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
+        Command::new("git").current_dir(&folder).args(who).args(args).output().is_ok_and(|out| out.status.success())
+    };
+    if !git(&["init", "-q", "-b", "main"]) {
+        return;
+    }
+    let commit = |files: &[(&str, &str)]| {
+        for (name, text) in files {
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+        assert!(git(&["add", "."]) && git(&["commit", "-q", "-m", "a step"]));
+    };
+    commit(&[("predictions/a-1.json", "{}")]);
+    commit(&[("catalog/claims/a.toml", "devices = [\"a-1\"]"), ("predictions/a.json", "{}")]);
+    assert_eq!(known_before(&folder), Some(vec![]));
+    commit(&[("predictions/a-1.2.json", "{}")]);
+    let known = known_before(&folder);
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(known, Some(vec!["a-1.2.json".to_owned()]));
+}
+
+#[test]
 fn a_prediction_that_goes_in_a_merge_or_before_a_commit_is_missed() {
     let folder = std::env::temp_dir().join(format!("ssdlab-kept-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("predictions")).unwrap();
