@@ -9,7 +9,10 @@ use toml::Value;
 /// Words in the comment behind a value, before two numbers: `band 166 to 333`. Of a list, the band of its mean.
 pub const STATED_BAND: &str = "band ";
 
-/// A value that nobody has published.
+/// Of a value of which the file says neither where it is from nor that it is an estimate.
+const UNSTATED: &str = "the file does not say";
+
+/// A value that nobody has published, as far as its file says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// As a sweep names it: keys of the die file with `die.` in front.
@@ -71,7 +74,12 @@ pub fn estimates(drive: &Drive, percent: f64, power: bool) -> Vec<Estimate> {
 }
 
 fn estimate(path: String, row: &SpecRow, table: &KeyTable, percent: f64) -> Option<Estimate> {
-    let Origin::Estimate(reason) = &row.origin else { return None };
+    let reason = match &row.origin {
+        Origin::Estimate(reason) => reason.as_str(),
+        // Of what nobody vouches for, nobody knows more than of an estimate. Files of the catalog have no such value.
+        Origin::Unstated => UNSTATED,
+        Origin::Source(_) => return None,
+    };
     let key = table.key(&row.key)?;
     let band = match &key.kind {
         Kind::Truth => Band::Choices(vec![Value::Boolean(row.value != "true")]),
@@ -82,7 +90,7 @@ fn estimate(path: String, row: &SpecRow, table: &KeyTable, percent: f64) -> Opti
         Kind::Whole | Kind::Number | Kind::List(_) => Band::Numbers(numbers(row, key, reason, percent)?),
         Kind::Text => return None,
     };
-    Some(Estimate { key: path, value: row.value.clone(), unit: row.unit.clone(), reason: reason.clone(), band })
+    Some(Estimate { key: path, value: row.value.clone(), unit: row.unit.clone(), reason: reason.to_owned(), band })
 }
 
 /// The value with which a file that says `text` is read.
@@ -213,6 +221,18 @@ mod tests {
         assert!(start.band.values().contains(&Value::Integer(start.value.parse::<i64>().unwrap() + 1)), "{start:?}");
         let policy = of("gc.policy", 10.0);
         assert!(policy.band.values().len() > 2 && !policy.band.values().contains(&Value::String("greedy".into())));
+    }
+
+    #[test]
+    fn what_a_file_does_not_vouch_for_is_an_estimate() {
+        let text =
+            "base = \"jmf667h-toshiba-128gb\"\n[controller]\nwrite_unit_us = 10.0\nread_unit_us = 5.0 # the maker\n";
+        let drive = ssdlab_catalog::parse_drive("mine.toml", text).unwrap();
+        let all = estimates(&drive, 20.0, false);
+        let of = |key: &str| all.iter().find(|e| e.key == key);
+        let varied = of("controller.write_unit_us").expect("nobody vouches for it");
+        assert_eq!(varied.band.values(), [Value::Float(8.0), Value::Float(12.0)]);
+        assert!(of("controller.read_unit_us").is_none());
     }
 
     #[test]
