@@ -24,6 +24,7 @@ const NAMED: usize = 3;
 
 /// What was predicted of a drive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Prediction {
     pub schema: String,
     pub device: String,
@@ -54,6 +55,7 @@ pub struct Prediction {
 
 /// A predicted figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Predicted {
     pub title: String,
     pub test: String,
@@ -531,6 +533,10 @@ mod tests {
         assert_ne!(changed, text);
         let error = Prediction::parse("p.json", &changed).unwrap_err().to_string();
         assert_eq!(error, "p.json: it was changed after it was made");
+        // What the digest does not know is not its word.
+        let added = text.replacen("\"seed\"", "\"measured\": 64.0, \"seed\"", 1);
+        let error = Prediction::parse("p.json", &added).unwrap_err().to_string();
+        assert!(error.starts_with("p.json: it is no prediction: unknown field `measured`"), "{error}");
     }
 
     #[test]
