@@ -110,12 +110,13 @@ pub fn may_be_predicted(
     if let Some(made) = before.iter().find(|p| p.drive_digest == digest) {
         return Ok(Err(PredictionError::Exists(format!("the prediction of {}", made.device))));
     }
-    // What is checked otherwise says how something was measured, or what the drive file repeats.
-    let is_figure = |claim: &Claim| {
-        !matches!(claim.check, Check::Fact(_) | Check::Method(_) | Check::Reports(_) | Check::NotSimulated(_))
-    };
     let is_known = claims.iter().any(|claim| is_figure(claim) && claim.concerns(&slug(device)));
     Ok(if is_known { Err(PredictionError::NotBlind(device.to_owned())) } else { Ok(()) })
+}
+
+/// What is checked otherwise says how something was measured, or what the drive file repeats.
+fn is_figure(claim: &Claim) -> bool {
+    !matches!(claim.check, Check::Fact(_) | Check::Method(_) | Check::Reports(_) | Check::NotSimulated(_))
 }
 
 /// Whether predictions can be written into `folder`, which is made.
@@ -356,6 +357,7 @@ pub fn beside_figures(predictions: &[Prediction], claims: &[Claim]) -> String {
             }
         }
     }
+    text.push_str(&beside_nothing(predictions, claims));
     text.push_str(&judged.told());
     text.push_str(&of_few_estimates(predictions));
     text
@@ -384,6 +386,35 @@ fn of_few_estimates(predictions: &[Prediction]) -> String {
         left_out.sort();
         left_out.dedup();
         text.push_str(&format!("\nBands of {name}: without {}, which could not be tried.\n", left_out.join(", ")));
+    }
+    text
+}
+
+/// What was published of drives that were predicted, but says nothing of what was: it must not be taken for met.
+fn beside_nothing(predictions: &[Prediction], claims: &[Claim]) -> String {
+    let known = crate::figures::predicted();
+    let has = |prediction: &Prediction, claim: &Claim| {
+        let claim = std::slice::from_ref(claim);
+        let figures = prediction.figures.iter().map(|f| (f.test.as_str(), &f.settings, f.metric.as_str()));
+        let without = known.iter().filter(|f| prediction.without.contains_key(&f.title));
+        let without = without.map(|f| (f.test.name, &f.settings, f.metric.as_str()));
+        figures.chain(without).any(|figure| !published(prediction, figure, claim).is_empty())
+    };
+    let mut text = String::new();
+    for (k, prediction) in predictions.iter().enumerate() {
+        let drive = slug(&prediction.device);
+        let of_it = || predictions.iter().filter(|p| slug(&p.device) == drive);
+        if predictions[..k].iter().any(|p| slug(&p.device) == drive) {
+            continue;
+        }
+        let others: Vec<String> = claims
+            .iter()
+            .filter(|claim| is_figure(claim) && claim.concerns(&drive) && !of_it().any(|p| has(p, claim)))
+            .map(|claim| format!("{}, {}", claim.quantity, claim.published))
+            .collect();
+        if !others.is_empty() {
+            text.push_str(&format!("\nPublished of {drive}, but beside nothing predicted: {}.\n", others.join("; ")));
+        }
     }
     text
 }
@@ -673,6 +704,12 @@ mod tests {
         let table = beside_figures(std::slice::from_ref(&made), &claims);
         assert!(table.contains("| write rate after that | none | – | 64 MB/s | – | **no** |"), "{table}");
         assert!(table.contains("1 of 3 published figures; 1 of them, it was predicted, would not be there"), "{table}");
+
+        made.without.clear();
+        let table = beside_figures(&[made], &claims);
+        let told = "Published of bx200-480gb, but beside nothing predicted: ";
+        let line = table.lines().find(|line| line.starts_with(told)).unwrap_or_else(|| panic!("{table}"));
+        assert!(line.contains("64 MB/s") && !line.contains("490"), "{line}");
 
         let quick = Prediction { quick: true, ..prediction() };
         let table = beside_figures(&[quick], &claims);
