@@ -72,6 +72,7 @@ def review(
     *,
     only: str | Iterable[str] = (),
     settings: Mapping[str, Value] | None = None,
+    figures: str | os.PathLike[str] | None = None,
     quick: bool = False,
     seed: int | None = None,
     threads: int | None = None,
@@ -82,12 +83,14 @@ def review(
     Args:
         only: names of tests; without them, all that belong into a review.
         settings: parameters for every test that takes them.
+        figures: a file of published figures of your own, beside those of the catalog.
         quick: on an eighth of the drive for an eighth of the time; figures that depend on the size of the drive are left out.
         seed: of every random number; without it, that of the drives.
         threads: tests that run at the same time; never changes a result.
 
     Raises:
-        ParameterError: if there is no such test or parameter, or a drive is named twice.
+        ParameterError: if there is no such test or parameter, a drive is named twice, or no figure is about these drives.
+        DriveFileError: if a drive or the file of figures cannot be used.
         ValueError: if the drives have seeds that differ, and none is given.
     """
     listed = [drives] if isinstance(drives, (str, os.PathLike, Drive)) else list(drives)
@@ -103,6 +106,7 @@ def review(
             [drive._native for drive in named],
             tests,
             set_,
+            None if figures is None else os.fspath(figures),
             _common_seed(named) if seed is None else _whole(seed, "seed"),
             _flag(quick, "quick"),
             None if threads is None else _whole(threads, "threads", 1),
@@ -114,6 +118,7 @@ def review(
 def claims(
     drives: str | Iterable[str] = (),
     *,
+    figures: str | os.PathLike[str] | None = None,
     quick: bool = False,
     seed: int = 1,
     threads: int | None = None,
@@ -121,13 +126,17 @@ def claims(
 ) -> dict[str, Any]:
     """Published figures beside simulated ones, as ``ssdlab claims --json`` prints them; without drives, all there are.
 
+    Args:
+        figures: a file of published figures of your own, beside those of the catalog; without drives, those that it is about.
+
     Raises:
-        DriveFileError: if nothing was published about a drive.
+        DriveFileError: if nothing was published about a drive, or the file of figures cannot be used.
     """
     names = [drives] if isinstance(drives, str) else list(drives)
     with shown(progress, "claims") as report:
         threads_ = None if threads is None else _whole(threads, "threads", 1)
-        text = _native.claims_json(names, _whole(seed, "seed"), _flag(quick, "quick"), threads_, report)
+        file = None if figures is None else os.fspath(figures)
+        text = _native.claims_json(names, file, _whole(seed, "seed"), _flag(quick, "quick"), threads_, report)
     return json.loads(text)  # type: ignore[no-any-return]
 
 

@@ -46,6 +46,34 @@ def test_claims_are_about_drives_that_somebody_wrote_about():
         ssdlab.claims("ideal-32die")
 
 
+FIGURE = """
+[[claim]]
+id = "mine-1"
+devices = ["ideal-32die"]
+quantity = "random write"
+published = "%s IOPS"
+source = "data sheet"
+check.value = { test = "random-write", metric = "iops", value = %s, unit = "IOPS", tolerance_percent = 1, params = { seconds = 1, span_bytes = "64MB" } }
+"""
+
+
+def test_figures_of_ones_own_are_laid_beside(tmp_path, cli_json):
+    measured = ssdlab.Drive("ideal-32die").test("random-write", **SETTINGS).metrics["iops"]
+    for published, state in ((round(measured), "met"), (round(measured * 2), "missed")):
+        file = tmp_path / f"{state}.toml"
+        file.write_text(FIGURE % (published, published))
+        ours = ssdlab.claims(figures=file)
+        assert [(c["id"], c["state"]) for c in ours["claims"]] == [("mine-1", state)]
+        assert ours == cli_json("claims", "--figures", str(file), "--json")
+        reviewed = ssdlab.review("ideal-32die", only="random-write", settings=SETTINGS, figures=file).claims
+        assert [(c["id"], c["state"]) for c in reviewed] == [("mine-1", state)]
+    with pytest.raises(ssdlab.ParameterError, match="no figure of the file is about ideal-16k-32die"):
+        ssdlab.review("ideal-16k-32die", only="random-write", settings=SETTINGS, figures=file)
+    file.write_text(FIGURE.replace('"iops"', '"iosp"') % (1, 1))
+    with pytest.raises(ssdlab.DriveFileError, match="random-write has no figure `iosp`"):
+        ssdlab.claims(figures=file)
+
+
 def test_what_notebooks_show():
     drive = ssdlab.Drive("ideal-32die")
     result = drive.test("random-write", records=20, **SETTINGS)

@@ -108,6 +108,8 @@ pub struct ReviewArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
     #[command(flatten)]
+    pub own: FiguresArgs,
+    #[command(flatten)]
     pub real: RealArgs,
 }
 
@@ -119,6 +121,13 @@ pub struct CommonArgs {
     /// Seed of every random number; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct FiguresArgs {
+    /// Published figures of your own, beside those of the catalog: a file of [[claim]] (see docs/published-figures.md)
+    #[arg(long, value_name = "FILE")]
+    pub figures: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -379,9 +388,11 @@ pub struct SweepArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct ClaimsArgs {
-    /// Drives to check; all that something was published about, if none is named
+    /// Drives to check; if none is named, those of --figures, or all that something was published about
     #[arg(value_name = "DEVICE")]
     pub devices: Vec<String>,
+    #[command(flatten)]
+    pub own: FiguresArgs,
     #[command(flatten)]
     pub common: CommonArgs,
     /// Tests that run at the same time; never changes a result [default: one for each core]
@@ -396,7 +407,7 @@ pub struct ClaimsArgs {
     /// Overwrite files in DIR that ssdlab did not write
     #[arg(long, requires = "out")]
     pub force: bool,
-    /// End with exit code 1 if a published figure is missed and the catalog gives no reason
+    /// End with exit code 1 if a published figure is missed and no reason for it is given
     #[arg(long)]
     pub strict: bool,
 }
@@ -467,6 +478,8 @@ pub struct PredictArgs {
     /// Folder of the predictions
     #[arg(long, value_name = "DIR", default_value = "predictions")]
     pub dir: PathBuf,
+    #[command(flatten)]
+    pub own: FiguresArgs,
     /// How far numbers are varied each way whose file states no band
     #[arg(long, value_name = "PERCENT", default_value_t = 20.0, value_parser = percent)]
     pub by: f64,
@@ -523,6 +536,8 @@ pub enum FileKind {
     Die,
     /// A plan of a sweep
     Plan,
+    /// Published figures of your own
+    Figures,
     /// A fio job file
     Job,
     Trace,

@@ -9,6 +9,7 @@ pub mod args;
 mod attach_args;
 pub mod commands;
 pub mod failure;
+pub mod figures;
 mod finished;
 pub mod folder;
 pub mod lab;

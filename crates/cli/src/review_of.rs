@@ -25,13 +25,12 @@ pub fn review_of<D: Tested>(
     }
 }
 
-/// The published figures about these drives beside the outcomes. Comparisons with drives that are not among them
-/// are left out.
-pub fn claims_about<D: Tested>(drives: &[D], outcomes: &[Outcome]) -> Vec<ClaimRow> {
+/// What of the figures `published` is about these drives, beside the outcomes. Comparisons with drives that are not among
+/// them are left out.
+pub fn claims_about<D: Tested>(drives: &[D], outcomes: &[Outcome], published: Vec<Claim>) -> Vec<ClaimRow> {
     let names: Vec<&str> = drives.iter().map(|d| d.reviewed().facts.name.as_str()).collect();
     let within = |claim: &Claim| claim.devices.is_empty() && claim.drives().iter().all(|d| names.contains(d));
-    let claims: Vec<Claim> =
-        claims::all().into_iter().filter(|claim| !claim.devices.is_empty() || within(claim)).collect();
+    let claims: Vec<Claim> = published.into_iter().filter(|claim| !claim.devices.is_empty() || within(claim)).collect();
     claims::evaluate(&claims, &names, outcomes).into_iter().map(report_row).collect()
 }
 

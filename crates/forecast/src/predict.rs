@@ -77,7 +77,7 @@ pub enum PredictionError {
     Io(String),
     /// It was written before: a prediction of a drive file is made once.
     Exists(String),
-    /// Figures of the drive are in the catalog.
+    /// Figures of the drive are known.
     NotBlind(String),
     /// It is no prediction, or it was changed.
     Spoilt { file: String, why: String },
@@ -89,7 +89,7 @@ impl std::fmt::Display for PredictionError {
             PredictionError::Io(why) => f.write_str(why),
             PredictionError::Exists(file) => write!(f, "{file} is there: a prediction is made once and not changed"),
             PredictionError::NotBlind(device) => {
-                write!(f, "published figures of {device} are in the catalog: a prediction would not be made blind")
+                write!(f, "published figures of {device} are known: a prediction would not be made blind")
             }
             PredictionError::Spoilt { file, why } => write!(f, "{file}: {why}"),
         }
@@ -110,8 +110,13 @@ pub fn may_be_predicted(
     if let Some(made) = before.iter().find(|p| p.drive_digest == digest) {
         return Ok(Err(PredictionError::Exists(format!("the prediction of {}", made.device))));
     }
-    let is_known = claims.iter().any(|claim| is_figure(claim) && claim.concerns(&slug(device)));
+    let is_known = by_slug(claims).iter().any(|claim| is_figure(claim) && claim.concerns(&slug(device)));
     Ok(if is_known { Err(PredictionError::NotBlind(device.to_owned())) } else { Ok(()) })
+}
+
+/// The same figures, of drives by the names that their predictions have.
+fn by_slug(claims: &[Claim]) -> Vec<Claim> {
+    claims.iter().map(|claim| claim.clone().renamed(slug)).collect()
 }
 
 /// What is checked otherwise says how something was measured, or what the drive file repeats.
@@ -328,6 +333,7 @@ pub fn beside_figures(predictions: &[Prediction], claims: &[Claim]) -> String {
         "| drive | figure | predicted | band | published | off by | within the band | hangs on |\n\
          |---|---|---|---|---|---|---|---|\n",
     );
+    let claims = &by_slug(claims);
     let mut judged = Judged::default();
     let known = crate::figures::predicted();
     for (k, prediction) in predictions.iter().enumerate() {
@@ -714,6 +720,26 @@ mod tests {
         let quick = Prediction { quick: true, ..prediction() };
         let table = beside_figures(&[quick], &claims);
         assert!(table.contains("| 64 MB/s | +100 % | not judged |") && !table.contains("Within"), "{table}");
+    }
+
+    #[test]
+    fn a_figure_of_a_file_stands_beside_its_prediction_and_forbids_another() {
+        let figure = claims::all().into_iter().find(|claim| {
+            claim.concerns("bx200-480gb")
+                && matches!(&claim.check, Check::Value(c) if c.test == "slc-cache" && c.metric == "stage1_bandwidth")
+        });
+        let of_file = [figure.unwrap().renamed(|_| "files/mine.toml".to_owned())];
+        let made = Prediction { device: "./files/mine.toml".to_owned(), ..prediction() };
+        let table = beside_figures(&[made], &of_file);
+        assert!(table.contains("| 490 MB/s | -2 % | yes |"), "{table}");
+
+        let folder = std::env::temp_dir().join(format!("ssdlab-prediction-own-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("mine.toml");
+        fs::write(&path, "base = \"bx200-240gb\"\ndescription = \"mine\" # none\n").unwrap();
+        let may = may_be_predicted(&path.display().to_string(), &[], &of_file).unwrap();
+        assert!(matches!(may, Err(PredictionError::NotBlind(_))));
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -8,10 +8,11 @@ use pyo3::prelude::*;
 use ssdlab_bench::plan::{JobResult, PlanJob, PlanOptions, run_plan};
 use ssdlab_bench::{Outcome as BenchOutcome, parse_settings};
 use ssdlab_catalog::claims;
-use ssdlab_cli::commands::claims::{check_published, document, needed_jobs, published_drives};
+use ssdlab_cli::commands::claims::{Asked, check_published, document, needed_jobs};
 use ssdlab_cli::commands::compare;
 use ssdlab_cli::commands::review::{chosen_tests, jobs_of, with_settings, write_into};
 use ssdlab_cli::failure::Failure;
+use ssdlab_cli::figures::Figures;
 use ssdlab_cli::folder::{OutputFolder, Writes};
 use ssdlab_cli::lab::{SimulatedDrive, drives};
 use ssdlab_cli::plan::{bench_failure, left_out, param_failure};
@@ -77,6 +78,7 @@ impl Review {
         drives: Vec<PyRef<'_, Drive>>,
         only: Vec<String>,
         settings: Vec<String>,
+        figures: Option<PathBuf>,
         seed: u64,
         quick: bool,
         threads: Option<NonZeroUsize>,
@@ -93,9 +95,13 @@ impl Review {
         let tests = chosen_tests(&only).map_err(parameter)?;
         let settings = parse_settings(&settings).map_err(|e| parameter(param_failure(e)))?;
         let jobs = with_settings(jobs_of(&drives, &tests, !only.is_empty()), &settings).map_err(parameter)?;
+        let figures = Figures::read(figures.as_deref()).map_err(|f| exception(py, &f, Wrong::Drive))?;
+        let names: Vec<String> = drives.iter().map(|d| d.device().to_owned()).collect();
+        let figures = figures.about(&names);
+        figures.concern(&names).map_err(parameter)?;
         let options = PlanOptions { threads, seed, quick };
         let (outcomes, left_out, failures) = run(py, &drives, jobs, options, progress)?;
-        let claims = claims_about(&drives, &outcomes);
+        let claims = claims_about(&drives, &outcomes, figures.all());
         let review = ssdlab_report::Review { left_out, ..review_of(&drives, outcomes, claims, seed, quick) };
         Ok(Review { drives, review, failures })
     }
@@ -131,20 +137,22 @@ impl Review {
 pub fn claims_json(
     py: Python<'_>,
     devices: Vec<String>,
+    figures: Option<PathBuf>,
     seed: u64,
     quick: bool,
     threads: Option<NonZeroUsize>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let all = claims::all();
-    let names = if devices.is_empty() { published_drives(&all) } else { devices.clone() };
+    let figures = Figures::read(figures.as_deref()).map_err(|f| exception(py, &f, Wrong::Drive))?;
+    let asked = Asked::of(figures, &devices).map_err(|f| exception(py, &f, Wrong::Drive))?;
+    let Asked { claims: all, devices: names, everything } = asked;
     let drives = drives(&names, seed).map_err(|f| exception(py, &f, Wrong::Drive))?;
     let drives: Vec<Arc<SimulatedDrive>> = drives.into_iter().map(Arc::new).collect();
     let mut judged: Vec<&str> = drives.iter().map(|d| d.device()).collect();
     let jobs = check_published(&all, &judged).and_then(|()| needed_jobs(&all, &judged));
     let jobs = jobs.map_err(|f| exception(py, &f, Wrong::Drive))?;
     let (outcomes, _, _) = run(py, &drives, jobs, PlanOptions { threads, seed, quick }, progress)?;
-    if devices.is_empty() {
+    if everything {
         judged.extend(claims::missing_drives(&all));
     }
     Ok(document(&claims::evaluate(&all, &judged, &outcomes), seed, quick).to_string())

@@ -6,6 +6,7 @@
 mod check;
 mod evaluate;
 mod facts;
+mod own;
 mod tally;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,7 @@ use serde::Deserialize;
 
 pub use check::{Band, Check, Figure, Order, Ranking, ReportsCheck};
 pub use evaluate::{ClaimRow, ClaimState, evaluate};
+pub use own::own;
 pub use ssdlab_bench::ClaimKind;
 pub use tally::Tally;
 
@@ -117,6 +119,27 @@ impl Claim {
         }
     }
 
+    /// The same about devices by other names.
+    #[must_use]
+    pub fn renamed(mut self, name: impl Fn(&str) -> String) -> Claim {
+        self.devices.iter_mut().for_each(|device| *device = name(device));
+        match &mut self.check {
+            Check::Order(order) => {
+                for figure in [&mut order.higher, &mut order.lower] {
+                    figure.device = name(&figure.device);
+                }
+            }
+            Check::Ranking(ranking) => {
+                ranking.published = std::mem::take(&mut ranking.published)
+                    .into_iter()
+                    .map(|(drive, value)| (name(&drive), value))
+                    .collect();
+            }
+            _ => {}
+        }
+        self
+    }
+
     /// Whether it says something about `device`.
     #[must_use]
     pub fn concerns(&self, device: &str) -> bool {
@@ -170,8 +193,11 @@ pub fn missing_drives(claims: &[Claim]) -> Vec<&str> {
     missing.into_iter().collect()
 }
 
+/// Whether a drive is of the catalog, or none that could be missing there: an expression, a file, a real drive.
 fn is_known(drive: &str) -> bool {
-    [DRIVES, DISKS, ARRAYS].iter().any(|files| find(files, drive).is_some()) || drive.contains('(')
+    [DRIVES, DISKS, ARRAYS].iter().any(|files| find(files, drive).is_some())
+        || drive.contains(['(', '/'])
+        || drive.ends_with(".toml")
 }
 
 /// The tests that `claims` need on `devices`, each once. Claims that also need other drives are left out.

@@ -11,6 +11,7 @@ use toml::Table;
 
 use crate::args::{CheckArgs, FileKind};
 use crate::failure::Failure;
+use crate::figures::Figures;
 use crate::lab::SimulatedDrive;
 use crate::output::{complain, print};
 use crate::trace_error::{no_request, trace_failure};
@@ -31,6 +32,10 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
             let plan = Plan::open(&name)?;
             let points = if plan.points.len() == 1 { "point" } else { "points" };
             format!("a plan of {} {points}: {}", plan.points.len(), plan.title)
+        }
+        FileKind::Figures => {
+            let figures = Figures::read(Some(&args.file))?;
+            format!("a file of {} published figure(s), about {}", figures.own.len(), figures.devices().join(", "))
         }
         FileKind::Job => job(&args.file)?,
         FileKind::Trace => trace(&args.file)?,
@@ -60,6 +65,8 @@ fn recognised(file: &Path) -> Result<FileKind, Failure> {
         FileKind::Plan
     } else if table.contains_key("geometry") {
         FileKind::Die
+    } else if table.contains_key("claim") {
+        FileKind::Figures
     } else {
         FileKind::Drive
     })

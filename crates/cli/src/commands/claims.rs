@@ -11,6 +11,7 @@ use ssdlab_sweep::write_whole;
 
 use crate::args::ClaimsArgs;
 use crate::failure::Failure;
+use crate::figures::Figures;
 use crate::finished;
 use crate::folder::{OutputFolder, Writes};
 use crate::lab::{SimulatedDrive, drives};
@@ -22,8 +23,8 @@ const WRITES: Writes = Writes { command: "claims", files: &[FILE], folders: &[],
 
 pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     let (seed, quick) = (args.common.seed, args.common.quick);
-    let claims = claims::all();
-    let names = if args.devices.is_empty() { published_drives(&claims) } else { args.devices.clone() };
+    let Asked { claims, devices: names, everything } =
+        Asked::of(Figures::read(args.own.figures.as_deref())?, &args.devices)?;
     let drives = drives(&names, seed)?;
     let devices: Vec<&str> = drives.iter().map(SimulatedDrive::device).collect();
     check_published(&claims, &devices)?;
@@ -37,7 +38,7 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
         None => (plan::run(&drives, &jobs, args.threads, seed, quick)?, None),
     };
     let mut judged = devices;
-    if args.devices.is_empty() {
+    if everything {
         judged.extend(claims::missing_drives(&claims));
     }
     let rows = claims::evaluate(&claims, &judged, &std::mem::take(&mut results.outcomes));
@@ -64,6 +65,36 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
         strict(&rows)?;
     }
     Ok(())
+}
+
+/// What is laid beside what.
+pub struct Asked {
+    /// The catalog's figures, and one's own.
+    pub claims: Vec<Claim>,
+    /// The devices that were named; without, those of one's own figures; without these, all that something was published about.
+    pub devices: Vec<String>,
+    /// Whether that is all.
+    pub everything: bool,
+}
+
+impl Asked {
+    /// # Errors
+    /// If no figure of one's own is about the devices that were named.
+    pub fn of(figures: Figures, named: &[String]) -> Result<Asked, Failure> {
+        let figures = figures.about(named);
+        if !named.is_empty() {
+            figures.concern(named)?;
+        }
+        let of_own = figures.devices();
+        let claims = figures.all();
+        let everything = named.is_empty() && of_own.is_empty();
+        let devices = match () {
+            () if everything => published_drives(&claims),
+            () if named.is_empty() => of_own,
+            () => named.to_vec(),
+        };
+        Ok(Asked { claims, devices, everything })
+    }
 }
 
 /// Published figures beside ours, as `--json` prints them.
@@ -111,7 +142,8 @@ pub fn check_published(claims: &[Claim], devices: &[&str]) -> Result<(), Failure
     match devices.iter().find(|device| !claims.iter().any(|claim| claim.concerns(device))) {
         None => Ok(()),
         Some(device) => Err(Failure::bad_input(format!("the catalog has no published figures about {device}"))
-            .help(format!("there are some about {}", published_drives(claims).join(", ")))),
+            .help(format!("there are some about {}", published_drives(claims).join(", ")))
+            .help("or give your own with --figures FILE")),
     }
 }
 

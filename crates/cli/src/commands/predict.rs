@@ -1,6 +1,5 @@
 //! `ssdlab predict`: figures of drives before anyone has looked, and later beside those that were published.
 
-use ssdlab_catalog::claims;
 use ssdlab_forecast::{
     Bench, PredictionError, Stopped, beside_figures, check_folder, may_be_predicted, predict, predicted,
     read_predictions,
@@ -9,24 +8,26 @@ use ssdlab_forecast::{
 use crate::args::PredictArgs;
 use crate::commands::forecast::{KeepFolder, bench};
 use crate::failure::Failure;
+use crate::figures::Figures;
 use crate::output::print;
 use crate::progress::{Bar, stop_on_ctrl_c};
 
 pub fn run(args: &PredictArgs) -> Result<(), Failure> {
     // Also before the work: a prediction that was changed is no company for a new one.
     let before = read_predictions(&args.dir).map_err(refused)?;
+    let published = Figures::read(args.own.figures.as_deref())?.all();
     if args.devices.is_empty() {
         if !args.dir.is_dir() {
             let error = Failure::bad_input(format!("there is no folder {}", args.dir.display()));
             return Err(error.help("`ssdlab predict DRIVE` makes a prediction, and the folder for it"));
         }
-        return print(&beside_figures(&before, &claims::all()));
+        return print(&beside_figures(&before, &published));
     }
     for (k, device) in args.devices.iter().enumerate() {
         if args.devices[..k].contains(device) {
             return Err(Failure::bad_input(format!("{device} is named twice")).help("name each drive once"));
         }
-        may_be_predicted(device, &before, &claims::all())?.map_err(refused)?;
+        may_be_predicted(device, &before, &published)?.map_err(refused)?;
     }
     // Before hours of work, and not after.
     check_folder(&args.dir).map_err(refused)?;

@@ -9,6 +9,7 @@ use ssdlab_report::{Review, Written, terminal_summary, write_review};
 
 use crate::args::ReviewArgs;
 use crate::failure::Failure;
+use crate::figures::Figures;
 use crate::finished;
 use crate::folder::{OutputFolder, Writes};
 use crate::lab::{Tested, is_of_drive};
@@ -24,6 +25,12 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     let settings = parse_settings(&args.settings);
     let (of_drives, settings): (Vec<_>, Vec<_>) =
         settings.map_err(param_failure)?.into_iter().partition(|(key, _)| is_of_drive(key));
+    let figures = Figures::read(args.own.figures.as_deref())?.about(&devices);
+    figures.concern(&devices)?;
+    if let (false, Some((key, _))) = (figures.own.is_empty(), of_drives.first()) {
+        return Err(Failure::bad_input(format!("--set {key} makes another drive than the figures are about"))
+            .help("leave --set out, or --figures, or write a drive file of your own and figures about it"));
+    }
     let drives = TestedDevice::all(&devices, &of_drives, seed, &args.real.destroyed)?;
     let jobs = with_settings(jobs_of(&drives, &tests, !only.is_empty()), &settings)?;
     let mut folder = OutputFolder::open(&args.out, Writes::REVIEW, args.force)?;
@@ -31,7 +38,7 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     let outcomes = std::mem::take(&mut results.outcomes);
     if !outcomes.is_empty() {
         // A drive with other values is not the one that something was published about.
-        let claims = if of_drives.is_empty() { claims_about(&drives, &outcomes) } else { Vec::new() };
+        let claims = if of_drives.is_empty() { claims_about(&drives, &outcomes, figures.all()) } else { Vec::new() };
         let left_out = results.unsuitable.iter().map(|u| u.left_out.clone()).collect();
         let review = Review { left_out, ..review_of(&drives, outcomes, claims, seed, quick) };
         let written = write_into(&mut folder, &review)?;

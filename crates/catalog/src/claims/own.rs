@@ -1,0 +1,212 @@
+//! Published figures of one's own, beside those of the catalog.
+
+use ssdlab_bench::plan::PlanJob;
+use ssdlab_bench::suite::find_test;
+
+use super::check::{Check, Figure, RangeCheck};
+use super::{Claim, NeededRun, all, parse};
+use crate::diagnostic::Diagnostic;
+
+const MANUAL: &str = "docs/published-figures.md";
+
+/// Reads figures of one's own from the text of a file, which has the form of those in `catalog/claims`; `file` is its name
+/// in messages. What no test could show is refused here, and not after hours of tests.
+///
+/// # Errors
+/// If it is no such file, has no figure, or one that cannot be checked.
+pub fn own(file: &str, text: &str) -> Result<Vec<Claim>, Diagnostic> {
+    let claims = parse(file, text)
+        .map_err(|e| if e.help.is_empty() { e.help(format!("{MANUAL} shows what such files look like")) } else { e })?;
+    if claims.is_empty() {
+        return Err(Diagnostic::new(format!("{file} has no figure"))
+            .help(format!("give a [[claim]] for each; {MANUAL} shows what they look like")));
+    }
+    let of_catalog = all();
+    for (k, claim) in claims.iter().enumerate() {
+        let refuse = |what: &str, help: &str| {
+            Err(Diagnostic::new(format!("{file}: figure {}: {what}", claim.id)).help(help.to_owned()))
+        };
+        if claims[..k].iter().any(|earlier| earlier.id == claim.id) {
+            return refuse("another has this id", "give each figure an id of its own");
+        }
+        if of_catalog.iter().any(|known| known.id == claim.id) {
+            return refuse("a figure of the catalog has this id", "give it another id");
+        }
+        if let Some(id) = &claim.repeats
+            && !claims.iter().chain(&of_catalog).any(|other| other.id == *id && other.repeats.is_none())
+        {
+            return refuse(&format!("there is no figure {id} that it could repeat"), "leave `repeats` out");
+        }
+        claim
+            .can_be_checked()
+            .map_err(|e| Diagnostic { what: format!("{file}: figure {}: {}", claim.id, e.what), ..e })?;
+    }
+    Ok(claims)
+}
+
+impl Claim {
+    /// Whether tests and figures that the check names are there, with these parameters and in this unit.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn can_be_checked(&self) -> Result<(), Diagnostic> {
+        if self.drives().is_empty() {
+            return Err(Diagnostic::new("it is about no device").help("name one in `devices`"));
+        }
+        for NeededRun { test, settings, .. } in self.runs() {
+            let job = PlanJob {
+                lab: 0,
+                test: find_test(&test)?,
+                variant: String::new(),
+                settings: settings.into_iter().collect(),
+            };
+            job.check(false)?;
+        }
+        match &self.check {
+            Check::Value(check) => {
+                is_figure(&check.test, &check.metric, Some(&check.unit))?;
+                is_number(check.value)?;
+                if check.value == 0.0 {
+                    return Err(Diagnostic::new("nothing is within some per cent of 0")
+                        .help("give check.range with at_most instead"));
+                }
+                match check.tolerance_percent {
+                    tolerance if tolerance > 0.0 && tolerance.is_finite() => Ok(()),
+                    tolerance => Err(Diagnostic::new(format!("a tolerance of {tolerance} %"))
+                        .help("give a tolerance_percent above 0")),
+                }
+            }
+            Check::Range(check) => {
+                is_figure(&check.test, &check.metric, Some(&check.unit))?;
+                is_range(check)
+            }
+            Check::Order(order) => {
+                [&order.higher, &order.lower].into_iter().try_for_each(is_of_test)?;
+                is_number(order.ratio_above)
+            }
+            Check::Ranking(ranking) => {
+                is_figure(&ranking.test, &ranking.metric, None)?;
+                ranking.published.values().copied().try_for_each(is_number)?;
+                match ranking.wrong_pairs_at_most_percent {
+                    share if (0.0..100.0).contains(&share) => Ok(()),
+                    share => Err(Diagnostic::new(format!("{share} % of the pairs may stand in the wrong order"))
+                        .help("give wrong_pairs_at_most_percent from 0 to below 100")),
+                }
+            }
+            Check::Reports(check) => check.metrics.iter().try_for_each(|metric| is_figure(&check.test, metric, None)),
+            Check::Verdict(_) | Check::MainCause(_) | Check::Method(_) | Check::Fact(_) | Check::NotSimulated(_) => {
+                Ok(())
+            }
+        }
+    }
+}
+
+fn is_of_test(figure: &Figure) -> Result<(), Diagnostic> {
+    if figure.band.is_some() { Ok(()) } else { is_figure(&figure.test, &figure.metric, None) }
+}
+
+/// Whether a test has a figure of this name, in this unit.
+fn is_figure(test: &str, metric: &str, unit: Option<&str>) -> Result<(), Diagnostic> {
+    let Some(known) = find_test(test)?.metric(metric) else {
+        return Err(Diagnostic::new(format!("{test} has no figure `{metric}`"))
+            .help("`ssdlab list tests --json` names those of each test"));
+    };
+    match unit {
+        Some(unit) if unit != known.unit => {
+            Err(Diagnostic::new(format!("{test} gives {metric} in {}, not in {unit:?}", known.unit))
+                .help(format!("convert the value, and say unit = {:?}", known.unit)))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_number(value: f64) -> Result<(), Diagnostic> {
+    if value.is_finite() { Ok(()) } else { Err(Diagnostic::new(format!("{value} is no number that a drive can show"))) }
+}
+
+fn is_range(check: &RangeCheck) -> Result<(), Diagnostic> {
+    let help = "give at_least, at_most, or both";
+    match (check.at_least, check.at_most) {
+        (None, None) => Err(Diagnostic::new("nothing could miss it").help(help)),
+        (Some(low), Some(high)) if low > high => {
+            Err(Diagnostic::new(format!("nothing is at least {low} and at most {high}")).help(help))
+        }
+        (low, high) => low.into_iter().chain(high).try_for_each(is_number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(check: &str) -> String {
+        format!(
+            "[[claim]]\nid = \"mine-1\"\ndevices = [\"mine.toml\"]\nquantity = \"sequential read\"\n\
+             published = \"500 MB/s\"\nsource = \"data sheet\"\n{check}\n"
+        )
+    }
+
+    const VALUE: &str = "check.value = { test = \"sequential-read\", metric = \"bandwidth\", value = 500.0, unit = \"MB/s\", tolerance_percent = 10 }";
+
+    fn refused(text: &str) -> String {
+        own("f.toml", text).expect_err("it cannot be checked").to_string()
+    }
+
+    #[test]
+    fn a_figure_of_ones_own_is_read() {
+        let claims = own("f.toml", &file(VALUE)).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(claims.len(), 1);
+        assert!(claims[0].concerns("mine.toml"));
+    }
+
+    #[test]
+    fn what_no_test_could_show_is_refused_before_any_runs() {
+        for (from, to, told) in [
+            ("sequential-read\"", "sequentialread\"", "there is no test `sequentialread`"),
+            ("\"bandwidth\"", "\"band_width\"", "sequential-read has no figure `band_width`"),
+            ("\"MB/s\"", "\"GB/s\"", "gives bandwidth in MB/s, not in \"GB/s\""),
+            ("500.0", "nan", "NaN is no number"),
+            ("500.0", "0.0", "nothing is within some per cent of 0"),
+            ("percent = 10", "percent = 0", "a tolerance of 0 %"),
+            ("metric =", "params = { queue_depht = 4 }, metric =", "has no parameter `queue_depht`"),
+            ("metric =", "params = { queue_depth = 0 }, metric =", "queue_depth=0 does not fit"),
+        ] {
+            let text = file(&VALUE.replace(from, to));
+            assert_ne!(text, file(VALUE), "{from}");
+            let error = refused(&text);
+            assert!(error.contains("f.toml: figure mine-1: ") && error.contains(told), "{error}");
+        }
+        let range = |bounds: &str| {
+            file(&format!("check.range = {{ test = \"power\", metric = \"power_max\", unit = \"W\"{bounds} }}"))
+        };
+        assert!(refused(&range("")).contains("nothing could miss it"));
+        assert!(refused(&range(", at_least = 4.0, at_most = 3.0")).contains("nothing is at least 4 and at most 3"));
+        own("f.toml", &range(", at_most = 3.0")).unwrap_or_else(|e| panic!("{e}"));
+    }
+
+    #[test]
+    fn an_id_stands_for_one_figure() {
+        let two = format!("{}{}", file(VALUE), file(VALUE));
+        assert!(refused(&two).contains("figure mine-1: another has this id"));
+        let taken = file(VALUE).replace("mine-1", "M005");
+        assert!(refused(&taken).contains("figure M005: a figure of the catalog has this id"));
+        assert!(refused("claim = []").contains("f.toml has no figure"));
+        let nothing = file(VALUE).replace("\"mine.toml\"", "");
+        assert!(refused(&nothing).contains("it is about no device"));
+    }
+
+    #[test]
+    fn the_file_in_the_docs_can_be_used() {
+        let docs = include_str!("../../../../docs/published-figures.md");
+        let file = docs.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("it shows one");
+        let claims = own("docs", file).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(claims.iter().map(|c| c.id.as_str()).collect::<Vec<_>>(), ["sheet-1", "sheet-2"]);
+    }
+
+    #[test]
+    fn every_figure_of_the_catalog_can_be_checked() {
+        for claim in all() {
+            claim.can_be_checked().unwrap_or_else(|e| panic!("{}: {e}", claim.id));
+        }
+    }
+}
