@@ -97,17 +97,19 @@ impl std::fmt::Display for PredictionError {
 }
 
 /// Whether a drive may be predicted beside what was predicted `before`: as long as none of its figures is among `claims`, and
-/// of the same drive file once. The file is known by its values, and the drive by the name of the file, whatever the path.
+/// of the same drive file once, and once in small (`quick`). The file is known by its values, and the drive by the name of
+/// the file, whatever the path.
 ///
 /// # Errors
 /// Outer: if there is no such drive. Inner: why it may not.
 pub fn may_be_predicted(
     device: &str,
+    quick: bool,
     before: &[Prediction],
     claims: &[Claim],
 ) -> Result<Result<(), PredictionError>, Diagnostic> {
     let digest = drive_digest(device)?;
-    if let Some(made) = before.iter().find(|p| p.drive_digest == digest) {
+    if let Some(made) = before.iter().find(|p| p.drive_digest == digest && p.quick == quick) {
         return Ok(Err(PredictionError::Exists(format!("the prediction of {}", made.device))));
     }
     let is_known = by_slug(claims).iter().any(|claim| is_figure(claim) && claim.concerns(&slug(device)));
@@ -236,7 +238,7 @@ impl Prediction {
         let before = read_predictions(folder)?;
         let slug = slug(&self.device);
         let path = folder.join(file_name(&slug, before.iter().filter(|p| self::slug(&p.device) == slug).count()));
-        if before.iter().any(|p| p.drive_digest == self.drive_digest) {
+        if before.iter().any(|p| p.drive_digest == self.drive_digest && p.quick == self.quick) {
             return Err(PredictionError::Exists(path.display().to_string()));
         }
         fs::create_dir_all(folder).map_err(|e| PredictionError::Io(format!("{}: {e}", folder.display())))?;
@@ -584,6 +586,10 @@ mod tests {
         assert!(path.ends_with("bx200-480gb.json"));
         assert!(matches!(prediction().write(&folder), Err(PredictionError::Exists(_))));
         assert_eq!(read_predictions(&folder).unwrap(), [prediction()]);
+        let mut in_small = Prediction { quick: true, ..prediction() };
+        in_small.seal = in_small.digest();
+        assert!(in_small.write(&folder).unwrap().ends_with("bx200-480gb.2.json"));
+        assert!(matches!(in_small.write(&folder), Err(PredictionError::Exists(_))));
         fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -609,7 +615,8 @@ mod tests {
 
     #[test]
     fn a_drive_is_predicted_again_only_by_another_file_and_only_blind() {
-        let may = |device: &str, before: &[Prediction]| may_be_predicted(device, before, &claims::all()).unwrap();
+        let may =
+            |device: &str, before: &[Prediction]| may_be_predicted(device, false, before, &claims::all()).unwrap();
         // A first prediction, too, is none of a drive whose figures stand in the catalog.
         for known in ["bx200-480gb", "sm2256-500gb"] {
             assert!(matches!(may(known, &[]), Err(PredictionError::NotBlind(_))), "{known}");
@@ -623,6 +630,9 @@ mod tests {
         let same = older("bx200-240gb", &drive_digest("bx200-240gb").unwrap());
         assert!(matches!(may("bx200-240gb", &[same]), Err(PredictionError::Exists(_))));
         assert!(may("bx200-240gb", &[older("bx200-240gb", "another")]).is_ok());
+        // Who has tried it in small may make the prediction still.
+        let in_small = Prediction { quick: true, ..older("bx200-240gb", &drive_digest("bx200-240gb").unwrap()) };
+        assert!(may("bx200-240gb", &[in_small]).is_ok());
         let known = may("bx200-480gb", &[older("bx200-480gb", "another")]);
         assert!(matches!(known, Err(PredictionError::NotBlind(_))));
     }
@@ -641,7 +651,7 @@ mod tests {
         made.seal = made.digest();
         assert!(made.write(&folder.join("p")).unwrap().ends_with("mine.json"));
         for device in [&first, &second] {
-            let again = may_be_predicted(device, std::slice::from_ref(&made), &[]).unwrap();
+            let again = may_be_predicted(device, false, std::slice::from_ref(&made), &[]).unwrap();
             assert!(matches!(again, Err(PredictionError::Exists(_))), "{device}");
         }
         // Another file of this name makes the second prediction of the drive, and finds its place after the runs.
@@ -737,7 +747,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("mine.toml");
         fs::write(&path, "base = \"bx200-240gb\"\ndescription = \"mine\" # none\n").unwrap();
-        let may = may_be_predicted(&path.display().to_string(), &[], &of_file).unwrap();
+        let may = may_be_predicted(&path.display().to_string(), false, &[], &of_file).unwrap();
         assert!(matches!(may, Err(PredictionError::NotBlind(_))));
         fs::remove_dir_all(&folder).unwrap();
     }

@@ -27,7 +27,7 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
         if args.devices[..k].contains(device) {
             return Err(Failure::bad_input(format!("{device} is named twice")).help("name each drive once"));
         }
-        may_be_predicted(device, &before, &published)?.map_err(refused)?;
+        may_be_predicted(device, args.common.quick, &before, &published)?.map_err(refused)?;
     }
     // Before hours of work, and not after.
     check_folder(&args.dir).map_err(refused)?;
