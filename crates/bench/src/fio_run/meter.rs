@@ -187,7 +187,7 @@ impl EntryMeter {
         if c.op == Op::Flush {
             return;
         }
-        if verifies {
+        if verifies && c.op == Op::Read {
             self.verified.0 += 1;
             self.verified.1 += c.length_bytes;
         }

@@ -494,7 +494,7 @@ fn verification_waits_until_everything_is_written() {
 #[test]
 fn what_verification_takes_is_none_of_the_writes_time() {
     let text = "[j]\nrw=write\nbs=64k\nsize=48m\nverify=crc32c\n";
-    for more in ["rate_iops=,512\n", "loops=2\n"] {
+    for more in ["rate_iops=,512\n", "loops=2\n", "fsync=8\nioengine=libaio\niodepth=16\n"] {
         let file = JobFile::parse("test.fio", &format!("{text}{more}")).unwrap_or_else(|e| panic!("{e}"));
         let options = FioOptions { prefill: Prefill::Nothing, ..FioOptions::default() };
         let run = run_file_logging(&file, &ModelSpec::default(), options, &mut NoLogs, &Monitor::silent());
@@ -509,6 +509,9 @@ fn what_verification_takes_is_none_of_the_writes_time() {
         if more.starts_with("rate") {
             assert!(writes.runtime.abs_diff(1498) <= 1 && reads.runtime < 1_000, "{text}");
             assert!((run.outcomes[0].metrics["asked_iops"].value - 512.0).abs() < 1e-9);
+        }
+        if more.starts_with("fsync") {
+            assert!(reads.runtime * 2 < writes.runtime, "{text}");
         }
     }
     // Windows of the one have none of the other's zeros.
