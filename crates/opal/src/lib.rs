@@ -30,6 +30,7 @@ mod object;
 mod packet;
 mod ranges;
 mod session;
+mod sp;
 mod status;
 mod tokens;
 mod tper;

@@ -28,8 +28,8 @@ pub const MBR_BYTES: u64 = 128 << 20;
 /// Bytes of the table for whatever the host likes: the least that Opal asks for.
 pub const DATA_STORE_BYTES: u64 = 10 << 20;
 
-/// Access control elements whose expression can be changed: four for each range, two for each user, three others.
-const MOST_EXPRESSIONS: usize = 4 * (RANGES + 1) + 2 * USERS + 3;
+/// Access control elements whose expression can be changed: four for each range, two for each user, five others.
+const MOST_EXPRESSIONS: usize = 4 * (RANGES + 1) + 2 * USERS + 5;
 
 /// Rounds of hashing of a stored PIN. Few: what is protected is the bytes of a PIN that somebody uses elsewhere too, in
 /// the file of a simulated drive.

@@ -3,29 +3,14 @@
 use crate::aces;
 use crate::expression::Expression;
 use crate::memory::{ADMINS as MOST_ADMINS, Account, Memory, RANGES, Resets, TRY_LIMIT, USERS as MOST_USERS};
+use crate::sp::{Sp, methods, range_name};
 use crate::status::Status;
 use crate::tokens::Value;
 use crate::uid::{
-    ADMIN_OF_ADMIN_SP, ADMIN_SP, ADMINS, ADMINS_FROM, ANYBODY, GLOBAL_RANGE, LOCKING_SP, MAKERS, PIN_MSID, PSID,
-    RANGES_FROM, SID, THIS_SP, USERS, USERS_FROM, Uid, pin_of, row_of, table, table_of, uid,
+    ADMIN_OF_ADMIN_SP, ADMIN_SP, ADMIN_TEMPLATE, ADMINS, ADMINS_FROM, ANYBODY, BASE_TEMPLATE, GLOBAL_RANGE, LOCKING_SP,
+    LOCKING_TEMPLATE, MAKERS, PIN_MSID, PSID, RANGES_FROM, SID, THIS_SP, USERS, USERS_FROM, Uid, pin_of, row_of, table,
+    table_of, uid,
 };
-
-/// A security provider: one of the two parts of the drive that sessions are held with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sp {
-    Admin,
-    Locking,
-}
-
-impl Sp {
-    #[must_use]
-    pub fn uid(self) -> Uid {
-        match self {
-            Sp::Admin => ADMIN_SP,
-            Sp::Locking => LOCKING_SP,
-        }
-    }
-}
 
 /// Something that methods are invoked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +18,13 @@ pub enum Object {
     ThisSp,
     /// A whole table, as [`crate::uid::NEXT`] goes through it.
     Rows(u32),
+    /// A row of the templates of this SP.
+    SpTemplate(u32),
+    /// A row of the methods.
+    MethodId(Uid),
+    /// A row of all templates.
+    Template(Uid),
+    SecretProtect,
     /// What is said of a table.
     Table(u32),
     SpInfo,
@@ -64,21 +56,29 @@ pub struct Geometry {
 }
 
 /// Names of the tables that each SP tells of.
-const ADMIN_TABLES: [(u32, &str); 7] = [
+const ADMIN_TABLES: [(u32, &str); 11] = [
     (table::TABLE, "Table"),
     (table::SP_INFO, "SPInfo"),
+    (table::SP_TEMPLATES, "SPTemplates"),
+    (table::METHOD_ID, "MethodID"),
+    (table::ACCESS_CONTROL, "AccessControl"),
     (table::ACE, "ACE"),
     (table::AUTHORITY, "Authority"),
     (table::C_PIN, "C_PIN"),
     (table::TPER_INFO, "TPerInfo"),
+    (table::TEMPLATE, "Template"),
     (table::SP, "SP"),
 ];
-const LOCKING_TABLES: [(u32, &str); 11] = [
+const LOCKING_TABLES: [(u32, &str); 15] = [
     (table::TABLE, "Table"),
     (table::SP_INFO, "SPInfo"),
+    (table::SP_TEMPLATES, "SPTemplates"),
+    (table::METHOD_ID, "MethodID"),
+    (table::ACCESS_CONTROL, "AccessControl"),
     (table::ACE, "ACE"),
     (table::AUTHORITY, "Authority"),
     (table::C_PIN, "C_PIN"),
+    (table::SECRET_PROTECT, "SecretProtect"),
     (table::LOCKING_INFO, "LockingInfo"),
     (table::LOCKING, "Locking"),
     (table::MBR_CONTROL, "MBRControl"),
@@ -93,6 +93,22 @@ fn tables(sp: Sp) -> &'static [(u32, &'static str)] {
         Sp::Locking => &LOCKING_TABLES,
     }
 }
+
+/// All templates: name, and how many SPs are made of it. One that is not activated counts.
+const TEMPLATES: [(Uid, &str, u64); 3] =
+    [(BASE_TEMPLATE, "Base", 2), (ADMIN_TEMPLATE, "Admin", 1), (LOCKING_TEMPLATE, "Locking", 1)];
+
+/// The templates that an SP is made of.
+fn templates(sp: Sp) -> [(Uid, &'static str); 2] {
+    let own = match sp {
+        Sp::Admin => (ADMIN_TEMPLATE, "Admin"),
+        Sp::Locking => (LOCKING_TEMPLATE, "Locking"),
+    };
+    [(BASE_TEMPLATE, "Base"), own]
+}
+
+/// The row of the secrets that are protected: the column of keys (Opal SSC 2.01, section 4.3.1.10).
+const SECRET_OF_KEYS: u32 = 0x1e;
 
 /// The authorities of an SP, with their names.
 fn authorities(sp: Sp) -> Vec<(Uid, String)> {
@@ -224,7 +240,13 @@ impl Object {
         match table {
             table::TABLE => tables(sp).iter().any(|known| known.0 == row).then_some(Object::Table(row)),
             table::SP_INFO => (row == 1).then_some(Object::SpInfo),
-            table::ACE if locking => aces::exists(row).then_some(Object::Ace(row)),
+            table::SP_TEMPLATES => matches!(row, 1 | 2).then_some(Object::SpTemplate(row)),
+            table::METHOD_ID => methods(sp).iter().any(|known| known.0 == name).then_some(Object::MethodId(name)),
+            table::TEMPLATE if !locking => {
+                TEMPLATES.iter().any(|known| known.0 == name).then_some(Object::Template(name))
+            }
+            table::SECRET_PROTECT if locking => (row == SECRET_OF_KEYS).then_some(Object::SecretProtect),
+            table::ACE => aces::find(sp, row).map(|_| Object::Ace(row)),
             table::AUTHORITY => has_authority(sp, name).then_some(Object::Authority(name)),
             table::C_PIN if !locking && name == PIN_MSID => Some(Object::MsidPin),
             table::C_PIN => {
@@ -252,9 +274,11 @@ impl Object {
         let mut rows: Vec<Uid> = match table {
             table::TABLE => tables(sp).iter().map(|known| uid(table::TABLE, known.0)).collect(),
             table::SP_INFO => vec![uid(table, 1)],
-            table::ACE if sp == Sp::Locking => {
-                (0..0x5_0000).filter(|&row| aces::exists(row)).map(|row| uid(table, row)).collect()
-            }
+            table::SP_TEMPLATES => vec![uid(table, 1), uid(table, 2)],
+            table::METHOD_ID => methods(sp).iter().map(|known| known.0).collect(),
+            table::TEMPLATE => TEMPLATES.iter().map(|known| known.0).collect(),
+            table::SECRET_PROTECT => vec![uid(table, SECRET_OF_KEYS)],
+            table::ACE => aces::all(sp).into_iter().map(|ace| uid(table, ace.row)).collect(),
             table::AUTHORITY => authorities(sp).into_iter().map(|known| known.0).collect(),
             table::C_PIN => {
                 let with_pin =
@@ -285,6 +309,35 @@ impl Object {
                 (5, Value::Number(0)),
                 (6, Value::Number(1)),
             ],
+            Object::SpTemplate(row) => {
+                let (template, name) = templates(sp)[row as usize - 1];
+                vec![
+                    (0, uid_value(uid(table::SP_TEMPLATES, row))),
+                    (1, uid_value(template)),
+                    (2, text(name)),
+                    (3, Value::from(&[0, 0, 0, 2][..])),
+                ]
+            }
+            Object::MethodId(method) => {
+                let known = methods(sp).iter().find(|known| known.0 == method).expect("it was found among them");
+                vec![(0, uid_value(method)), (1, text(known.1))]
+            }
+            Object::Template(template) => {
+                let known = TEMPLATES.iter().find(|known| known.0 == template).expect("it was found among them");
+                vec![
+                    (0, uid_value(template)),
+                    (1, text(known.1)),
+                    (2, Value::Number(1)),
+                    (3, known.2.into()),
+                    (4, known.2.into()),
+                ]
+            }
+            // By what they are protected the maker need not tell.
+            Object::SecretProtect => vec![
+                (0, uid_value(uid(table::SECRET_PROTECT, SECRET_OF_KEYS))),
+                (1, uid_value(uid(table::TABLE, table::K_AES_256))),
+                (2, Value::Number(3)),
+            ],
             Object::Sp(which) => {
                 let active = which == Sp::Admin || memory.state.locking.is_some();
                 // Manufactured, or manufactured and not activated.
@@ -303,13 +356,20 @@ impl Object {
                 (7, Value::List(vec![text("Opal")])),
                 (8, memory.state.programmatic_reset.into()),
             ],
-            Object::Ace(row) => vec![(0, uid_value(uid(table::ACE, row))), (3, aces::expression(memory, row).value())],
+            // Its columns are references to a table of columns, which Opal does not have.
+            Object::Ace(row) => {
+                let ace = aces::find(sp, row).expect("it was found among them");
+                let name = text(&ace.name);
+                vec![(0, uid_value(uid(table::ACE, row))), (1, name), (3, ace.expression(memory, sp).value())]
+            }
             Object::Authority(authority) => authority_row(memory, sp, authority),
             Object::Pin(authority) => {
                 let tries = account(memory, sp, authority).map_or(0, |account| account.tries);
                 vec![
                     (0, uid_value(pin_of(authority))),
                     (1, text(&format!("C_PIN_{}", authority_name(sp, authority)))),
+                    // No characters are excluded.
+                    (4, uid_value(0)),
                     (5, Value::Number(TRY_LIMIT)),
                     (6, tries.into()),
                     (7, Value::Number(0)),
@@ -332,7 +392,7 @@ impl Object {
             Object::Range(number) => range_row(memory, number),
             Object::Key(number) => vec![
                 (0, uid_value(uid(table::K_AES_256, row_of_range(number)))),
-                (1, text(&range_name("K_AES_256", number))),
+                (1, text(&format!("{}_Key", range_name("K_AES_256", number)))),
                 // XTS.
                 (4, Value::Number(7)),
             ],
@@ -363,9 +423,7 @@ impl Object {
                     memory.state.makers_enabled = enabled;
                     return Ok(());
                 }
-                // Somebody has to be left.
-                let only = sp == Sp::Locking && authority == admin(1);
-                let account = account_mut(memory, sp, authority).filter(|_| !only || enabled).ok_or(wrong)?;
+                let account = account_mut(memory, sp, authority).ok_or(wrong)?;
                 account.enabled = enabled;
             }
             (Object::Authority(authority), 2) => {
@@ -422,10 +480,6 @@ fn sp_name(sp: Sp) -> &'static str {
     }
 }
 
-fn range_name(table: &str, range: u32) -> String {
-    if range == 0 { format!("{table}_GlobalRange") } else { format!("{table}_Range{range}") }
-}
-
 fn authority_name(sp: Sp, authority: Uid) -> String {
     authorities(sp).into_iter().find(|known| known.0 == authority).map_or_else(String::new, |known| known.1)
 }
@@ -436,21 +490,33 @@ fn authority_row(memory: &Memory, sp: Sp, authority: Uid) -> Vec<(u64, Value)> {
         MAKERS => memory.state.makers_enabled,
         _ => account.is_none_or(|account| account.enabled),
     };
-    let common_name = account.map_or(&[][..], |account| &account.common_name);
-    let mut row = vec![
+    let common_name = match authority {
+        PSID => b"PhysicalDriveOwner".as_slice(),
+        _ => account.map_or(&[][..], |account| &account.common_name),
+    };
+    vec![
         (0, uid_value(authority)),
         (1, Value::from(authority_name(sp, authority).as_str())),
         (2, common_name.into()),
-        (3, matches!(authority, ADMINS | USERS).into()),
+        (3, is_class(authority).into()),
         (4, uid_value(class_of(sp, authority).unwrap_or(0))),
         (5, enabled.into()),
+        // No messages are encrypted, hashed or signed, and no certificate is shown.
+        (6, Value::Number(0)),
+        (7, Value::Number(0)),
+        (8, false.into()),
         // By a password, or not at all.
         (9, Value::Number(has_pin(sp, authority).into())),
-    ];
-    if has_pin(sp, authority) {
-        row.push((10, uid_value(pin_of(authority))));
-    }
-    row
+        (10, uid_value(if has_pin(sp, authority) { pin_of(authority) } else { 0 })),
+        (11, uid_value(0)),
+        (12, uid_value(0)),
+    ]
+}
+
+/// Whether others are of this authority, and nobody is it.
+#[must_use]
+pub fn is_class(authority: Uid) -> bool {
+    matches!(authority, ADMINS | MAKERS | USERS)
 }
 
 fn table_row(memory: &Memory, sp: Sp, number: u32) -> Vec<(u64, Value)> {
@@ -461,16 +527,18 @@ fn table_row(memory: &Memory, sp: Sp, number: u32) -> Vec<(u64, Value)> {
         _ => None,
     };
     let rows = bytes.unwrap_or_else(|| Object::rows(sp, number).len() as u64);
+    // Any byte of a table of bytes may be written by itself; by pages is better.
+    let granularity = if bytes.is_some() { [1, crate::memory::PAGE_BYTES as u64] } else { [0, 0] };
     let mut row = vec![
         (0, uid_value(uid(table::TABLE, number))),
         (1, Value::from(known.1)),
         (4, Value::Number(if bytes.is_some() { 2 } else { 1 })),
         (7, rows.into()),
+        (13, granularity[0].into()),
+        (14, granularity[1].into()),
     ];
-    if bytes.is_some() {
-        // Any byte may be written by itself; by pages is better.
-        row.extend([(13, Value::Number(1)), (14, Value::Number(crate::memory::PAGE_BYTES as u64))]);
-    }
+    // Nobody goes through the rows of access control, which have no names; how many there are is left open.
+    row.retain(|&(column, _)| number != table::ACCESS_CONTROL || column != 7);
     row
 }
 

@@ -4,15 +4,17 @@ use std::ops::Range as Lbas;
 
 use ssdlab_core::Nanos;
 
-use crate::access::{Grant, grants};
+use crate::access::{self, opens};
+use crate::aces::Columns;
 use crate::memory::{ByteTable, Locking, Memory};
-use crate::object::{Geometry, Object, Sp, account, account_mut, class_of, has_authority};
+use crate::object::{Geometry, Object, account, account_mut, class_of, has_authority, is_class};
 use crate::packet::SessionNumbers;
 use crate::ranges;
+use crate::sp::{Sp, methods};
 use crate::status::Status;
 use crate::tokens::Value;
 use crate::uid::{
-    ACTIVATE, ANYBODY, AUTHENTICATE, GEN_KEY, GET, MAKERS, NEXT, RANDOM, REVERT, REVERT_SP, SET, THIS_SP, Uid,
+    ACTIVATE, ANYBODY, AUTHENTICATE, GEN_KEY, GET, GET_ACL, NEXT, RANDOM, REVERT, REVERT_SP, SET, Uid, table, uid,
 };
 
 /// Bytes that Random gives at most.
@@ -73,6 +75,17 @@ pub struct Session {
     transaction: Option<Transaction>,
     /// When the host has last said something.
     pub heard: Nanos,
+    /// A host that says nothing for so long has gone.
+    pub timeout: Nanos,
+}
+
+/// What a host begins a session with.
+#[derive(Clone, Copy)]
+pub struct Begin {
+    pub sp: Sp,
+    pub writes: bool,
+    pub authority: Uid,
+    pub timeout: Nanos,
 }
 
 /// Shows a PIN.
@@ -89,8 +102,9 @@ pub fn authenticate(memory: &mut Memory, sp: Sp, authority: Uid, pin: Option<&[u
 
 impl Session {
     #[must_use]
-    pub fn new(numbers: SessionNumbers, sp: Sp, writes: bool, authority: Uid, now: Nanos) -> Session {
-        Session { numbers, sp, writes, authorities: vec![authority], transaction: None, heard: now }
+    pub fn new(begin: Begin, numbers: SessionNumbers, now: Nanos) -> Session {
+        let Begin { sp, writes, authority, timeout } = begin;
+        Session { numbers, sp, writes, authorities: vec![authority], transaction: None, heard: now, timeout }
     }
 
     /// Whether somebody has shown to be this authority, or one of this class, and still is it.
@@ -116,13 +130,15 @@ impl Session {
     ) -> Result<Answer, Status> {
         // What is not there is no one's.
         let object = Object::find(self.sp, object).ok_or(Status::NotAuthorized)?;
-        let open: Vec<Grant> = grants(memory, self.sp, object, method)
-            .into_iter()
-            .filter(|grant| grant.expression.holds(|authority| self.is(memory, authority)))
-            .collect();
+        // Anybody may ask who may do what.
+        if (object, method) == (Object::Rows(table::ACCESS_CONTROL), GET_ACL) {
+            return get_acl(self.sp, parameters);
+        }
+        let list = access::list(self.sp, object, method).ok_or(Status::NotAuthorized)?;
+        let open = access::open(memory, self.sp, &list, |authority| self.is(memory, authority));
         let changes = !matches!(method, GET | NEXT | RANDOM | AUTHENTICATE);
         // A byte table that may not be read is an error; columns that may not be read are left out.
-        let may_be_empty = method == GET && !matches!(object, Object::Mbr | Object::DataStore | Object::ThisSp);
+        let may_be_empty = method == GET && !matches!(object, Object::Mbr | Object::DataStore);
         if open.is_empty() && !may_be_empty || changes && !self.writes {
             return Err(Status::NotAuthorized);
         }
@@ -134,8 +150,8 @@ impl Session {
             NEXT => next(self.sp, object, parameters),
             RANDOM => random(parameters),
             AUTHENTICATE => self.authenticate(memory, parameters),
-            GEN_KEY => gen_key(memory, about, object),
-            ACTIVATE => activate(memory, parameters),
+            GEN_KEY => gen_key(memory, about, object, parameters),
+            ACTIVATE => activate(memory, object, parameters),
             REVERT | REVERT_SP => revert(memory, self.sp, about, object, parameters),
             _ => Err(Status::NotAuthorized),
         };
@@ -160,9 +176,10 @@ impl Session {
 
     fn authenticate(&mut self, memory: &mut Memory, parameters: &[Value]) -> Result<Answer, Status> {
         let authority = parameters.first().and_then(name).ok_or(Status::InvalidParameter)?;
-        if !has_authority(self.sp, authority) {
+        if !has_authority(self.sp, authority) || is_class(authority) {
             return Err(Status::InvalidParameter);
         }
+        only(&parameters[1..], &[0])?;
         let pin = Value::of_name(parameters, 0).and_then(Value::bytes);
         let shown = match authenticate(memory, self.sp, authority, pin) {
             Ok(()) => true,
@@ -235,6 +252,30 @@ fn name(value: &Value) -> Option<Uid> {
     value.bytes().and_then(|bytes| bytes.try_into().ok()).map(Uid::from_be_bytes)
 }
 
+/// # Errors
+/// [`Status::InvalidParameter`] if there is any other than parameters of these names, or one of them twice.
+pub fn only(parameters: &[Value], names: &[u64]) -> Result<(), Status> {
+    let mut seen = Vec::new();
+    for parameter in parameters {
+        let Value::Named(name, _) = parameter else { return Err(Status::InvalidParameter) };
+        let name = name.number().filter(|name| names.contains(name) && !seen.contains(name));
+        seen.push(name.ok_or(Status::InvalidParameter)?);
+    }
+    Ok(())
+}
+
+/// Which access control elements open an object, or the SP, to a method.
+fn get_acl(sp: Sp, parameters: &[Value]) -> Result<Answer, Status> {
+    // The specifications do not say which status it is if there is no such row.
+    let wrong = Status::InvalidParameter;
+    let [object, method] = parameters else { return Err(wrong) };
+    let object = name(object).and_then(|object| Object::find(sp, object)).ok_or(wrong)?;
+    let method = name(method).filter(|&method| methods(sp).iter().any(|known| known.0 == method)).ok_or(wrong)?;
+    let rows = access::list(sp, object, method).ok_or(wrong)?;
+    let names = rows.into_iter().map(|row| Value::from(&uid(table::ACE, row).to_be_bytes()[..]));
+    Ok(Answer::of(vec![Value::List(names.collect())]))
+}
+
 fn byte_table(memory: &mut Memory, object: Object) -> Option<&mut ByteTable> {
     match object {
         Object::Mbr => Some(&mut memory.mbr),
@@ -249,10 +290,12 @@ fn get(
     about: About,
     object: Object,
     parameters: &[Value],
-    open: &[Grant],
+    open: &[Columns],
 ) -> Result<Answer, Status> {
     let wrong = Status::InvalidParameter;
     let block = parameters.first().map_or(Some(&[][..]), Value::list).ok_or(wrong)?;
+    let of_bytes = matches!(object, Object::Mbr | Object::DataStore);
+    only(block, if of_bytes { &[1, 2] } else { &[3, 4] })?;
     let limit = |of: u64| match Value::of_name(block, of) {
         Some(value) => value.number().map(Some).ok_or(wrong),
         None => Ok(None),
@@ -273,13 +316,11 @@ fn get(
         return Ok(Answer::of(vec![Value::Bytes(bytes)]));
     }
     let (first, last) = (first.unwrap_or(0), last.unwrap_or(u64::MAX));
-    if first > last || first_row.is_some() || last_row.is_some() {
+    if first > last {
         return Err(wrong);
     }
     let mut row = object.row(memory, sp, about.geometry);
-    row.retain(|(column, _)| {
-        (first..=last).contains(column) && open.iter().any(|grant| grant.columns.contains(column))
-    });
+    row.retain(|(column, _)| (first..=last).contains(column) && opens(open, *column));
     let row = row.into_iter().map(|(column, value)| Value::named(column, value)).collect();
     Ok(Answer::of(vec![Value::List(row)]))
 }
@@ -290,9 +331,11 @@ fn set(
     about: About,
     object: Object,
     parameters: &[Value],
-    open: &[Grant],
+    open: &[Columns],
 ) -> Result<Answer, Status> {
     let wrong = Status::InvalidParameter;
+    // An object is a row already.
+    only(parameters, if matches!(object, Object::Mbr | Object::DataStore) { &[0, 1] } else { &[1] })?;
     let at = Value::of_name(parameters, 0);
     let values = Value::of_name(parameters, 1);
     if let Some(table) = byte_table(memory, object) {
@@ -307,12 +350,18 @@ fn set(
     }
     let values = values.map_or(Some(&[][..]), Value::list).ok_or(wrong)?;
     let before = memory.state.locking.clone();
+    let mut columns = Vec::new();
     for value in values {
         let Value::Named(column, value) = value else { return Err(wrong) };
         let column = column.number().ok_or(wrong)?;
-        if !open.iter().any(|grant| grant.columns.contains(&column)) {
+        if !opens(open, column) {
             return Err(Status::NotAuthorized);
         }
+        // One twice has no order.
+        if columns.contains(&column) {
+            return Err(wrong);
+        }
+        columns.push(column);
         object.set(memory, sp, column, value)?;
     }
     let mut answer = Answer::of(Vec::new());
@@ -330,6 +379,7 @@ fn sectors(all: Vec<Lbas<u64>>) -> Erased {
 
 fn next(sp: Sp, object: Object, parameters: &[Value]) -> Result<Answer, Status> {
     let Object::Rows(table) = object else { return Err(Status::InvalidParameter) };
+    only(parameters, &[0, 1])?;
     let rows = Object::rows(sp, table);
     let from = match Value::of_name(parameters, 0) {
         Some(value) => {
@@ -348,24 +398,26 @@ fn next(sp: Sp, object: Object, parameters: &[Value]) -> Result<Answer, Status> 
 }
 
 fn random(parameters: &[Value]) -> Result<Answer, Status> {
-    let count = parameters.first().and_then(Value::number).filter(|&count| count <= MOST_RANDOM_BYTES);
+    let [count] = parameters else { return Err(Status::InvalidParameter) };
+    let count = count.number().filter(|&count| count <= MOST_RANDOM_BYTES);
     let mut bytes = vec![0; count.ok_or(Status::InvalidParameter)? as usize];
     getrandom::fill(&mut bytes).map_err(|_| Status::Fail)?;
     Ok(Answer::of(vec![Value::Bytes(bytes)]))
 }
 
-fn gen_key(memory: &Memory, about: About, object: Object) -> Result<Answer, Status> {
+fn gen_key(memory: &Memory, about: About, object: Object, parameters: &[Value]) -> Result<Answer, Status> {
     let Object::Key(range) = object else { return Err(Status::InvalidParameter) };
+    // Exponents and lengths are those of other keys.
+    only(parameters, &[])?;
     let all = ranges::sectors_of(memory.state.locking(), range as usize, about.geometry.sectors);
     Ok(Answer::erasing(sectors(all)))
 }
 
-fn activate(memory: &mut Memory, parameters: &[Value]) -> Result<Answer, Status> {
+fn activate(memory: &mut Memory, object: Object, parameters: &[Value]) -> Result<Answer, Status> {
     // Parameters are those of feature sets that the drive does not have, single user mode and further data stores.
-    if !parameters.is_empty() {
-        return Err(Status::InvalidParameter);
-    }
-    if memory.state.locking.is_none() {
+    only(parameters, &[])?;
+    // Of an SP that is active already nothing changes.
+    if object == Object::Sp(Sp::Locking) && memory.state.locking.is_none() {
         memory.state.locking = Some(Locking::activated(&memory.state.sid));
     }
     Ok(Answer::of(Vec::new()))
@@ -374,13 +426,14 @@ fn activate(memory: &mut Memory, parameters: &[Value]) -> Result<Answer, Status>
 fn revert(memory: &mut Memory, sp: Sp, about: About, object: Object, parameters: &[Value]) -> Result<Answer, Status> {
     let sectors_in_all = about.geometry.sectors;
     let mut erased = Erased::Nothing;
+    only(parameters, if object == Object::ThisSp { &[KEEP_GLOBAL_RANGE_KEY] } else { &[] })?;
     let keeps = match Value::of_name(parameters, KEEP_GLOBAL_RANGE_KEY) {
         Some(value) => value.truth().ok_or(Status::InvalidParameter)?,
         None => false,
     };
     if let Some(locking) = &memory.state.locking {
         erased = Erased::Everything;
-        if object == Object::ThisSp && keeps {
+        if keeps {
             let global = &locking.ranges[0];
             if global.reads_refused() && global.writes_refused() {
                 return Err(Status::Fail);
@@ -401,5 +454,5 @@ fn revert(memory: &mut Memory, sp: Sp, about: About, object: Object, parameters:
 /// Whether an authority may open a session of an SP by itself.
 #[must_use]
 pub fn may_sign(sp: Sp, authority: Uid) -> bool {
-    authority != MAKERS && authority != THIS_SP && has_authority(sp, authority)
+    !is_class(authority) && has_authority(sp, authority)
 }

@@ -5,10 +5,11 @@ use thiserror::Error;
 
 use crate::discovery::level_0;
 use crate::memory::{ADMINS, Identity, Locking, MBR_BYTES, Memory, Reset, State, USERS};
-use crate::object::{Geometry, Sp};
+use crate::object::Geometry;
 use crate::packet::{self, HEADS_BYTES, SessionNumbers};
 use crate::ranges;
-use crate::session::{About, Change, Erased, Session, authenticate, may_sign, undo};
+use crate::session::{About, Begin, Change, Erased, Session, authenticate, may_sign, only, undo};
+use crate::sp::Sp;
 use crate::status::{SUCCESS, Status};
 use crate::tokens::{self, Message, Value, read_message};
 use crate::uid::{ANYBODY, PROPERTIES, SESSION_MANAGER, START_SESSION, SYNC_SESSION, Uid};
@@ -28,8 +29,16 @@ const COM_ID_TPER_RESET: u16 = 4;
 const MOST_PACKET_BYTES: usize = 64 << 10;
 /// Bytes that a host takes unless it has said more.
 const LEAST_PACKET_BYTES: u64 = 2048;
-/// A host that says nothing for so long has gone; estimate. Opal lets a drive wait for ever.
+/// A host that says nothing for so long has gone, unless it has asked for another time. Estimates: Opal leaves all three to the
+/// maker, who may let a drive wait for ever.
 const SESSION_TIMEOUT: Nanos = 120 * SECOND;
+const LEAST_SESSION_TIMEOUT: Nanos = 5 * SECOND;
+const MOST_SESSION_TIMEOUT: Nanos = 600 * SECOND;
+
+/// Parameters of StartSession that may be left out (Core Specification, section 5.2.3.1); others are not known here.
+const HOST_CHALLENGE: u64 = 0;
+const HOST_SIGNING_AUTHORITY: u64 = 3;
+const SESSION_TIMEOUT_ASKED: u64 = 5;
 
 /// Where the pages of [`Tper::take_changed`] begin: the state, the shadow, and the data store.
 const STATE_PAGE: u32 = 0;
@@ -208,8 +217,7 @@ impl Tper {
     /// All pages that are kept, as they are when nothing is under way; none of a drive that nobody has taken into possession.
     #[must_use]
     pub fn pages(&self) -> Vec<Page> {
-        let memory = self.pending.as_ref().map_or(&self.memory, |pending| &pending.before);
-        let memory = self.session.as_ref().and_then(Session::before_transaction).unwrap_or(memory);
+        let memory = self.in_force();
         let saved = written(&memory.state);
         let mut all = match saved == written(&State::new(memory.state.identity.clone())) {
             true => Vec::new(),
@@ -221,8 +229,12 @@ impl Tper {
         all
     }
 
-    /// Memory as it is for everybody: without what a transaction has changed that is still open.
+    /// Memory as it is for everybody: without what a transaction has changed that is still open, or a method whose erase has not
+    /// ended.
     fn in_force(&self) -> &Memory {
+        if let Some(pending) = &self.pending {
+            return &pending.before;
+        }
         self.session.as_ref().and_then(Session::before_transaction).unwrap_or(&self.memory)
     }
 
@@ -311,7 +323,9 @@ impl Tper {
     pub fn not_erased(&mut self, at: Nanos) {
         let pending = self.pending.take().expect("no erase is under way");
         undo(&mut self.memory, *pending.before);
-        let numbers = self.session.as_ref().expect("an erase is asked for in a session").numbers;
+        let session = self.session.as_mut().expect("an erase is asked for in a session");
+        session.heard = at;
+        let numbers = session.numbers;
         let mut out = Vec::new();
         tokens::write_results(&mut out, &[], Status::Fail as u64);
         self.respond(at, numbers, &out);
@@ -331,13 +345,13 @@ impl Tper {
     pub fn send(&mut self, now: Nanos, protocol: u8, specific: u16, data: &[u8]) -> Result<Erased, Refused> {
         match (protocol, specific) {
             (PROTOCOL_SESSIONS, COM_ID) => {
+                self.time_out(now);
                 if self.response.is_some() {
                     return Err(Refused::Sequence);
                 }
                 if data.len() > MOST_PACKET_BYTES.next_multiple_of(512) {
                     return Err(Refused::BadField);
                 }
-                self.time_out(now);
                 Ok(self.packet(now, data))
             }
             (PROTOCOL_COM_IDS, COM_ID_TPER_RESET) => {
@@ -354,10 +368,19 @@ impl Tper {
         }
     }
 
+    /// A host that has gone leaves neither a session nor an answer in the way of the next one.
     fn time_out(&mut self, now: Nanos) {
-        let silent = |session: &Session| now.saturating_sub(session.heard) > SESSION_TIMEOUT;
-        if self.pending.is_none() && self.session.as_ref().is_some_and(silent) {
+        if self.pending.is_some() {
+            return;
+        }
+        let since = |at: Nanos| now.saturating_sub(at);
+        let gone = match (&self.session, &self.response) {
+            (Some(session), _) => since(session.heard) > session.timeout,
+            (None, response) => response.as_ref().is_some_and(|response| since(response.ready) > SESSION_TIMEOUT),
+        };
+        if gone {
             self.end_session();
+            self.response = None;
         }
     }
 
@@ -531,7 +554,7 @@ impl Tper {
 
     fn properties(&mut self, parameters: &[Value]) -> Vec<Value> {
         let most = MOST_PACKET_BYTES as u64;
-        let ours: [(&str, u64); 11] = [
+        let ours: [(&str, u64); 13] = [
             ("MaxComPacketSize", most),
             ("MaxResponseComPacketSize", most),
             ("MaxPacketSize", most - 20),
@@ -544,6 +567,8 @@ impl Tper {
             // Everybody of an SP.
             ("MaxAuthentications", (ADMINS + USERS + 1) as u64),
             ("DefSessionTimeout", SESSION_TIMEOUT / MILLISECOND),
+            ("MaxSessionTimeout", MOST_SESSION_TIMEOUT / MILLISECOND),
+            ("MinSessionTimeout", LEAST_SESSION_TIMEOUT / MILLISECOND),
         ];
         let text = |(name, number): (&str, u64)| Value::named(name, number);
         let mut results = vec![Value::List(ours.into_iter().map(text).collect())];
@@ -582,13 +607,9 @@ impl Tper {
         if self.session.is_some() {
             return Err(Status::NoSessionsAvailable);
         }
-        // Only these: the challenge, and who signs.
-        if optional.iter().any(|value| !matches!(value, Value::Named(name, _) if matches!(name.number(), Some(0 | 3))))
-        {
-            return Err(wrong);
-        }
-        let pin = Value::of_name(optional, 0).map(|pin| pin.bytes().ok_or(wrong)).transpose()?;
-        let authority = match Value::of_name(optional, 3) {
+        only(optional, &[HOST_CHALLENGE, HOST_SIGNING_AUTHORITY, SESSION_TIMEOUT_ASKED])?;
+        let pin = Value::of_name(optional, HOST_CHALLENGE).map(|pin| pin.bytes().ok_or(wrong)).transpose()?;
+        let authority = match Value::of_name(optional, HOST_SIGNING_AUTHORITY) {
             Some(value) => {
                 value.bytes().and_then(|bytes| bytes.try_into().ok()).map(Uid::from_be_bytes).ok_or(wrong)?
             }
@@ -597,10 +618,18 @@ impl Tper {
         if !may_sign(sp, authority) {
             return Err(wrong);
         }
+        // What the SP itself has to say of it (SPSessionTimeout) is 0, which does not count; no host can change that.
+        let timeout = match Value::of_name(optional, SESSION_TIMEOUT_ASKED) {
+            Some(asked) => asked.number().and_then(|asked| asked.checked_mul(MILLISECOND)).ok_or(wrong)?,
+            None => SESSION_TIMEOUT,
+        };
+        if !(LEAST_SESSION_TIMEOUT..=MOST_SESSION_TIMEOUT).contains(&timeout) {
+            return Err(wrong);
+        }
         authenticate(&mut self.memory, sp, authority, pin)?;
         self.last_session = self.last_session.wrapping_add(1).max(0x1000);
         let numbers = SessionNumbers { tper: self.last_session, host };
-        self.session = Some(Session::new(numbers, sp, writes, authority, now));
+        self.session = Some(Session::new(Begin { sp, writes, authority, timeout }, numbers, now));
         Ok(numbers)
     }
 }

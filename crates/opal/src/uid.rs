@@ -25,10 +25,15 @@ pub const fn row_of(uid: Uid) -> u32 {
 pub mod table {
     pub const TABLE: u32 = 0x01;
     pub const SP_INFO: u32 = 0x02;
+    pub const SP_TEMPLATES: u32 = 0x03;
+    pub const METHOD_ID: u32 = 0x06;
+    pub const ACCESS_CONTROL: u32 = 0x07;
     pub const ACE: u32 = 0x08;
     pub const AUTHORITY: u32 = 0x09;
     pub const C_PIN: u32 = 0x0b;
+    pub const SECRET_PROTECT: u32 = 0x1d;
     pub const TPER_INFO: u32 = 0x201;
+    pub const TEMPLATE: u32 = 0x204;
     pub const SP: u32 = 0x205;
     pub const LOCKING_INFO: u32 = 0x801;
     pub const LOCKING: u32 = 0x802;
@@ -37,6 +42,11 @@ pub mod table {
     pub const K_AES_256: u32 = 0x806;
     pub const DATA_STORE: u32 = 0x1001;
 }
+
+/// Templates: what an SP is made of.
+pub const BASE_TEMPLATE: Uid = uid(table::TEMPLATE, 1);
+pub const ADMIN_TEMPLATE: Uid = uid(table::TEMPLATE, 2);
+pub const LOCKING_TEMPLATE: Uid = uid(table::TEMPLATE, 6);
 
 /// The SP of the session itself.
 pub const THIS_SP: Uid = 1;
@@ -49,8 +59,9 @@ pub const PROPERTIES: Uid = 0xff01;
 pub const START_SESSION: Uid = 0xff02;
 pub const SYNC_SESSION: Uid = 0xff03;
 
-const METHOD: u32 = 0x06;
+const METHOD: u32 = table::METHOD_ID;
 pub const NEXT: Uid = uid(METHOD, 0x08);
+pub const GET_ACL: Uid = uid(METHOD, 0x0d);
 pub const GEN_KEY: Uid = uid(METHOD, 0x10);
 pub const REVERT_SP: Uid = uid(METHOD, 0x11);
 pub const GET: Uid = uid(METHOD, 0x16);

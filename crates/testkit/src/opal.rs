@@ -5,6 +5,8 @@ pub const COM_ID: u16 = 0x1000;
 
 pub const ADMIN_SP: u64 = 0x205_0000_0001;
 pub const LOCKING_SP: u64 = 0x205_0000_0002;
+pub const ACCESS_CONTROL: u64 = 0x7_0000_0000;
+
 pub const SID: u64 = 0x9_0000_0006;
 pub const PSID: u64 = 0x9_0001_ff01;
 pub const ADMIN1: u64 = 0x9_0001_0001;
@@ -23,6 +25,7 @@ pub const ACE_READ_LOCK_1: u64 = 0x8_0003_e001;
 pub const ACE_WRITE_LOCK_1: u64 = 0x8_0003_e801;
 pub const ACE_RANGE_GET_1: u64 = 0x8_0003_d001;
 
+pub const GET_ACL: u64 = 0x6_0000_000d;
 pub const GET: u64 = 0x6_0000_0016;
 pub const SET: u64 = 0x6_0000_0017;
 pub const NEXT: u64 = 0x6_0000_0008;

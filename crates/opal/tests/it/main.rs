@@ -4,4 +4,5 @@
 mod host;
 mod life;
 mod rights;
+mod tables;
 mod wire;

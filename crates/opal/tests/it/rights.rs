@@ -32,6 +32,47 @@ fn a_new_drive_is_opened_with_the_pin_that_it_tells() {
 }
 
 #[test]
+fn nobody_is_a_whole_class() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    let (admins, users) = (0x9_0000_0002, 0x9_0003_0000);
+    assert_eq!(host.begin_as(LOCKING_SP, Some((admins, b""))), Err(INVALID_PARAMETER));
+    host.begin_as(LOCKING_SP, None).unwrap();
+    for who in [admins, users] {
+        assert_eq!(show(&mut host, who, b""), Err(INVALID_PARAMETER));
+    }
+    assert_eq!(show(&mut host, 0x9_0000_0001, b"whatever"), Ok(n(1)), "anybody is anybody");
+}
+
+#[test]
+fn the_administrator_of_the_admin_sp_may_revert_and_not_activate() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    let (admin, pin) = (0x9_0000_0201, 0xb_0000_0201);
+    assert_eq!(host.begin_as(ADMIN_SP, Some((admin, b""))), Err(NOT_AUTHORIZED), "it is not enabled");
+    host.with(ADMIN_SP, SID, b"own", |host| {
+        host.set(admin, &[(5, n(1))]).unwrap();
+        host.set(pin, &[(3, b(b"of the makers"))]).unwrap();
+        assert_eq!(host.set(SID, &[(5, n(0))]), Err(NOT_AUTHORIZED));
+        assert_eq!(host.set(0x9_0000_0002, &[(5, n(0))]), Err(NOT_AUTHORIZED), "nor is a class of administrators");
+        // What is active already stays as it is.
+        assert_eq!(host.invoke(ADMIN_SP, ACTIVATE, &[]), Ok(vec![]));
+        assert_eq!(host.invoke(LOCKING_SP, ACTIVATE, &[]), Ok(vec![]));
+    });
+    host.begin_as(ADMIN_SP, Some((admin, b"of the makers"))).unwrap();
+    assert_eq!(host.invoke(LOCKING_SP, ACTIVATE, &[]), Err(NOT_AUTHORIZED));
+    assert_eq!(host.set(PIN_SID, &[(3, b(b"mine"))]), Err(NOT_AUTHORIZED));
+    assert_eq!(host.invoke(LOCKING_SP, REVERT, &[]), Ok(vec![]));
+    assert!(!host.tper.is_activated());
+    assert_eq!(host.invoke(ADMIN_SP, REVERT, &[]), Ok(vec![]), "and the session went on until now");
+    let msid = crate::host::identity().msid;
+    assert_eq!(host.begin_as(ADMIN_SP, Some((admin, b"of the makers"))), Err(NOT_AUTHORIZED));
+    assert_eq!(host.begin_as(ADMIN_SP, Some((SID, msid.as_bytes()))), Ok(()));
+    // Activating the Admin SP does not activate the other one.
+    assert_eq!((host.invoke(ADMIN_SP, ACTIVATE, &[]), host.tper.is_activated()), (Ok(vec![]), false));
+}
+
+#[test]
 fn too_many_tries_lock_an_authority_out_until_the_power_goes() {
     let mut host = Host::new();
     host.take_ownership(b"own");
@@ -113,7 +154,6 @@ fn values_that_mean_nothing_change_nothing() {
             (RANGE1, 5, n(2)),
             (RANGE1, 9, list(&[n(1)])),
             (RANGE1, 3, b(b"begin")),
-            (ADMIN1, 5, n(0)),
             (PIN_USER1, 3, b(&[7; 33])),
             (ACE_READ_LOCK_1, 3, list(&[])),
             (ACE_READ_LOCK_1, 3, any_of(&[SID])),
@@ -121,6 +161,23 @@ fn values_that_mean_nothing_change_nothing() {
             assert_eq!(host.set(object, &[(column, value)]), Err(INVALID_PARAMETER), "{object:x} {column}");
         }
         assert_eq!(host.set(GLOBAL_RANGE, &[(3, n(8))]), Err(NOT_AUTHORIZED), "the global range has no begin");
+        assert_eq!(host.set(ADMIN1, &[(5, n(0))]), Err(NOT_AUTHORIZED), "somebody has to be left");
+        assert_eq!(host.set(0x9_0001_0002, &[(5, n(1))]), Ok(()));
+        // A column twice, in whatever order.
+        assert_eq!(host.set(RANGE1, &[(5, n(1)), (5, n(0))]), Err(INVALID_PARAMETER));
+        assert_eq!(host.number(RANGE1, 5), 0);
+        // Columns of an object, rows of a table of bytes; an object is a row already.
+        let rows = list(&[name(n(1), n(0)), name(n(2), n(0))]);
+        assert_eq!(host.invoke(RANGE1, GET, &[rows]), Err(INVALID_PARAMETER));
+        assert_eq!(host.get(DATA_STORE, 0, 1), Err(INVALID_PARAMETER));
+        let both = [name(n(0), u(RANGE1)), crate::host::values(&[(5, n(1))])];
+        assert_eq!(host.invoke(RANGE1, SET, &both), Err(INVALID_PARAMETER));
+        // Parameters that a method does not have.
+        assert_eq!(host.invoke(KEY1, GEN_KEY, &[name(n(0), n(3))]), Err(INVALID_PARAMETER));
+        assert_eq!(host.invoke(1, RANDOM, &[n(4), name(n(0), u(RANGE1))]), Err(INVALID_PARAMETER));
+        assert_eq!(host.invoke(1, crate::host::REVERT_SP, &[name(n(9), n(1))]), Err(INVALID_PARAMETER));
+        assert_eq!(host.invoke(0x802_0000_0000, NEXT, &[name(n(2), n(1))]), Err(INVALID_PARAMETER));
+        assert!(host.tper.is_activated() && host.erased.is_empty());
         // Begin and length are looked at together, whatever comes first.
         host.set(RANGE1, &[(4, n(64)), (3, n((1 << 21) - 64))]).unwrap();
         assert_eq!(host.set(RANGE1, &[(4, n(72))]), Err(INVALID_PARAMETER));

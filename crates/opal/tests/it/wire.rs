@@ -174,6 +174,77 @@ fn a_reset_of_the_stack_and_silence_end_a_session() {
 }
 
 #[test]
+fn a_host_says_how_long_it_may_be_silent() {
+    let mut host = Host::new();
+    let answer = host.exchange((0, 0), &call(0xff, 0xff01, &[]));
+    // In milliseconds.
+    for (name, bytes) in [
+        (&b"DefSessionTimeout"[..], &[0x84, 0, 1, 0xd4, 0xc0][..]),
+        (b"MaxSessionTimeout", &[0x84, 0, 9, 0x27, 0xc0]),
+        (b"MinSessionTimeout", &[0x82, 0x13, 0x88]),
+    ] {
+        let whole = [name, bytes].concat();
+        assert!(answer.windows(whole.len()).any(|found| found == whole), "{}", String::from_utf8_lossy(name));
+    }
+    let begin = |host: &mut Host, timeout: Vec<u8>| {
+        let parameters = [n(0x41), crate::host::u(ADMIN_SP), n(1), name(n(5), timeout)];
+        crate::host::status(&host.exchange((0, 0), &call(0xff, 0xff02, &parameters)))
+    };
+    for wrong in [n(0), n(4999), n(600_001), n(u64::MAX), b(b"long")] {
+        assert_eq!(begin(&mut host, wrong), crate::host::INVALID_PARAMETER);
+    }
+    let transactions = [n(0x41), crate::host::u(ADMIN_SP), n(1), name(n(6), n(10_000))];
+    let answer = host.exchange((0, 0), &call(0xff, 0xff02, &transactions));
+    assert_eq!(crate::host::status(&answer), crate::host::INVALID_PARAMETER, "a time that the drive does not have");
+    for (asked, seconds) in [(5000, 5), (600_000, 600)] {
+        assert_eq!(begin(&mut host, n(asked)), 0);
+        host.now += seconds * 1_000_000_000;
+        assert_eq!(host.begin_as(ADMIN_SP, None), Err(NO_SESSIONS));
+        host.now += 1;
+        assert_eq!(host.begin_as(ADMIN_SP, None), Ok(()));
+        host.end();
+    }
+    // What the SP says of it is 0: it has no say.
+    host.begin_as(ADMIN_SP, None).unwrap();
+    assert_eq!(host.number(0x2_0000_0001, 5), 0);
+}
+
+/// A host that is switched off between its packet and the answer would else be in the way of every other for ever.
+#[test]
+fn an_answer_that_nobody_fetches_goes_with_its_host() {
+    let mut host = Host::new();
+    let second = 1_000_000_000;
+    for begins_session in [false, true] {
+        let call = match begins_session {
+            true => call(0xff, 0xff02, &[n(0x41), crate::host::u(ADMIN_SP), n(1)]),
+            false => call(0xff, 0xff01, &[]),
+        };
+        host.tper.send(host.now, 1, COM_ID, &packet(0, 0, &call)).unwrap();
+        host.now += 120 * second;
+        assert_eq!(host.tper.send(host.now, 1, COM_ID, &packet(0, 0, &call)), Err(Refused::Sequence));
+        host.now += 1;
+        host.begin_as(ADMIN_SP, None).unwrap();
+        host.end();
+    }
+}
+
+#[test]
+fn an_erase_counts_for_nobody_before_it_has_ended() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.begin_as(LOCKING_SP, Some((crate::host::ADMIN1, b"own"))).unwrap();
+    host.set(crate::host::GLOBAL_RANGE, &[(5, n(1)), (7, n(1))]).unwrap();
+    let session = packet(0x1003, 0x41, &call(1, crate::host::REVERT_SP, &[]));
+    assert_eq!(host.tper.send(0, 1, COM_ID, &session), Ok(Erased::Everything));
+    let locking = |host: &mut Host| host.tper.receive(0, 1, 1, 512).unwrap()[48 + 16 + 4];
+    assert_eq!((host.tper.is_activated(), host.tper.is_locked(), locking(&mut host)), (true, true, 0b1111));
+    assert_eq!(host.tper.access(0, 8, false), ssdlab_opal::Access::Locked);
+    host.tper.erased(5);
+    assert_eq!((host.tper.is_activated(), locking(&mut host)), (false, 0b1001));
+    assert_eq!(host.tper.access(0, 8, false), ssdlab_opal::Access::Allowed);
+}
+
+#[test]
 fn pages_that_are_none_of_a_drive_are_refused() {
     let mut host = Host::new();
     host.take_ownership(b"own");
