@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::host::{
-    ADMIN_SP, ADMIN1, COM_ID, DATA_STORE, GEN_KEY, GET, GLOBAL_RANGE, Host, KEY1, LOCKING_SP, MBR, MBR_CONTROL,
-    NOT_AUTHORIZED, PSID, RANGE1, REVERT, REVERT_SP, SET, SID, b, call, identity, list, n, name, packet,
+    ACE_READ_LOCK_1, ADMIN_SP, ADMIN1, AUTHENTICATE, COM_ID, DATA_STORE, GEN_KEY, GET, GLOBAL_RANGE, Host, KEY1,
+    LOCKING_SP, MBR, MBR_CONTROL, NOT_AUTHORIZED, PIN_SID, PIN_USER1, PSID, RANGE1, REVERT, REVERT_SP, SET, SID, USER1,
+    any_of, b, call, identity, list, n, name, packet, u,
 };
 use ssdlab_opal::{Access, Erased, Refused};
 
@@ -173,4 +174,89 @@ fn an_erase_that_the_power_ends_has_not_happened() {
     assert_eq!(locked(&host, 0), (true, false));
     assert_eq!(host.begin_as(ADMIN_SP, Some((SID, identity().msid.as_bytes()))), Err(NOT_AUTHORIZED));
     assert_eq!(host.begin_as(ADMIN_SP, Some((SID, b"own"))), Ok(()));
+}
+
+#[test]
+fn activation_and_reverts_leave_the_pins_and_tables_that_the_standard_names() {
+    let mut host = Host::new();
+    let (tper_info, makers, admin) = (0x201_0003_0001, 0x9_0000_0003, 0x9_0000_0201);
+    let number = |host: &mut Host, object: u64, column: u64| {
+        host.begin_as(ADMIN_SP, None).unwrap();
+        let found = host.number(object, column);
+        host.end();
+        found
+    };
+    let personal = |host: &mut Host| {
+        host.set(0x9_0001_0002, &[(5, n(1))]).unwrap();
+        host.set(USER1, &[(5, n(1)), (2, b(b"guest"))]).unwrap();
+        host.set(PIN_USER1, &[(3, b(b"user"))]).unwrap();
+        host.set(ACE_READ_LOCK_1, &[(3, any_of(&[USER1]))]).unwrap();
+        host.set(RANGE1, &[(3, n(800)), (4, n(800)), (5, n(1)), (9, list(&[n(0), n(3)]))]).unwrap();
+        host.invoke(MBR, SET, &[name(n(0), n(0)), name(n(1), b(b"boot"))]).unwrap();
+        host.invoke(DATA_STORE, SET, &[name(n(0), n(0)), name(n(1), b(b"kept"))]).unwrap();
+        host.set(MBR_CONTROL, &[(1, n(1)), (3, list(&[n(0), n(3)]))]).unwrap();
+    };
+    let as_new = |host: &mut Host| {
+        assert_eq!((host.number(0x9_0001_0002, 5), host.number(USER1, 5)), (0, 0));
+        assert_eq!(host.get(USER1, 2, 2).unwrap(), list(&[name(n(2), b(b""))]));
+        assert_eq!(host.get(ACE_READ_LOCK_1, 3, 3).unwrap(), list(&[name(n(3), any_of(&[0x9_0000_0002]))]));
+        assert!((3..=8).all(|column| host.number(RANGE1, column) == 0));
+        assert_eq!(host.get(RANGE1, 9, 9).unwrap(), list(&[name(n(9), list(&[n(0)]))]));
+        assert_eq!((host.number(MBR_CONTROL, 1), host.number(MBR_CONTROL, 2)), (0, 0));
+        for table in [MBR, DATA_STORE] {
+            assert_eq!(host.invoke(table, GET, &[list(&[name(n(1), n(0)), name(n(2), n(3))])]), Ok(b(&[0; 4])));
+        }
+        host.set(USER1, &[(5, n(1))]).unwrap();
+        let show = |pin: &[u8]| [u(USER1), name(n(0), b(pin))];
+        assert_eq!(host.invoke(1, AUTHENTICATE, &show(b"user")), Ok(n(0)));
+        assert_eq!(host.invoke(1, AUTHENTICATE, &show(b"")), Ok(n(1)));
+    };
+
+    // A drive that nobody has activated loses nothing by a revert.
+    host.begin_as(ADMIN_SP, Some((PSID, identity().psid.as_bytes()))).unwrap();
+    host.invoke(ADMIN_SP, REVERT, &[]).unwrap();
+    assert!(host.erased.is_empty());
+
+    host.take_ownership(b"own");
+    host.with(ADMIN_SP, SID, b"own", |host| {
+        host.set(PIN_SID, &[(3, b(b"another"))]).unwrap();
+        host.set(tper_info, &[(8, n(1))]).unwrap();
+        host.set(makers, &[(5, n(0))]).unwrap();
+        host.set(admin, &[(5, n(1))]).unwrap();
+        host.set(0xb_0000_0201, &[(3, b(b"admin"))]).unwrap();
+    });
+    // The first administrator has the PIN that the SID had.
+    host.with(LOCKING_SP, ADMIN1, b"own", personal);
+    host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))).unwrap();
+    host.invoke(1, REVERT_SP, &[]).unwrap();
+    // The other SP has nothing to do with that.
+    assert_eq!((number(&mut host, tper_info, 8), number(&mut host, makers, 5), number(&mut host, admin, 5)), (1, 0, 1));
+    host.with(ADMIN_SP, SID, b"another", |host| host.invoke(LOCKING_SP, crate::host::ACTIVATE, &[]).unwrap());
+    host.with(LOCKING_SP, ADMIN1, b"another", as_new);
+    host.with(LOCKING_SP, ADMIN1, b"another", personal);
+    host.with(ADMIN_SP, SID, b"another", |host| {
+        host.invoke(LOCKING_SP, REVERT, &[]).unwrap();
+        assert_eq!(host.number(LOCKING_SP, 6), 8);
+        host.invoke(LOCKING_SP, crate::host::ACTIVATE, &[]).unwrap();
+    });
+    host.with(LOCKING_SP, ADMIN1, b"another", as_new);
+
+    // Whatever is forgotten, and however often it was tried.
+    for _ in 0..5 {
+        assert_eq!(host.begin_as(ADMIN_SP, Some((SID, b"guess"))), Err(NOT_AUTHORIZED));
+    }
+    assert_eq!(host.begin_as(ADMIN_SP, Some((SID, b"another"))), Err(crate::host::LOCKED_OUT));
+    host.begin_as(ADMIN_SP, Some((PSID, identity().psid.as_bytes()))).unwrap();
+    host.invoke(ADMIN_SP, REVERT, &[]).unwrap();
+    assert_eq!((number(&mut host, tper_info, 8), number(&mut host, makers, 5), number(&mut host, admin, 5)), (0, 1, 0));
+    let msid = host.msid();
+    host.with(ADMIN_SP, SID, &msid, |host| {
+        host.set(admin, &[(5, n(1))]).unwrap();
+        let show = |pin: &[u8]| [u(admin), name(n(0), b(pin))];
+        assert_eq!(host.invoke(1, AUTHENTICATE, &show(b"admin")), Ok(n(0)));
+        assert_eq!(host.invoke(1, AUTHENTICATE, &show(b"")), Ok(n(1)));
+        host.invoke(LOCKING_SP, crate::host::ACTIVATE, &[]).unwrap();
+    });
+    host.with(LOCKING_SP, ADMIN1, &msid, as_new);
+    host.with(ADMIN_SP, PSID, identity().psid.as_bytes(), |_| ());
 }
