@@ -432,7 +432,7 @@ impl ContentDevice {
     /// it left in the image. They read as zeroes, and the device goes on to have them as written.
     pub fn change_key_of(&mut self, all: &[Range<u32>]) {
         self.bytes.blank(all);
-        self.image.forget_old(self.bytes.store());
+        self.image.change_key_of(self.bytes.store(), all);
     }
 
     /// Whether a crypto erase is under way.

@@ -38,8 +38,8 @@ pub use bytes::{AfterCut, TrimmedReads};
 pub use copy_to_save::CopyToSave;
 pub use device::{ContentDevice, ContentOptions};
 pub use image::{
-    Change, DriveState, FoundImage, Header, Image, ImageContents, ImageError, LockedImage, MOST_NAME_BYTES, MediaKey,
-    Reserved, ReservedPage, UnfinishedImage, read_image,
+    Change, DriveState, FoundImage, Header, Image, ImageContents, ImageError, KeyedPages, LockedImage, MOST_NAME_BYTES,
+    MediaKey, Reserved, ReservedPage, UnfinishedImage, read_image,
 };
 pub use lay_out::lay_out;
 pub use pages::{PAGE_BYTES, Page};

@@ -35,9 +35,9 @@ struct Owed {
     since: Pages,
 }
 
-/// A new file that shall take the place of the image.
+/// What shall be gone from the image: what these pages were, or all.
 enum Anew {
-    WithoutOldPages,
+    WithoutOldPages(Vec<Range<u32>>),
     Erased { saved: Option<Vec<u8>> },
 }
 
@@ -115,12 +115,13 @@ impl OpenImage {
         self.write(|image| image.tidy(store), |_| ());
     }
 
-    /// See [`Image::forget_old`].
-    pub fn forget_old(&mut self, store: &Store) {
+    /// See [`Image::change_key_of`].
+    pub fn change_key_of(&mut self, store: &Store, all: &[Range<u32>]) {
         self.write(
-            |image| image.forget_old(store),
-            |owed| {
-                owed.anew.get_or_insert(Anew::WithoutOldPages);
+            |image| image.change_key_of(store, all),
+            |owed| match owed.anew.get_or_insert(Anew::WithoutOldPages(Vec::new())) {
+                Anew::WithoutOldPages(pages) => pages.extend_from_slice(all),
+                Anew::Erased { .. } => {}
             },
         );
     }
@@ -171,7 +172,7 @@ impl Owed {
     fn pay(&mut self, image: &mut Image, store: &Store) -> Result<(), ImageError> {
         image.cut_off()?;
         match &self.anew {
-            Some(Anew::WithoutOldPages) => image.forget_old(store)?,
+            Some(Anew::WithoutOldPages(all)) => image.change_key_of(store, all)?,
             Some(Anew::Erased { saved }) => image.erase(saved.as_deref())?,
             None => {}
         }

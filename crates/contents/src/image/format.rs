@@ -6,20 +6,26 @@
 //! | 8192… | records, one behind the other, numbered |
 //!
 //! A header: magic, version, flags, generation, capacity, end of what is committed, number of the image, name of the
-//! device, media key (from byte 2048: number of changes, the key) if the pages are encrypted, what the drive has counted (from
+//! device, pages with keys of their own (from byte 1088, up to twelve times: first page, the page behind the last one, number of the
+//! first record that is encrypted with the key, the key; zeroes behind them), media key (from byte 2048: number of changes, the key)
+//! if the pages are encrypted, what the drive has counted (from
 //! byte 2176: length, what [`ssdlab_device::Plug::totals`] gave); CRC-32 in its last four bytes. A record: magic, kind, first page, number of pages, its number, CRC-32 of its
 //! data, CRC-32 of all that stands before it; data pages follow. The state of the drive is one or several records, whose
 //! pages are numbered from 0; a length stands before it, and zeroes behind it fill a page. Pages that the firmware keeps for itself
-//! have numbers of their own, and are encrypted as pages behind the last one that a device can have. The checksums begin with the number of the image. All
+//! have numbers of their own, and are encrypted as pages behind the last one that a device can have. Some of their records count
+//! only once a key has been changed behind them: they and the change happen together. The checksums begin with the number of the image. All
 //! numbers are little-endian. Of an encrypted image the checksums are those of what stands in the file.
 
+use std::ops::Range;
+
 use super::ImageError;
-use super::media_key::{KEY_BYTES, MediaKey};
+use super::media_key::{KEY_BYTES, KeyedPages, MediaKey, pieces};
 
 pub const MAGIC: &[u8; 8] = b"SSDLABIM";
 /// Version 2 knows the state of a drive, version 3 its media key and erases of images that are not attached, version 4 what its
-/// firmware keeps outside of the host's addresses, version 5 what it has counted, and pages that were trimmed and are still read.
-pub const VERSION: u32 = 5;
+/// firmware keeps outside of the host's addresses, version 5 what it has counted, and pages that were trimmed and are still read,
+/// version 6 pages with keys of their own.
+pub const VERSION: u32 = 6;
 const FIRST_VERSION: u32 = 1;
 pub const HEADER_BYTES: usize = 4096;
 /// Where records begin.
@@ -36,8 +42,14 @@ const ENCRYPTED: u32 = 2;
 /// Programs that do not know it take the header for none.
 const UNFINISHED: u32 = 4;
 const HAS_TOTALS: u32 = 8;
+const HAS_KEYED: u32 = 16;
 const FIRST_ENCRYPTED: u32 = 3;
 const FIRST_WITH_TOTALS: u32 = 5;
+const FIRST_WITH_KEYED: u32 = 6;
+const KEYED_AT: usize = 1088;
+const KEYED_BYTES: usize = 16 + KEY_BYTES;
+/// So many stretches of pages have keys of their own at most.
+pub const MOST_KEYED: usize = (KEY_AT - KEYED_AT) / KEYED_BYTES;
 const KEY_AT: usize = 2048;
 const TOTALS_AT: usize = 2176;
 /// Bytes of what a drive has counted.
@@ -63,6 +75,8 @@ pub struct Header {
     pub device: String,
     /// The pages are encrypted with it.
     pub key: Option<MediaKey>,
+    /// Those of them that have a key of their own, in order; at most [`MOST_KEYED`] stretches.
+    pub keyed: Vec<KeyedPages>,
     /// What the drive had counted when the header was written, unless the image was closed; at most [`MOST_TOTALS_BYTES`].
     pub totals: Option<Vec<u8>>,
 }
@@ -81,6 +95,7 @@ impl Header {
             (self.key.is_some(), ENCRYPTED),
             (self.unfinished, UNFINISHED),
             (self.totals.is_some(), HAS_TOTALS),
+            (!self.keyed.is_empty(), HAS_KEYED),
         ];
         let flags: u32 = flags.iter().filter(|flag| flag.0).map(|flag| flag.1).sum();
         bytes.extend_from_slice(&flags.to_le_bytes());
@@ -89,6 +104,14 @@ impl Header {
         }
         bytes.extend_from_slice(&(self.device.len() as u32).to_le_bytes());
         bytes.extend_from_slice(self.device.as_bytes());
+        assert!(self.keyed.len() <= MOST_KEYED, "{} stretches of pages with keys of their own", self.keyed.len());
+        for (k, of) in self.keyed.iter().enumerate() {
+            bytes.resize(KEYED_AT + k * KEYED_BYTES, 0);
+            bytes.extend_from_slice(&of.pages.start.to_le_bytes());
+            bytes.extend_from_slice(&of.pages.end.to_le_bytes());
+            bytes.extend_from_slice(&of.since.to_le_bytes());
+            bytes.extend_from_slice(&of.key.bytes);
+        }
         if let Some(key) = &self.key {
             bytes.resize(KEY_AT, 0);
             bytes.extend_from_slice(&key.changes.to_le_bytes());
@@ -121,7 +144,10 @@ impl Header {
         let flags = u32_at(bytes, 12);
         let name_bytes = u32_at(bytes, 48) as usize;
         let since = |first: u32, flags: u32| if version < first { 0 } else { flags };
-        let known = CLEAN | since(FIRST_ENCRYPTED, ENCRYPTED | UNFINISHED) | since(FIRST_WITH_TOTALS, HAS_TOTALS);
+        let known = CLEAN
+            | since(FIRST_ENCRYPTED, ENCRYPTED | UNFINISHED)
+            | since(FIRST_WITH_TOTALS, HAS_TOTALS)
+            | since(FIRST_WITH_KEYED, HAS_KEYED);
         if flags & !known != 0 || name_bytes > MOST_NAME_BYTES {
             return Ok(None);
         }
@@ -130,8 +156,13 @@ impl Header {
         if totals_bytes > MOST_TOTALS_BYTES {
             return Ok(None);
         }
+        let keyed = if flags & HAS_KEYED == 0 { Vec::new() } else { keyed_at(bytes) };
+        if !keyed.is_empty() && flags & ENCRYPTED == 0 || !keyed.is_sorted_by(|a, b| a.pages.end <= b.pages.start) {
+            return Ok(None);
+        }
         Ok(Some(Header {
             version,
+            keyed,
             totals: (flags & HAS_TOTALS != 0).then(|| bytes[TOTALS_AT + 4..][..totals_bytes].to_vec()),
             clean: flags & CLEAN != 0,
             unfinished: flags & UNFINISHED != 0,
@@ -146,6 +177,30 @@ impl Header {
             }),
         }))
     }
+}
+
+impl Header {
+    /// Pages cut where their key changes: see [`pieces`]. None if they are not encrypted.
+    #[must_use]
+    pub fn keys_of(&self, pages: Range<u32>) -> Vec<(Range<u32>, &MediaKey, u64)> {
+        self.key.as_ref().map_or_else(Vec::new, |base| pieces(base, &self.keyed, pages))
+    }
+
+    /// Number of the record before which the last key of some pages was changed; 0: none ever was.
+    #[must_use]
+    pub fn last_change(&self) -> u64 {
+        self.keyed.iter().map(|of| of.since).max().unwrap_or(0)
+    }
+}
+
+fn keyed_at(bytes: &[u8; HEADER_BYTES]) -> Vec<KeyedPages> {
+    let all = bytes[KEYED_AT..KEY_AT].chunks_exact(KEYED_BYTES);
+    let all = all.map(|of| KeyedPages {
+        pages: u32_at(of, 0)..u32_at(of, 4),
+        since: u64_at(of, 8),
+        key: MediaKey { changes: 0, bytes: of[16..].try_into().expect("a key has 64 bytes") },
+    });
+    all.filter(|of| !of.pages.is_empty()).collect()
 }
 
 /// What a record says of its pages.
@@ -169,11 +224,28 @@ pub enum RecordKind {
     ReservedZeroes = 8,
     /// Trimmed, and read as they were before.
     Trimmed = 9,
+    /// As [`RecordKind::Reserved`] and [`RecordKind::ReservedZeroes`], if a key has been changed behind it. Otherwise the file ends
+    /// before it.
+    ReservedWithKey = 10,
+    ReservedZeroesWithKey = 11,
 }
 
 impl RecordKind {
     fn has_data(self) -> bool {
-        matches!(self, RecordKind::Data | RecordKind::State | RecordKind::Reserved)
+        use RecordKind::{Data, Reserved, ReservedWithKey, State};
+        matches!(self, Data | State | Reserved | ReservedWithKey)
+    }
+
+    /// Whether its pages are those that the firmware keeps for itself.
+    #[must_use]
+    pub fn is_reserved(self) -> bool {
+        self.waits_for_key() || matches!(self, RecordKind::Reserved | RecordKind::ReservedZeroes)
+    }
+
+    /// Whether it counts only together with a change of a key.
+    #[must_use]
+    pub fn waits_for_key(self) -> bool {
+        matches!(self, RecordKind::ReservedWithKey | RecordKind::ReservedZeroesWithKey)
     }
 }
 
@@ -224,6 +296,8 @@ impl Record {
             7 => RecordKind::Reserved,
             8 => RecordKind::ReservedZeroes,
             9 => RecordKind::Trimmed,
+            10 => RecordKind::ReservedWithKey,
+            11 => RecordKind::ReservedZeroesWithKey,
             _ => return None,
         };
         let record = Record {

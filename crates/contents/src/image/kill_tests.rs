@@ -131,7 +131,7 @@ fn whatever_else_is_killed_loses_nothing_that_was_there() {
     killed_everywhere("closed", random, |image, _| image.close(), keep);
     let encrypted = |mut image: Image, store: &Store| image.encrypt(store);
     assert!(killed_everywhere("encrypted", || None, encrypted, keep) > 8);
-    let again = |mut image: Image, store: &Store| image.write_anew(store, image.header.key.clone());
+    let again = |mut image: Image, store: &Store| image.write_with_same_keys(store);
     killed_everywhere("anew", random, again, keep);
     let opened = |image: Image, _: &Store| {
         let path = image.path.clone();
@@ -216,5 +216,57 @@ fn a_new_image_that_fails_goes_and_two_do_not_share_a_name() {
     assert!(matches!(create().err(), Some(ImageError::Exists)));
     assert_eq!(std::fs::read(&path).unwrap(), b"a letter");
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Whenever the process ends, the pages have the old key and what is kept with them is as it was, or neither.
+#[test]
+fn a_change_of_some_pages_key_that_is_killed_anywhere_has_happened_or_not() {
+    let folder = folder("own-key");
+    let path = folder.join("drive.ssd");
+    let own = std::slice::from_ref(&(50..250));
+    let page = |byte| Some(vec![byte; PAGE_BYTES]);
+    let (mut steps, mut undone, mut done) = (0, 0, 0);
+    loop {
+        let mut ended = false;
+        for eighths in [0, 1, 4, 7] {
+            drop(std::fs::remove_file(&path));
+            let (mut image, mut store) = begin(&path, Some(MediaKey::random(0).unwrap()));
+            image.change_key_of(&store, own).unwrap();
+            image.append(&store, 0..300).unwrap();
+            image.append_reserved(&[(1, page(5)), (2, page(5)), (30, page(5))]).unwrap();
+            image.commit().unwrap();
+            let (before, old) = (store.clone(), image.header.keyed[0].key.bytes);
+            store.blank(50..250);
+            image.reserve_with_erase(&[(1, page(6)), (2, None), (40, page(6))]);
+            kill::after(Some(steps), eighths);
+            ended = image.change_key_of(&store, own).is_ok();
+            kill::after(None, 0);
+            drop(image);
+            for _ in 0..2 {
+                let found = Image::inspect(&path).expect("it is never damaged");
+                let reserved: Vec<_> = found.reserved.pages().map(|(number, bytes)| (number, bytes[0])).collect();
+                if reserved == [(1, 5), (2, 5), (30, 5)] {
+                    assert!(!ended && same(&found.store, &before), "{steps} steps, {eighths} eighths");
+                    undone += 1;
+                } else {
+                    assert_eq!(reserved, [(1, 6), (30, 5), (40, 6)]);
+                    assert!(same(&found.store, &store));
+                    done += 1;
+                }
+                // It goes on, and is as it was.
+                let (image, contents) = Image::open(&path).unwrap();
+                if same(&contents.store, &store) {
+                    assert!(!holds(&std::fs::read(&path).unwrap(), &old), "the old key is gone");
+                }
+                image.close().unwrap();
+            }
+        }
+        if ended {
+            break;
+        }
+        steps += 1;
+    }
+    assert!(steps >= 4 && undone > 8 && done > 8, "{steps} steps, {undone} undone, {done} done");
     std::fs::remove_dir_all(&folder).unwrap();
 }

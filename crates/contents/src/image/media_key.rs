@@ -14,6 +14,7 @@
 //! No result of the simulation depends on a key: runs repeat as before.
 
 use std::fmt;
+use std::ops::Range;
 
 use aes::Aes256;
 use aes::cipher::KeyInit;
@@ -68,6 +69,51 @@ impl MediaKey {
     pub fn decrypt(&self, first: u64, pages: &mut [u8]) {
         self.cipher().decrypt_area(pages, PAGE_BYTES, first.into(), get_tweak_default);
     }
+}
+
+/// Pages with a key of their own, which can be changed without touching those of others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyedPages {
+    pub pages: Range<u32>,
+    /// Number of the first record that is encrypted with it. What earlier ones hold of these pages was encrypted with a key that
+    /// is gone: the pages were emptied when this one took its place.
+    pub since: u64,
+    pub key: MediaKey,
+}
+
+/// Pages cut where their key changes: each piece, its key, and since which record it has that.
+pub fn pieces<'a>(
+    base: &'a MediaKey,
+    keyed: &'a [KeyedPages],
+    pages: Range<u32>,
+) -> Vec<(Range<u32>, &'a MediaKey, u64)> {
+    let (mut all, mut at) = (Vec::new(), pages.start);
+    for of in keyed.iter().filter(|of| of.pages.start < pages.end && of.pages.end > pages.start) {
+        if at < of.pages.start {
+            all.push((at..of.pages.start, base, 0));
+        }
+        let end = of.pages.end.min(pages.end);
+        all.push((at.max(of.pages.start)..end, &of.key, of.since));
+        at = end;
+    }
+    if at < pages.end {
+        all.push((at..pages.end, base, 0));
+    }
+    all
+}
+
+/// The same ranges of pages in order, none touching another.
+pub fn in_order(all: &[Range<u32>]) -> Vec<Range<u32>> {
+    let mut sorted: Vec<Range<u32>> = all.iter().filter(|pages| !pages.is_empty()).cloned().collect();
+    sorted.sort_by_key(|pages| pages.start);
+    let mut joined: Vec<Range<u32>> = Vec::new();
+    for pages in sorted {
+        match joined.last_mut() {
+            Some(last) if last.end >= pages.start => last.end = last.end.max(pages.end),
+            _ => joined.push(pages),
+        }
+    }
+    joined
 }
 
 /// Without the key itself.
@@ -140,6 +186,23 @@ mod tests {
         assert_eq!(all.each_ref().map(|key| key.changes), [0, 1, 1, 0]);
         assert_ne!(first.bytes[..KEY_BYTES / 2], first.bytes[KEY_BYTES / 2..]);
         assert_eq!(format!("{first:?}"), "MediaKey { changes: 0, .. }");
+    }
+
+    #[test]
+    fn pages_are_cut_where_their_key_changes() {
+        let (base, key) = (MediaKey::random(0).unwrap(), MediaKey::random(0).unwrap());
+        let of = |pages: Range<u32>, since| KeyedPages { pages, since, key: key.clone() };
+        let keyed = [of(10..20, 3), of(20..30, 5), of(40..50, 0)];
+        let cut = |pages: Range<u32>| -> Vec<_> {
+            pieces(&base, &keyed, pages).into_iter().map(|(pages, of, since)| (pages, *of == base, since)).collect()
+        };
+        assert_eq!(cut(0..10), [(0..10, true, 0)]);
+        assert_eq!(cut(12..25), [(12..20, false, 3), (20..25, false, 5)]);
+        assert_eq!(
+            cut(5..45),
+            [(5..10, true, 0), (10..20, false, 3), (20..30, false, 5), (30..40, true, 0), (40..45, false, 0)]
+        );
+        assert_eq!(in_order(&[40..50, 7..7, 0..10, 10..20, 15..18]), [0..20, 40..50]);
     }
 
     #[test]

@@ -20,7 +20,8 @@
 //! can be read without the key. See `media_key.rs`, also for what that does not protect.
 //!
 //! **Erases** write a new file without the data, and with another key, which takes the place of the old one in a single step.
-//! Before that everything is there as it was, after it nothing is: whenever the process ends.
+//! Before that everything is there as it was, after it nothing is: whenever the process ends. Pages with a key of their own, those
+//! of the ranges of a drive that can be locked, are erased by another key alone: one header says which, and since which record.
 //!
 //! Records are given to the operating system before a command is answered, not forced to its disk: a crash of the machine
 //! itself can damage an image, which is then refused.
@@ -51,7 +52,8 @@ use thiserror::Error;
 #[cfg(test)]
 pub(crate) use disk::kill;
 pub use format::{Header, MOST_NAME_BYTES, VERSION};
-pub use media_key::MediaKey;
+use media_key::in_order;
+pub use media_key::{KeyedPages, MediaKey};
 pub use read::{ImageContents, read_image};
 pub use reserved::{Reserved, ReservedPage};
 pub(crate) use state::Pages;
@@ -60,7 +62,8 @@ pub use state::{Change, DriveState};
 use crate::pages::PAGE_BYTES;
 use crate::store::{Kind, Store};
 use format::{
-    FIRST_RECORD, HEADER_BYTES, MOST_DATA_PAGES, MOST_TOTALS_BYTES, RECORD_BYTES, Record, RecordKind, checksum,
+    FIRST_RECORD, HEADER_BYTES, MOST_DATA_PAGES, MOST_KEYED, MOST_TOTALS_BYTES, RECORD_BYTES, Record, RecordKind,
+    checksum,
 };
 use reserved::FIRST_DATA_UNIT;
 use state::pack;
@@ -185,13 +188,24 @@ impl FoundImage {
         disk::cut_off(&file, end)?;
         let erased = contents.state.as_ref().is_some_and(|state| state.erased);
         let reserved = contents.reserved.clone();
-        let mut image =
-            Image { file, path, header, end, records, state, erased, changed, reserved, looked_at_beyond: 0 };
+        let mut image = Image {
+            file,
+            path,
+            header,
+            end,
+            records,
+            state,
+            erased,
+            changed,
+            reserved,
+            with_erase: Vec::new(),
+            looked_at_beyond: 0,
+        };
         image.commit()?;
         let needed = image.needed_bytes(&contents.store);
         image.looked_at_beyond = largest_bytes(needed);
         if image.end > 2 * (needed + LITTLE) {
-            match image.write_anew(&contents.store, image.header.key.clone()) {
+            match image.write_with_same_keys(&contents.store) {
                 Ok(()) => {}
                 // It goes on as it is.
                 Err(ImageError::NoSpace) => {}
@@ -232,6 +246,8 @@ pub struct Image {
     erased: bool,
     changed: Pages,
     reserved: Reserved,
+    /// Of these, what the file does not have yet: see [`Image::reserve_with_erase`].
+    with_erase: Vec<ReservedPage>,
     /// Once it is longer, it is seen how much of it is useless.
     looked_at_beyond: u64,
 }
@@ -332,8 +348,9 @@ impl Image {
                 if kind == RecordKind::Data {
                     data.reserve_exact(count as usize * PAGE_BYTES);
                     store.read(u64::from(first) * UNIT_BYTES, u64::from(count) * UNIT_BYTES, &mut data);
-                    if let Some(key) = &image.header.key {
-                        key.encrypt(first.into(), &mut data);
+                    for (piece, key, _) in image.header.keys_of(pages) {
+                        let at = |page: u32| (page - first) as usize * PAGE_BYTES;
+                        key.encrypt(piece.start.into(), &mut data[at(piece.start)..at(piece.end)]);
                     }
                 }
                 image.record(out, kind, first, count, &data)?;
@@ -389,10 +406,12 @@ impl Image {
     /// # Errors
     /// If the file cannot be written.
     pub fn append_reserved(&mut self, pages: &[ReservedPage]) -> Result<(), ImageError> {
-        self.all_or_nothing(|image| image.write_reserved(pages))
+        let kinds = [RecordKind::Reserved, RecordKind::ReservedZeroes];
+        self.all_or_nothing(|image| image.write_reserved(pages, kinds))
     }
 
-    fn write_reserved(&mut self, pages: &[ReservedPage]) -> Result<(), ImageError> {
+    /// The two kinds of records: with bytes, and of zeroes.
+    fn write_reserved(&mut self, pages: &[ReservedPage], kinds: [RecordKind; 2]) -> Result<(), ImageError> {
         let mut out = Batch::default();
         let follows = |a: &ReservedPage, b: &ReservedPage| a.0 + 1 == b.0 && a.1.is_some() == b.1.is_some();
         for run in pages.chunk_by(follows).flat_map(|run| run.chunks(MOST_DATA_PAGES as usize)) {
@@ -400,20 +419,21 @@ impl Image {
             let (first, count) = (run[0].0, run.len() as u32);
             let mut data: Vec<u8> = run.iter().filter_map(|page| page.1.as_deref()).flatten().copied().collect();
             if data.is_empty() {
-                self.record(&mut out, RecordKind::ReservedZeroes, first, count, &[])?;
+                self.record(&mut out, kinds[1], first, count, &[])?;
                 continue;
             }
             if let Some(key) = &self.header.key {
                 key.encrypt(FIRST_DATA_UNIT + u64::from(first), &mut data);
             }
-            self.record(&mut out, RecordKind::Reserved, first, count, &data)?;
+            self.record(&mut out, kinds[0], first, count, &data)?;
         }
         self.write_out(&mut out)
     }
 
-    /// These pages are in the image when it is written anew next; the file does not have them before.
+    /// These pages are in the image when a key is changed or it is written anew next; the file does not have them before.
     pub fn reserve_with_erase(&mut self, pages: &[ReservedPage]) {
         pages.iter().for_each(|(number, bytes)| self.reserved.set(*number, bytes.as_deref()));
+        self.with_erase.extend_from_slice(pages);
     }
 
     /// Writes the state of the drive as it is now: what [`ssdlab_device::Plug::save`] gave.
@@ -508,7 +528,7 @@ impl Image {
         let largest = largest_bytes(self.needed_bytes(store));
         self.looked_at_beyond = largest;
         if self.end > largest {
-            match self.write_anew(store, self.header.key.clone()) {
+            match self.write_with_same_keys(store) {
                 // It goes on as it is for a while.
                 Err(ImageError::NoSpace) => self.looked_at_beyond = self.end + LARGEST_USELESS,
                 written => return written,
@@ -523,17 +543,72 @@ impl Image {
     /// If there is no key to be had, or the new file cannot be written.
     pub fn encrypt(&mut self, store: &Store) -> Result<(), ImageError> {
         let key = MediaKey::random(0)?;
-        self.write_anew(store, Some(key))
+        self.write_anew(store, Some(key), Vec::new())
     }
 
-    /// The pages are as the store has them now, and nothing else is left of what they were: a new file takes the place of the old
-    /// one, with another key if they are encrypted.
+    /// These pages are as the store has them now, and nothing else is left of what they were. If they have keys of their own, and
+    /// no others have them, those are changed, and nothing else is touched. Otherwise a new file takes the place of the old one,
+    /// with another key, and these pages have their own from then on, if not too many stretches have.
     ///
     /// # Errors
-    /// If there is no key to be had, or the new file cannot be written.
-    pub fn forget_old(&mut self, store: &Store) -> Result<(), ImageError> {
-        let key = self.header.key.as_ref().map(MediaKey::next).transpose()?;
-        self.write_anew(store, key)
+    /// If there is no key to be had, or the file cannot be written.
+    pub fn change_key_of(&mut self, store: &Store, all: &[Range<u32>]) -> Result<(), ImageError> {
+        let all = in_order(all);
+        let keyed = &self.header.keyed;
+        let within =
+            |of: &KeyedPages| all.iter().any(|pages| pages.start <= of.pages.start && of.pages.end <= pages.end);
+        let apart =
+            |of: &KeyedPages| all.iter().all(|pages| of.pages.end <= pages.start || pages.end <= of.pages.start);
+        let own: Vec<Range<u32>> = keyed.iter().filter(|of| within(of)).map(|of| of.pages.clone()).collect();
+        if keyed.iter().all(|of| within(of) || apart(of)) && in_order(&own) == all {
+            return self.change_own_keys(&own);
+        }
+        let Some(key) = self.header.key.as_ref().map(MediaKey::next).transpose()? else {
+            return self.write_anew(store, None, Vec::new());
+        };
+        let units = store.capacity_bytes().div_ceil(UNIT_BYTES) as u32;
+        let mut stretches = Vec::new();
+        for of in keyed {
+            // What is left of it.
+            let mut at = of.pages.start;
+            for pages in all.iter().filter(|pages| pages.start < of.pages.end && pages.end > of.pages.start) {
+                stretches.push(at..pages.start.max(at));
+                at = pages.end;
+            }
+            stretches.push(at..of.pages.end.max(at));
+        }
+        stretches.extend(all);
+        stretches.retain(|pages| !pages.is_empty());
+        stretches.sort_by_key(|pages| pages.start);
+        // That all of them have another key, the media key tells.
+        if stretches.len() > MOST_KEYED || stretches == [0..units] {
+            stretches.clear();
+        }
+        let own = |pages| Ok(KeyedPages { pages, since: 0, key: MediaKey::random(0)? });
+        let keyed = stretches.into_iter().map(own).collect::<std::io::Result<_>>()?;
+        self.write_anew(store, Some(key), keyed)
+    }
+
+    /// Changes the keys of stretches that have keys of their own. That happens with one header, which replaces the other one too.
+    fn change_own_keys(&mut self, own: &[Range<u32>]) -> Result<(), ImageError> {
+        let before = self.header.clone();
+        let with_erase = std::mem::take(&mut self.with_erase);
+        let kinds = [RecordKind::ReservedWithKey, RecordKind::ReservedZeroesWithKey];
+        let changed = self.all_or_nothing(|image| {
+            image.write_reserved(&with_erase, kinds)?;
+            for of in image.header.keyed.iter_mut().filter(|of| own.contains(&of.pages)) {
+                (of.since, of.key) = (image.records, MediaKey::random(0)?);
+            }
+            image.commit()
+        });
+        if let Err(e) = changed {
+            self.header = before;
+            self.with_erase = with_erase;
+            return Err(e);
+        }
+        // The old keys are in the other header still.
+        self.write_header()?;
+        Ok(disk::sync(&self.file)?)
     }
 
     /// Erases all pages for good: a new file takes the place of the old one, and if they are encrypted it has another key. `saved`:
@@ -550,12 +625,17 @@ impl Image {
             None => self.erased = !self.state.is_empty(),
         }
         self.changed.clear();
-        self.write_anew(&empty, key)
+        self.write_anew(&empty, key, Vec::new())
+    }
+
+    fn write_with_same_keys(&mut self, store: &Store) -> Result<(), ImageError> {
+        let same = self.header.keyed.iter().map(|of| KeyedPages { since: 0, ..of.clone() });
+        self.write_anew(store, self.header.key.clone(), same.collect())
     }
 
     /// A new file takes the place of the old one when it is whole.
-    fn write_anew(&mut self, store: &Store, key: Option<MediaKey>) -> Result<(), ImageError> {
-        let image = self.write_beside(store, key)?.replace()?;
+    fn write_anew(&mut self, store: &Store, key: Option<MediaKey>, keyed: Vec<KeyedPages>) -> Result<(), ImageError> {
+        let image = self.write_beside(store, key, keyed)?.replace()?;
         let mut old = std::mem::replace(self, image);
         disk::sync_folder(&self.path)?;
         // Its name is gone. Its key may be on the disk for long.
@@ -563,9 +643,15 @@ impl Image {
     }
 
     /// The same image in a new file.
-    fn write_beside(&self, store: &Store, key: Option<MediaKey>) -> Result<UnfinishedImage, ImageError> {
+    fn write_beside(
+        &self,
+        store: &Store,
+        key: Option<MediaKey>,
+        keyed: Vec<KeyedPages>,
+    ) -> Result<UnfinishedImage, ImageError> {
         let number = self.header.image_number.wrapping_add(1);
-        let begin = |store: &Store| UnfinishedImage::begin(&self.path, &self.header.device, number, store, key);
+        let begin =
+            |store: &Store| UnfinishedImage::begin(&self.path, &self.header.device, number, store, (key, keyed));
         let mut unfinished;
         if self.state.is_empty() {
             unfinished = begin(store)?;
@@ -662,7 +748,7 @@ impl UnfinishedImage {
             Err(e) => return Err(e.into()),
             Ok(_) => return Err(ImageError::Exists),
         }
-        UnfinishedImage::begin(place, device, image_number, store, key)
+        UnfinishedImage::begin(place, device, image_number, store, (key, Vec::new()))
     }
 
     fn begin(
@@ -670,7 +756,7 @@ impl UnfinishedImage {
         device: &str,
         image_number: u64,
         store: &Store,
-        key: Option<MediaKey>,
+        (key, keyed): (Option<MediaKey>, Vec<KeyedPages>),
     ) -> Result<UnfinishedImage, ImageError> {
         let mut path = place.to_owned().into_os_string();
         path.push(UNFINISHED);
@@ -686,6 +772,7 @@ impl UnfinishedImage {
             image_number,
             device: device.to_owned(),
             key,
+            keyed,
             totals: None,
         };
         let image = Image {
@@ -698,6 +785,7 @@ impl UnfinishedImage {
             erased: false,
             changed: Pages::default(),
             reserved: Reserved::default(),
+            with_erase: Vec::new(),
             looked_at_beyond: largest_bytes(0),
         };
         let mut unfinished = UnfinishedImage { image: Some(image), place: place.to_owned() };

@@ -64,7 +64,16 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
     let (mut end, mut records) = (FIRST_RECORD, 0);
     let (mut data, mut unpacker, mut state) = (Vec::new(), Unpacker::default(), None::<DriveState>);
     let mut reserved = Reserved::default();
+    // Pages whose key is changed before the next record are empty from there on.
+    let empty = |store: &mut Store, records: u64| {
+        let changed = header.keyed.iter().filter(|of| of.since == records && records > 0);
+        changed.for_each(|of| store.blank(of.pages.clone()));
+    };
+    if header.keyed.iter().any(|of| u64::from(of.pages.end) > units) {
+        return damaged(0, "pages beyond the capacity have a key");
+    }
     while let Some(record) = next_record(file, &header, records, &mut data)? {
+        empty(&mut store, records);
         if record.kind == RecordKind::State {
             state = unpacker.piece(record.first, &data).or(state);
         } else if record.kind == RecordKind::Erased {
@@ -72,11 +81,11 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
             if let Some(state) = &mut state {
                 (state.erased, state.since) = (true, Vec::new());
             }
-        } else if matches!(record.kind, RecordKind::Reserved | RecordKind::ReservedZeroes) {
+        } else if record.kind.is_reserved() {
             if u64::from(record.first) + u64::from(record.pages) > u64::from(u32::MAX) {
                 return damaged(end, "a record of pages that no firmware has");
             }
-            if let (RecordKind::Reserved, Some(key)) = (record.kind, &header.key) {
+            if let (false, Some(key)) = (data.is_empty(), &header.key) {
                 key.decrypt(FIRST_DATA_UNIT + u64::from(record.first), &mut data);
             }
             let mut pages = data.chunks_exact(PAGE_BYTES);
@@ -84,8 +93,8 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
         } else if u64::from(record.first) + u64::from(record.pages) > units {
             return damaged(end, "a record of pages beyond the capacity");
         } else {
-            if let (RecordKind::Data, Some(key)) = (record.kind, &header.key) {
-                key.decrypt(record.first.into(), &mut data);
+            if record.kind == RecordKind::Data {
+                decrypt(&header, &record, &mut data);
             }
             apply(&mut store, &record, &data);
             if let Some(state) = &mut state {
@@ -96,7 +105,8 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
         end += (RECORD_BYTES + data.len()) as u64;
         records += 1;
     }
-    if end < header.committed_end {
+    empty(&mut store, records);
+    if end < header.committed_end || records < header.last_change() {
         return damaged(end, "a record whose checksum does not match");
     }
     if let Some(state) = &mut state {
@@ -105,7 +115,20 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
     Ok(ImageContents { header, headers_match, store, state, reserved, records, end, torn_bytes: file_bytes - end })
 }
 
-/// `None`: there is no whole record.
+/// Pages whose key is gone hold zeroes; they were emptied later.
+fn decrypt(header: &Header, record: &Record, data: &mut [u8]) {
+    for (pages, key, since) in header.keys_of(record.first..record.first + record.pages) {
+        let at = |page: u32| (page - record.first) as usize * PAGE_BYTES;
+        let bytes = &mut data[at(pages.start)..at(pages.end)];
+        if record.number < since {
+            bytes.fill(0);
+        } else {
+            key.decrypt(pages.start.into(), bytes);
+        }
+    }
+}
+
+/// `None`: there is no whole record, or one that waits for a change of a key that has not happened.
 fn next_record(
     file: &mut impl Read,
     header: &Header,
@@ -117,6 +140,9 @@ fn next_record(
         return Ok(None);
     }
     let Some(record) = Record::read(&bytes, header.image_number, number) else { return Ok(None) };
+    if record.kind.waits_for_key() && number >= header.last_change() {
+        return Ok(None);
+    }
     data.resize(record.data_bytes(), 0);
     if exactly(file, data)?.is_none() || checksum(header.image_number, data) != record.data_crc {
         return Ok(None);
@@ -156,7 +182,12 @@ fn apply(store: &mut Store, record: &Record, data: &[u8]) {
                 store.note_trimmed(unit);
             }
         }
-        RecordKind::State | RecordKind::Erased | RecordKind::Reserved | RecordKind::ReservedZeroes => {}
+        RecordKind::State
+        | RecordKind::Erased
+        | RecordKind::Reserved
+        | RecordKind::ReservedZeroes
+        | RecordKind::ReservedWithKey
+        | RecordKind::ReservedZeroesWithKey => {}
         RecordKind::Lost => {
             for unit in units {
                 store.replace(unit, Version::NOTHING);

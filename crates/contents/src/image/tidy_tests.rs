@@ -71,7 +71,7 @@ fn what_is_needed_is_what_a_new_file_takes() {
         image.append_reserved(&[(3, Some(vec![1; PAGE_BYTES]))]).unwrap();
         image.append(&store, 0..if state { 0 } else { 1000 }).unwrap();
         let needed = image.needed_bytes(&store);
-        image.write_anew(&store, None).unwrap();
+        image.write_anew(&store, None, Vec::new()).unwrap();
         // Where the state stands in between, pages that were not changed are told with it.
         assert!(needed.abs_diff(image.end) <= 64, "{needed} for {}", image.end);
     }

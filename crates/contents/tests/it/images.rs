@@ -262,12 +262,12 @@ fn a_killed_process_leaves_what_was_flushed_and_a_beginning_of_the_rest() {
 fn versions_to_come_and_other_files_are_refused() {
     let mut bytes = image_bytes("version.ssd", true, None);
     for header in [0, 4096] {
-        bytes[header + 8] = 6;
+        bytes[header + 8] = 7;
         let crc = crc32(&bytes[header..header + 4092]);
         bytes[header + 4092..header + 4096].copy_from_slice(&crc.to_le_bytes());
     }
     let error = read_image(&mut bytes.as_slice(), bytes.len() as u64).err().unwrap();
-    assert_eq!(error.to_string(), "an image of version 6; this program knows version 5");
+    assert_eq!(error.to_string(), "an image of version 7; this program knows version 6");
     let text = vec![b'x'; 100_000];
     assert!(matches!(read_image(&mut text.as_slice(), 100_000), Err(ImageError::NoImage)));
 }
@@ -276,7 +276,22 @@ fn versions_to_come_and_other_files_are_refused() {
 #[test]
 fn nonsense_with_right_checksums_is_refused_or_read_and_written_on() {
     for key in [None, Some(key())] {
-        write_nonsense(&image_bytes("nonsense.ssd", true, key));
+        write_nonsense(&image_bytes("nonsense.ssd", true, key.clone()));
+        // Pages with a key of their own, which was changed between two records.
+        if key.is_some() {
+            let path = path("nonsense-keyed.ssd");
+            std::fs::write(&path, image_bytes("nonsense.ssd", true, key)).unwrap();
+            let (mut image, mut contents) = Image::open(&path).unwrap();
+            let own = std::slice::from_ref(&(2..5));
+            for number in [2, 3] {
+                contents.store.blank(2..5);
+                image.reserve_with_erase(&[(1, Some(vec![number; 4096]))]);
+                image.change_key_of(&contents.store, own).unwrap();
+                image.append(&contents.store, 0..8).unwrap();
+            }
+            image.close().unwrap();
+            write_nonsense(&std::fs::read(&path).unwrap());
+        }
     }
 }
 
@@ -285,7 +300,7 @@ fn write_nonsense(bytes: &[u8]) {
     let mut records = vec![2 * 4096];
     while let Some(&at) = records.last().filter(|&&at| at < bytes.len()) {
         let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        let has_data = [1, 5].contains(&number(at + 4));
+        let has_data = [1, 5, 10].contains(&number(at + 4));
         records.push(at + 32 + if has_data { number(at + 12) as usize * 4096 } else { 0 });
     }
     records.pop();
@@ -307,7 +322,7 @@ fn write_nonsense(bytes: &[u8]) {
         let again = Image::inspect(&path).unwrap();
         assert!(same(&again.store, &contents.store) && again.state.is_some());
     };
-    for at in (8..56).step_by(4) {
+    for at in (8..56).step_by(4).chain((1088..1108).step_by(4)) {
         for number in numbers {
             let mut spoiled = bytes.to_vec();
             for header in [0, 4096] {
@@ -322,7 +337,7 @@ fn write_nonsense(bytes: &[u8]) {
         for number in numbers {
             let mut spoiled = bytes.to_vec();
             spoiled[record + at..record + at + 4].copy_from_slice(&number.to_le_bytes());
-            let from_image = [&7_u64.to_le_bytes()[..], &spoiled[record..record + 28]].concat();
+            let from_image = [&bytes[40..48], &spoiled[record..record + 28]].concat();
             spoiled[record + 28..record + 32].copy_from_slice(&crc32(&from_image).to_le_bytes());
             see(&spoiled);
         }
@@ -478,6 +493,67 @@ fn a_new_file_of_an_encrypting_drive_keeps_its_key_and_an_erased_one_has_the_nex
     assert!(same(&Image::inspect(&path).unwrap().store, &store));
 }
 
+/// Keys of pages stand in the header, and are changed there alone.
+#[test]
+fn a_key_of_some_pages_is_changed_without_touching_the_others() {
+    let path = path("own-keys.ssd");
+    let mut store = Store::new(2000 * UNIT_BYTES);
+    let fill = |store: &mut Store, pages: std::ops::Range<u32>, byte: u8| {
+        pages.for_each(|unit| drop(store.replace(unit, filled(byte))));
+    };
+    fill(&mut store, 0..1500, 1);
+    let mut image = Image::create(&path, "small", 7, &store, Some(key())).unwrap();
+    image.append_state(b"the state of a drive").unwrap();
+    let read = || {
+        let bytes = std::fs::read(&path).unwrap();
+        let contents = read_image(&mut bytes.as_slice(), bytes.len() as u64).unwrap();
+        (bytes, contents)
+    };
+    let change = |image: &mut Image, store: &mut Store, all: &[std::ops::Range<u32>]| {
+        all.iter().for_each(|pages| store.blank(pages.clone()));
+        image.change_key_of(store, all).unwrap();
+        let contents = read().1;
+        assert!((0..2000).all(|unit| contents.store.version(unit) == store.version(unit)), "{all:?}");
+        contents.header
+    };
+    let own = |header: &ssdlab_contents::Header| header.keyed.iter().map(|of| of.pages.clone()).collect::<Vec<_>>();
+    // At first their key is that of all, and the file is written anew with another one.
+    let first = change(&mut image, &mut store, &[400..600, 300..400, 1000..1100]);
+    assert_eq!((own(&first), first.key.as_ref().unwrap().changes), (vec![300..600, 1000..1100], 1));
+    fill(&mut store, 250..1050, 2);
+    image.append(&store, 250..1050).unwrap();
+    image.append_reserved(&[(5, Some(vec![6; 4096]))]).unwrap();
+    image.commit().unwrap();
+    let (before, _) = read();
+    image.reserve_with_erase(&[(4, Some(vec![7; 4096])), (5, None)]);
+    let second = change(&mut image, &mut store, std::slice::from_ref(&(300..600)));
+    let (after, contents) = read();
+    assert_eq!(after[8192..before.len()], before[8192..], "no record is touched");
+    assert_eq!(after.len(), before.len() + 32 + 4096 + 32, "the pages that go with it, and no more");
+    assert_eq!(contents.reserved.pages().map(|page| (page.0, page.1[0])).collect::<Vec<_>>(), [(4, 7)]);
+    assert_eq!((&second.key, &second.keyed[1]), (&first.key, &first.keyed[1]));
+    assert_ne!(second.keyed[0].key.bytes, first.keyed[0].key.bytes);
+    let old = &first.keyed[0].key.bytes[..];
+    assert!(before.windows(64).any(|bytes| bytes == old) && !after.windows(64).any(|bytes| bytes == old));
+    // What is written since is read, also where a record has pages with several keys; and after a new begin.
+    fill(&mut store, 500..1050, 3);
+    image.append(&store, 500..1050).unwrap();
+    drop(image);
+    let (mut image, contents) = Image::open(&path).unwrap();
+    assert!((0..2000).all(|unit| contents.store.version(unit) == store.version(unit)));
+    let third = change(&mut image, &mut store, &[1000..1100, 300..600]);
+    assert_eq!((own(&third), &third.key), (own(&first), &first.key));
+    // Less or more than what has a key of its own: that is cut.
+    let fourth = change(&mut image, &mut store, std::slice::from_ref(&(500..1050)));
+    assert_eq!((own(&fourth), fourth.key.unwrap().changes), (vec![300..500, 500..1050, 1050..1100], 2));
+    // Of too many nobody keeps account, nor where all have the same.
+    let many: Vec<_> = (0..13).map(|k| 100 * k..100 * k + 50).collect();
+    assert_eq!(own(&change(&mut image, &mut store, &many)), []);
+    assert_eq!(own(&change(&mut image, &mut store, &many[..12])).len(), 12);
+    assert_eq!(own(&change(&mut image, &mut store, &[0..1000, 1000..2000])), []);
+    image.close().unwrap();
+}
+
 #[test]
 fn what_a_drive_has_counted_stands_in_the_header_as_far_as_there_is_room_until_the_image_is_closed() {
     let path = path("totals.ssd");
@@ -493,7 +569,7 @@ fn what_a_drive_has_counted_stands_in_the_header_as_far_as_there_is_room_until_t
             assert_eq!(found.header.key, key);
             assert_eq!(found.state.unwrap().totals, kept.then(|| vec![0xA7; bytes]), "{bytes} bytes");
         }
-        image.forget_old(&Store::new(1 << 20)).unwrap();
+        image.change_key_of(&Store::new(1 << 20), std::slice::from_ref(&(0..256))).unwrap();
         drop(image);
         let (image, contents) = Image::open(&path).unwrap();
         assert!(contents.state.unwrap().totals.is_some(), "they are in a new file, too");
