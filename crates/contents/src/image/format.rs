@@ -13,7 +13,7 @@
 //! data, CRC-32 of all that stands before it; data pages follow. The state of the drive is one or several records, whose
 //! pages are numbered from 0; a length stands before it, and zeroes behind it fill a page. Pages that the firmware keeps for itself
 //! have numbers of their own, and are encrypted as pages behind the last one that a device can have. Some of their records count
-//! only once a key has been changed behind them: they and the change happen together. The checksums begin with the number of the image. All
+//! only once a header says so (byte 2128: records before which number): they happen together, and with a change of keys. The checksums begin with the number of the image. All
 //! numbers are little-endian. Of an encrypted image the checksums are those of what stands in the file.
 
 use std::ops::Range;
@@ -51,6 +51,7 @@ const KEYED_BYTES: usize = 16 + KEY_BYTES;
 /// So many stretches of pages have keys of their own at most.
 pub const MOST_KEYED: usize = (KEY_AT - KEYED_AT) / KEYED_BYTES;
 const KEY_AT: usize = 2048;
+const TOGETHER_AT: usize = 2128;
 const TOTALS_AT: usize = 2176;
 /// Bytes of what a drive has counted.
 pub const MOST_TOTALS_BYTES: usize = 1900;
@@ -75,6 +76,8 @@ pub struct Header {
     pub device: String,
     /// The pages are encrypted with it.
     pub key: Option<MediaKey>,
+    /// Records that wait for others count if their number is less: see [`RecordKind::waits`].
+    pub together: u64,
     /// Those of them that have a key of their own, in order; at most [`MOST_KEYED`] stretches.
     pub keyed: Vec<KeyedPages>,
     /// What the drive had counted when the header was written, unless the image was closed; at most [`MOST_TOTALS_BYTES`].
@@ -117,6 +120,8 @@ impl Header {
             bytes.extend_from_slice(&key.changes.to_le_bytes());
             bytes.extend_from_slice(&key.bytes);
         }
+        bytes.resize(TOGETHER_AT, 0);
+        bytes.extend_from_slice(&self.together.to_le_bytes());
         if let Some(totals) = &self.totals {
             bytes.resize(TOTALS_AT, 0);
             bytes.extend_from_slice(&(totals.len() as u32).to_le_bytes());
@@ -163,6 +168,7 @@ impl Header {
         Ok(Some(Header {
             version,
             keyed,
+            together: if version < FIRST_WITH_KEYED { 0 } else { u64_at(bytes, TOGETHER_AT) },
             totals: (flags & HAS_TOTALS != 0).then(|| bytes[TOTALS_AT + 4..][..totals_bytes].to_vec()),
             clean: flags & CLEAN != 0,
             unfinished: flags & UNFINISHED != 0,
@@ -184,12 +190,6 @@ impl Header {
     #[must_use]
     pub fn keys_of(&self, pages: Range<u32>) -> Vec<(Range<u32>, &MediaKey, u64)> {
         self.key.as_ref().map_or_else(Vec::new, |base| pieces(base, &self.keyed, pages))
-    }
-
-    /// Number of the record before which the last key of some pages was changed; 0: none ever was.
-    #[must_use]
-    pub fn last_change(&self) -> u64 {
-        self.keyed.iter().map(|of| of.since).max().unwrap_or(0)
     }
 }
 
@@ -224,28 +224,27 @@ pub enum RecordKind {
     ReservedZeroes = 8,
     /// Trimmed, and read as they were before.
     Trimmed = 9,
-    /// As [`RecordKind::Reserved`] and [`RecordKind::ReservedZeroes`], if a key has been changed behind it. Otherwise the file ends
-    /// before it.
-    ReservedWithKey = 10,
-    ReservedZeroesWithKey = 11,
+    /// As [`RecordKind::Reserved`] and [`RecordKind::ReservedZeroes`], of several that happen together.
+    ReservedTogether = 10,
+    ReservedZeroesTogether = 11,
 }
 
 impl RecordKind {
     fn has_data(self) -> bool {
-        use RecordKind::{Data, Reserved, ReservedWithKey, State};
-        matches!(self, Data | State | Reserved | ReservedWithKey)
+        use RecordKind::{Data, Reserved, ReservedTogether, State};
+        matches!(self, Data | State | Reserved | ReservedTogether)
     }
 
     /// Whether its pages are those that the firmware keeps for itself.
     #[must_use]
     pub fn is_reserved(self) -> bool {
-        self.waits_for_key() || matches!(self, RecordKind::Reserved | RecordKind::ReservedZeroes)
+        self.waits() || matches!(self, RecordKind::Reserved | RecordKind::ReservedZeroes)
     }
 
-    /// Whether it counts only together with a change of a key.
+    /// Whether it counts only once a header says so: see [`Header::together`]. Otherwise the file ends before it.
     #[must_use]
-    pub fn waits_for_key(self) -> bool {
-        matches!(self, RecordKind::ReservedWithKey | RecordKind::ReservedZeroesWithKey)
+    pub fn waits(self) -> bool {
+        matches!(self, RecordKind::ReservedTogether | RecordKind::ReservedZeroesTogether)
     }
 }
 
@@ -296,8 +295,8 @@ impl Record {
             7 => RecordKind::Reserved,
             8 => RecordKind::ReservedZeroes,
             9 => RecordKind::Trimmed,
-            10 => RecordKind::ReservedWithKey,
-            11 => RecordKind::ReservedZeroesWithKey,
+            10 => RecordKind::ReservedTogether,
+            11 => RecordKind::ReservedZeroesTogether,
             _ => return None,
         };
         let record = Record {

@@ -270,3 +270,44 @@ fn a_change_of_some_pages_key_that_is_killed_anywhere_has_happened_or_not() {
     assert!(steps >= 4 && undone > 8 && done > 8, "{steps} steps, {undone} undone, {done} done");
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// Pages of several tables that change together.
+#[test]
+fn pages_of_the_firmware_that_are_killed_anywhere_are_all_written_or_none() {
+    let folder = folder("reserved");
+    let path = folder.join("drive.ssd");
+    let page = |byte| Some(vec![byte; PAGE_BYTES]);
+    let (mut steps, mut undone) = (0, 0);
+    loop {
+        let mut ended = false;
+        for eighths in 0..8 {
+            drop(std::fs::remove_file(&path));
+            let (mut image, store) = begin(&path, Some(MediaKey::random(0).unwrap()));
+            image.append_reserved(&[(1, page(5)), (2, page(5)), (30, page(5))]).unwrap();
+            kill::after(Some(steps), eighths);
+            ended = image.append_reserved(&[(1, page(6)), (2, None), (3, page(6)), (40, page(6))]).is_ok();
+            kill::after(None, 0);
+            drop(image);
+            let found = Image::inspect(&path).expect("it is never damaged");
+            let reserved: Vec<_> = found.reserved.pages().map(|(number, bytes)| (number, bytes[0])).collect();
+            if reserved == [(1, 5), (2, 5), (30, 5)] {
+                assert!(!ended);
+                undone += 1;
+            } else {
+                assert_eq!(reserved, [(1, 6), (3, 6), (30, 5), (40, 6)]);
+            }
+            assert!(same(&found.store, &store));
+            let (mut image, _) = Image::open(&path).unwrap();
+            image.append_reserved(&[(1, page(7)), (40, page(7))]).unwrap();
+            image.close().unwrap();
+            let reserved = Image::inspect(&path).unwrap().reserved;
+            assert_eq!(reserved.pages().filter(|page| page.1[0] == 7).map(|page| page.0).collect::<Vec<_>>(), [1, 40]);
+        }
+        if ended {
+            break;
+        }
+        steps += 1;
+    }
+    assert!(steps >= 2 && undone > 8, "{steps} steps, {undone} undone");
+    std::fs::remove_dir_all(&folder).unwrap();
+}

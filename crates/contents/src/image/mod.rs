@@ -226,6 +226,17 @@ pub struct LockedImage {
     _file: File,
 }
 
+/// Kinds of records of pages that the firmware keeps for itself, with bytes and of zeroes: one that counts by itself, and one of
+/// several that count together.
+const BY_ITSELF: [RecordKind; 2] = [RecordKind::Reserved, RecordKind::ReservedZeroes];
+const TOGETHER: [RecordKind; 2] = [RecordKind::ReservedTogether, RecordKind::ReservedZeroesTogether];
+
+/// Such pages as there is a record of each piece.
+fn runs(pages: &[ReservedPage]) -> impl Iterator<Item = &[ReservedPage]> {
+    let follows = |a: &ReservedPage, b: &ReservedPage| a.0 + 1 == b.0 && a.1.is_some() == b.1.is_some();
+    pages.chunk_by(follows).flat_map(|run| run.chunks(MOST_DATA_PAGES as usize))
+}
+
 /// Records on their way into the file.
 #[derive(Default)]
 struct Batch {
@@ -400,21 +411,27 @@ impl Image {
         })
     }
 
-    /// Writes pages that the firmware keeps for itself. Those with numbers one behind the other are written whole or not at all, up
-    /// to [`MOST_DATA_PAGES`].
+    /// Writes pages that the firmware keeps for itself: all of them or none, whenever the process ends.
     ///
     /// # Errors
     /// If the file cannot be written.
     pub fn append_reserved(&mut self, pages: &[ReservedPage]) -> Result<(), ImageError> {
-        let kinds = [RecordKind::Reserved, RecordKind::ReservedZeroes];
-        self.all_or_nothing(|image| image.write_reserved(pages, kinds))
+        if runs(pages).nth(1).is_none() {
+            return self.all_or_nothing(|image| image.write_reserved(pages, BY_ITSELF));
+        }
+        let before = self.header.clone();
+        let written = self.all_or_nothing(|image| {
+            image.write_reserved(pages, TOGETHER)?;
+            image.header.together = image.records;
+            image.commit()
+        });
+        written.inspect_err(|_| self.header = before)
     }
 
     /// The two kinds of records: with bytes, and of zeroes.
     fn write_reserved(&mut self, pages: &[ReservedPage], kinds: [RecordKind; 2]) -> Result<(), ImageError> {
         let mut out = Batch::default();
-        let follows = |a: &ReservedPage, b: &ReservedPage| a.0 + 1 == b.0 && a.1.is_some() == b.1.is_some();
-        for run in pages.chunk_by(follows).flat_map(|run| run.chunks(MOST_DATA_PAGES as usize)) {
+        for run in runs(pages) {
             run.iter().for_each(|(number, bytes)| self.reserved.set(*number, bytes.as_deref()));
             let (first, count) = (run[0].0, run.len() as u32);
             let mut data: Vec<u8> = run.iter().filter_map(|page| page.1.as_deref()).flatten().copied().collect();
@@ -581,7 +598,7 @@ impl Image {
         stretches.retain(|pages| !pages.is_empty());
         stretches.sort_by_key(|pages| pages.start);
         // That all of them have another key, the media key tells.
-        if stretches.len() > MOST_KEYED || stretches == [0..units] {
+        if stretches.len() > MOST_KEYED || stretches.first().is_some_and(|pages| pages.len() == units as usize) {
             stretches.clear();
         }
         let own = |pages| Ok(KeyedPages { pages, since: 0, key: MediaKey::random(0)? });
@@ -593,9 +610,9 @@ impl Image {
     fn change_own_keys(&mut self, own: &[Range<u32>]) -> Result<(), ImageError> {
         let before = self.header.clone();
         let with_erase = std::mem::take(&mut self.with_erase);
-        let kinds = [RecordKind::ReservedWithKey, RecordKind::ReservedZeroesWithKey];
         let changed = self.all_or_nothing(|image| {
-            image.write_reserved(&with_erase, kinds)?;
+            image.write_reserved(&with_erase, TOGETHER)?;
+            image.header.together = image.records;
             for of in image.header.keyed.iter_mut().filter(|of| own.contains(&of.pages)) {
                 (of.since, of.key) = (image.records, MediaKey::random(0)?);
             }
@@ -773,6 +790,7 @@ impl UnfinishedImage {
             device: device.to_owned(),
             key,
             keyed,
+            together: 0,
             totals: None,
         };
         let image = Image {

@@ -106,7 +106,7 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
         records += 1;
     }
     empty(&mut store, records);
-    if end < header.committed_end || records < header.last_change() {
+    if end < header.committed_end || records < header.together {
         return damaged(end, "a record whose checksum does not match");
     }
     if let Some(state) = &mut state {
@@ -128,7 +128,7 @@ fn decrypt(header: &Header, record: &Record, data: &mut [u8]) {
     }
 }
 
-/// `None`: there is no whole record, or one that waits for a change of a key that has not happened.
+/// `None`: there is no whole record, or one that waits for others which are not there.
 fn next_record(
     file: &mut impl Read,
     header: &Header,
@@ -140,7 +140,7 @@ fn next_record(
         return Ok(None);
     }
     let Some(record) = Record::read(&bytes, header.image_number, number) else { return Ok(None) };
-    if record.kind.waits_for_key() && number >= header.last_change() {
+    if record.kind.waits() && number >= header.together {
         return Ok(None);
     }
     data.resize(record.data_bytes(), 0);
@@ -186,8 +186,8 @@ fn apply(store: &mut Store, record: &Record, data: &[u8]) {
         | RecordKind::Erased
         | RecordKind::Reserved
         | RecordKind::ReservedZeroes
-        | RecordKind::ReservedWithKey
-        | RecordKind::ReservedZeroesWithKey => {}
+        | RecordKind::ReservedTogether
+        | RecordKind::ReservedZeroesTogether => {}
         RecordKind::Lost => {
             for unit in units {
                 store.replace(unit, Version::NOTHING);
