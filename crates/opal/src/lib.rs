@@ -10,13 +10,14 @@
 //! What has to outlive a power cut is given out as pages and taken back ([`Tper::take_changed`], [`Tper::load`]).
 //!
 //! **What there is** (TCG Storage Core Specification 2.01, Opal SSC 2.01): Level 0 discovery; the session manager with
-//! Properties and one session at a time; Get, Set, Next, Authenticate, Random, Activate, Revert, RevertSP, GenKey;
-//! transactions; the Admin SP with SID, PSID and an administrator, the Locking SP with four administrators, nine users, a
-//! global range and eight others, their locks and keys, the shadow of the master boot record, a data store, and access
-//! control whose expressions can be changed; lock on reset by power cycle and TPER_RESET; reset of the protocol stack.
+//! Properties and one session at a time, of a length that the host may choose; Get, Set, Next, GetACL, Authenticate, Random,
+//! Activate, Revert, RevertSP, GenKey; transactions; the tables of both SPs; the Admin SP with SID, PSID and an administrator, the
+//! Locking SP with four administrators, nine users, a global range and eight others, their locks and keys, the shadow of the
+//! master boot record, a data store, and access control whose expressions can be changed; lock on reset by power cycle and
+//! TPER_RESET; reset of the protocol stack.
 //!
-//! **What there is not:** several sessions at once, asynchronous protocol, signing and certificates, single user mode,
-//! further data stores, block SID, IEEE 1667.
+//! **What there is not:** several sessions at once, asynchronous protocol, timeouts of transactions, signing and certificates,
+//! single user mode, further data stores, block SID, IEEE 1667.
 //!
 //! **What it protects.** A host has to know the passwords. The file of a simulated drive does not need them to be read:
 //! the crate keeps PINs as salted hashes, and does not encrypt anything.

@@ -569,18 +569,18 @@ fn common_name(value: &Value) -> Result<Vec<u8>, Status> {
     bytes.map(<[u8]>::to_vec).ok_or(Status::InvalidParameter)
 }
 
-/// Types of resets, as a host writes them: 0 a power cycle, 3 TPER_RESET.
+/// Types of resets, as a host writes them: 0 a power cycle, 3 TPER_RESET. The first one always counts (Opal SSC 2.01, sections
+/// 4.3.5.2.2 and 4.3.5.3.1).
 fn resets(value: &Value) -> Result<Resets, Status> {
-    let mut resets = Resets { power_cycle: false, programmatic: false };
-    for reset in value.list().ok_or(Status::InvalidParameter)? {
-        match reset.number() {
-            Some(0) => resets.power_cycle = true,
-            Some(3) => resets.programmatic = true,
-            _ => return Err(Status::InvalidParameter),
-        }
+    let list = value.list().ok_or(Status::InvalidParameter)?;
+    let mut types: Vec<u64> =
+        list.iter().map(|reset| reset.number().ok_or(Status::InvalidParameter)).collect::<Result<_, _>>()?;
+    types.sort_unstable();
+    match types[..] {
+        [0] => Ok(Resets::POWER_CYCLE),
+        [0, 3] => Ok(Resets { programmatic: true, ..Resets::POWER_CYCLE }),
+        _ => Err(Status::InvalidParameter),
     }
-    // Whoever wants the second has to want the first.
-    if resets.programmatic && !resets.power_cycle { Err(Status::InvalidParameter) } else { Ok(resets) }
 }
 
 fn resets_value(resets: Resets) -> Value {

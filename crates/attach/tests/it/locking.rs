@@ -218,7 +218,8 @@ fn an_erase_that_the_image_does_not_take_has_failed_and_nothing_is_set_afterward
     let mut new = path.clone().into_os_string();
     new.push(".ssdlab-new");
     std::fs::create_dir(&new).unwrap();
-    assert_eq!(status(&bench.say(session, &call(KEY1, GEN_KEY, &[]))), FAIL);
+    // The key of the global range is that of all the rest of the image, too.
+    assert_eq!(status(&bench.say(session, &call(0x806_0000_0001, GEN_KEY, &[]))), FAIL);
     assert!(bench.drive.device.image_error().is_some());
     let pin = call(0xb_0001_0001, SET, &[values(&[(3, b(b"new pin"))])]);
     let sent = bench.drive.security_send(bench.now, 1, COM_ID, &packet(session, 0x41, &pin));
@@ -263,6 +264,29 @@ fn a_revert_is_in_the_image_whole_with_nothing_of_the_old_owner() {
         assert_eq!(kept(&path), (false, false, false), "done");
         assert!(!std::fs::read(&path).unwrap().windows(secret.len()).any(|bytes| bytes == secret));
     }
+}
+
+/// A new key of a range is one header of the image: what others hold is neither read nor written for it.
+#[test]
+fn a_new_key_of_a_range_leaves_the_rest_of_the_image_alone() {
+    let (mut bench, path) = with_image("own-key", true);
+    let session = bench.own();
+    bench.run(Op::Write, 0, &[1; 4096]).unwrap();
+    bench.set(session, RANGE1, &[(3, n(800)), (4, n(800))]);
+    bench.run(Op::Write, 800 * 512, &[2; 4096]).unwrap();
+    bench.run(Op::Write, 1600 * 512, &[3; 4096]).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    bench.ok(session, &call(KEY1, GEN_KEY, &[]));
+    bench.run(Op::Write, 808 * 512, &[4; 4096]).unwrap();
+    let after = std::fs::read(&path).unwrap();
+    assert!(after[8192..].starts_with(&before[8192..]), "records are written behind those that there were");
+    assert_ne!(after[..8192], before[..8192]);
+    let read = |page: usize| {
+        let copy = path.with_extension("copy");
+        std::fs::copy(&path, &copy).unwrap();
+        Image::inspect(&copy).unwrap().store.page(page as u32).map_or(0, |bytes| bytes[0])
+    };
+    assert_eq!([0, 100, 101, 200].map(read), [1, 0, 4, 3]);
 }
 
 #[test]

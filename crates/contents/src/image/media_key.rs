@@ -5,7 +5,8 @@
 //!
 //! **What it is good for.** The key is there to be changed: once it is, nothing that was stored under it can be read, however many
 //! copies of the ciphertext there are. Keys come from the random numbers of the operating system, and nothing they follow from is
-//! kept, so that a key that was changed cannot be had again.
+//! kept, so that a key that was changed cannot be had again. Ranges of a drive that can be locked have keys of their own
+//! ([`KeyedPages`]), for the same purpose.
 //!
 //! **What it is not.** The header holds the key as it is, as the flash of a drive that nobody has locked holds its own. Whoever has
 //! the file has the data. A copy of the file has its key, and no erase reaches it; nor does an erase reach old blocks of the file

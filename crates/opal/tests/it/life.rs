@@ -27,10 +27,17 @@ fn ranges_lock_when_the_power_comes_back() {
     host.cycle_power(&mut kept);
     assert_eq!((locked(&host, 800), locked(&host, 0)), ((true, true), (false, true)));
     assert_eq!(host.tper.access(792, 16, false), Access::Locked, "a command needs the right of all its sectors");
-    host.with(LOCKING_SP, ADMIN1, b"own", |host| host.set(RANGE1, &[(7, n(0)), (9, list(&[]))]).unwrap());
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| host.set(RANGE1, &[(7, n(0)), (9, list(&[n(3), n(0)]))]).unwrap());
     assert_eq!(locked(&host, 800), (false, true));
     host.cycle_power(&mut kept);
-    assert_eq!(locked(&host, 800), (false, true), "without lock on reset it stays as it was left");
+    assert_eq!(locked(&host, 800), (true, true));
+    // Nobody can say that the power shall leave a range, or the drive, open.
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| {
+        for resets in [&[][..], &[n(3)], &[n(0), n(0)], &[n(0), n(1)], &[n(2)]] {
+            assert_eq!(host.set(RANGE1, &[(9, list(resets))]), Err(crate::host::INVALID_PARAMETER), "{resets:?}");
+            assert_eq!(host.set(MBR_CONTROL, &[(3, list(resets))]), Err(crate::host::INVALID_PARAMETER));
+        }
+    });
 }
 
 /// Linux sets begin, length and what is enabled, and expects a range that is open.
