@@ -266,6 +266,31 @@ fn a_revert_is_in_the_image_whole_with_nothing_of_the_old_owner() {
     }
 }
 
+/// What an erase would have brought that the power has ended is not brought by the next one.
+#[test]
+fn a_revert_that_did_not_happen_does_not_come_with_a_later_key() {
+    let (mut bench, path) = with_image("not-reverted", true);
+    let session = bench.own();
+    bench.set(session, RANGE1, &[(3, n(800)), (4, n(800)), (5, n(1))]);
+    bench.ok(session, &call(DATA_STORE, SET, &[name(n(0), n(0)), name(n(1), b(b"kept"))]));
+    let keeps_global = name(vec![0x83, 6, 0, 0], n(1));
+    bench.send(session, &call(1, REVERT_SP, &[keeps_global]));
+    bench.drive.advance(bench.now, &mut Vec::new());
+    bench.now += ERASE - 1;
+    bench.drive.cut(bench.now);
+    bench.now = bench.drive.restore(bench.now);
+    let session = bench.begin(LOCKING_SP, ADMIN1, Identity::of("steady", 1).msid.as_bytes());
+    bench.ok(session, &call(KEY1, GEN_KEY, &[]));
+    let copy = path.with_extension("copy");
+    std::fs::copy(&path, &copy).unwrap();
+    let contents = Image::inspect(&copy).unwrap();
+    let geometry = Geometry { sectors: contents.header.capacity_bytes / 512, sector_bytes: 512, alignment_sectors: 8 };
+    let mut tper = Tper::new(Identity::of("steady", 1), geometry);
+    tper.load(contents.reserved.pages().map(|(number, page)| (number, page.to_vec()))).unwrap();
+    assert!(tper.is_activated() && tper.is_locked());
+    assert!(contents.reserved.pages().any(|page| page.1.starts_with(b"kept")));
+}
+
 /// A new key of a range is one header of the image: what others hold is neither read nor written for it.
 #[test]
 fn a_new_key_of_a_range_leaves_the_rest_of_the_image_alone() {

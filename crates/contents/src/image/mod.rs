@@ -416,6 +416,8 @@ impl Image {
     /// # Errors
     /// If the file cannot be written.
     pub fn append_reserved(&mut self, pages: &[ReservedPage]) -> Result<(), ImageError> {
+        // What would have come with an erase that has not happened.
+        self.with_erase.clear();
         if runs(pages).nth(1).is_none() {
             return self.all_or_nothing(|image| image.write_reserved(pages, BY_ITSELF));
         }
@@ -450,7 +452,8 @@ impl Image {
     /// These pages are in the image when a key is changed or it is written anew next; the file does not have them before.
     pub fn reserve_with_erase(&mut self, pages: &[ReservedPage]) {
         pages.iter().for_each(|(number, bytes)| self.reserved.set(*number, bytes.as_deref()));
-        self.with_erase.extend_from_slice(pages);
+        // Of an erase that was to come before this one and has not happened nothing may come with it.
+        self.with_erase = pages.to_vec();
     }
 
     /// Writes the state of the drive as it is now: what [`ssdlab_device::Plug::save`] gave.
