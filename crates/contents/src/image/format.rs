@@ -76,10 +76,10 @@ pub struct Header {
     pub device: String,
     /// The pages are encrypted with it.
     pub key: Option<MediaKey>,
-    /// Records that wait for others count if their number is less: see [`RecordKind::waits`].
-    pub together: u64,
     /// Those of them that have a key of their own, in order; at most [`MOST_KEYED`] stretches.
     pub keyed: Vec<KeyedPages>,
+    /// Records that wait for others count if their number is less: see [`RecordKind::waits`].
+    pub together: u64,
     /// What the drive had counted when the header was written, unless the image was closed; at most [`MOST_TOTALS_BYTES`].
     pub totals: Option<Vec<u8>>,
 }

@@ -106,7 +106,8 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
         records += 1;
     }
     empty(&mut store, records);
-    if end < header.committed_end || records < header.together {
+    let ends_early = records < header.together || header.keyed.iter().any(|of| of.since > records);
+    if end < header.committed_end || ends_early {
         return damaged(end, "a record whose checksum does not match");
     }
     if let Some(state) = &mut state {

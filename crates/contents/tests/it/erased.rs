@@ -125,13 +125,20 @@ proptest! {
             let pages = host.bytes.len() as u32;
             let first = place * pages / 1000;
             let all = [first..(first + pages / 3).min(pages), 0..first / 4];
+            let empty = |page: usize| all.iter().any(|pages| pages.contains(&(page as u32)));
+            // With keys of their own from the first time on, which are changed by themselves the second time.
+            host.device.change_key_of(&all);
+            host.bytes.iter_mut().enumerate().filter(|of| empty(of.0)).for_each(|of| *of.1 = Some(0));
+            host.work(rng.below(100));
+            if flushed {
+                host.run(Request::flush(1));
+            }
             let page = |byte| Some(vec![byte; UNIT_BYTES as usize]);
             host.device.keep_reserved(&[(3, page(1)), (4, page(2)), (9, page(3)), (70_000, page(4))]);
             host.device.change_key_of(&all);
             host.device.keep_reserved(&[(4, None), (9, page(5))]);
             prop_assert!(host.device.image_error().is_none());
             let bytes = host.bytes.clone();
-            let empty = |page: usize| all.iter().any(|pages| pages.contains(&(page as u32)));
             for second in [false, true] {
                 for (page, byte) in host.bytes.iter_mut().enumerate() {
                     // A trim may be forgotten.
