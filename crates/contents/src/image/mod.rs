@@ -584,7 +584,7 @@ impl Image {
             return self.change_own_keys(&own);
         }
         let Some(key) = self.header.key.as_ref().map(MediaKey::next).transpose()? else {
-            return self.write_anew(store, None, Vec::new());
+            return self.forget_old(store);
         };
         let units = store.capacity_bytes().div_ceil(UNIT_BYTES) as u32;
         let mut stretches = Vec::new();
@@ -629,6 +629,16 @@ impl Image {
         // The old keys are in the other header still.
         self.write_header()?;
         Ok(disk::sync(&self.file)?)
+    }
+
+    /// What is there stays, and nothing is left of what was: a new file takes the place of the old one, with another key for all
+    /// pages if they are encrypted.
+    ///
+    /// # Errors
+    /// If there is no key to be had, or the new file cannot be written.
+    pub fn forget_old(&mut self, store: &Store) -> Result<(), ImageError> {
+        let key = self.header.key.as_ref().map(MediaKey::next).transpose()?;
+        self.write_anew(store, key, Vec::new())
     }
 
     /// Erases all pages for good: a new file takes the place of the old one, and if they are encrypted it has another key. `saved`:
