@@ -146,12 +146,17 @@ pub fn read(path: &Path) -> Result<ResultsDocument, Diagnostic> {
     ResultsDocument::from_json(&text, &path.display().to_string()).map_err(|e| refused(&e))
 }
 
-/// Test and variant; with the drive, where a document is about several.
-fn name(document: &ResultsDocument, row: &ResultRow) -> String {
+/// The drive that a row is about.
+fn device<'a>(document: &'a ResultsDocument, row: &'a ResultRow) -> Option<&'a str> {
+    row.device.as_deref().or_else(|| document.all_devices().next().map(|d| d.name.as_str()))
+}
+
+/// Test and variant; with the drive, where one of the documents is about several: one drive is then compared with itself.
+fn name(document: &ResultsDocument, row: &ResultRow, of_several: bool) -> String {
     let variant = if row.variant.is_empty() { String::new() } else { format!(" ({})", row.variant) };
-    match (&row.device, document.devices.len()) {
-        (Some(device), 2..) => format!("{}{variant} on {device}", row.test),
-        _ => format!("{}{variant}", row.test),
+    match device(document, row).filter(|_| of_several) {
+        Some(device) => format!("{}{variant} on {device}", row.test),
+        None => format!("{}{variant}", row.test),
     }
 }
 
@@ -159,13 +164,21 @@ fn name(document: &ResultsDocument, row: &ResultRow) -> String {
 /// even if its variants differ: a parameter was set.
 fn compared(documents: &[ResultsDocument; 2]) -> Result<Compared, Failure> {
     let [first, second] = documents;
+    let of_several = documents.iter().any(|document| document.all_devices().count() > 1);
+    let name = |document: &ResultsDocument, row: &ResultRow| name(document, row, of_several);
     let mut left: Vec<&ResultRow> = second.results.iter().collect();
-    let once = |document: &ResultsDocument, test: &str| document.results.iter().filter(|r| r.test == test).count() == 1;
+    // Of several drives, each is compared with itself.
+    let is_same_drive = |a: Option<&str>, b: Option<&str>| !of_several || a == b;
+    let once = |document: &ResultsDocument, row: &ResultRow| {
+        let is_like = |r: &&ResultRow| r.test == row.test && is_same_drive(device(document, r), device(document, row));
+        document.results.iter().filter(is_like).count() == 1
+    };
     let (mut pairs, mut one_sided, mut alone) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
     for row in &first.results {
         let test = name(first, row);
         let same = |other: &&ResultRow| {
-            name(second, other) == test || other.test == row.test && once(first, &row.test) && once(second, &row.test)
+            let is_like = other.test == row.test && is_same_drive(device(first, row), device(second, other));
+            name(second, other) == test || is_like && once(first, row) && once(second, other)
         };
         let Some(other) = left.iter().position(same).map(|at| left.remove(at)) else {
             alone[0].push(test);
@@ -192,8 +205,20 @@ fn compared(documents: &[ResultsDocument; 2]) -> Result<Compared, Failure> {
     }
     alone[1].extend(left.iter().map(|row| name(second, row)));
     if pairs.is_empty() {
-        return Err(Failure::bad_input("the two have no test in common")
-            .help("compare results of the same tests with the same variants"));
+        let of = |document: &ResultsDocument| {
+            let devices: Vec<&str> = document.all_devices().map(|d| d.name.as_str()).collect();
+            devices.join(", ")
+        };
+        let error = Failure::bad_input("the two have no test in common")
+            .help("compare results of the same tests with the same variants");
+        return Err(match of_several {
+            true => error.help(format!(
+                "of several drives each is compared with itself; here they are {} and {}",
+                of(first),
+                of(second)
+            )),
+            false => error,
+        });
     }
     Ok(Compared { pairs, one_sided, alone })
 }
@@ -282,5 +307,32 @@ mod tests {
         let states = ["the first ran on a drive 8 times smaller", "the first had not settled: the mean falls"];
         assert_eq!(compared.pairs[0].states, states);
         assert_eq!(compared.alone, [["trim"], ["power"]]);
+    }
+
+    fn about(document: ResultsDocument, devices: &[&str]) -> ResultsDocument {
+        let facts = |name: &&str| json!({ "name": name, "description": "", "kind": "ssd", "capacity_bytes": 1, "queue_depth": 1, "supports_trim": true });
+        let facts: Vec<Value> = devices.iter().map(facts).collect();
+        let mut whole = serde_json::to_value(&document).unwrap();
+        match facts.as_slice() {
+            [one] => whole["device"] = one.clone(),
+            several => whole["devices"] = several.into(),
+        }
+        serde_json::from_value(whole).unwrap()
+    }
+
+    #[test]
+    fn a_drive_is_found_again_among_several() {
+        let several = vec![row("trim", json!({ "device": "a" })), row("trim", json!({ "device": "b" }))];
+        let several = about(document(several), &["a", "b"]);
+        let alone = |name: &str| about(document(vec![row("trim", json!({}))]), &[name]);
+        for documents in [[several.clone(), alone("b")], [alone("b"), several.clone()]] {
+            let compared = compared(&documents).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(compared.pairs.iter().map(|p| p.test.as_str()).collect::<Vec<_>>(), ["trim on b"]);
+            assert_eq!(compared.alone.concat(), ["trim on a"]);
+        }
+        let Err(error) = compared(&[several, alone("c")]) else { panic!("there is nothing in common") };
+        assert!(error.to_string().contains("here they are a, b and c"), "{error}");
+        let compared = compared(&[alone("b"), alone("c")]).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(compared.pairs[0].test, "trim", "two drives");
     }
 }
