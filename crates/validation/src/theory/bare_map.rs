@@ -6,8 +6,10 @@ use ssdlab_core::Rng;
 
 const NOWHERE: u32 = u32::MAX;
 
-/// Hot and cold data, greedy collection, and what is moved in an open block apart from the host's. `blocks` blocks of
-/// `b` pages are full when a victim is picked. Write amplification over the last drive writes of so many.
+/// Hot and cold data, greedy collection, and what is moved in an open block apart from the host's. `blocks` blocks of `b`
+/// pages, less half a block, hold data when a victim is picked, as many as in a drive of exact spare. Pages are moved in turn with the host's, one for each that it writes, as long
+/// as there is something to move: which block came to its count first hangs on it. Write amplification over the last drive
+/// writes of so many.
 pub fn hot_cold_apart(
     op: f64,
     b: u32,
@@ -59,12 +61,14 @@ struct BareMap {
     free: Vec<u32>,
     /// Next page of each open block.
     next: [u32; 2],
+    /// The pages of the victim that have not been looked at.
+    to_move: std::ops::Range<u32>,
     programmed: u64,
 }
 
 impl BareMap {
     fn new(units: u32, blocks: u32, b: u32, ties: Ties) -> Self {
-        // Two are open and one is free besides.
+        // When a victim is picked, two are free, the host's is open, and the collector's, which is half full in the mean.
         let all = blocks + 3;
         let mut free: Vec<u32> = (0..all).rev().collect();
         let next = [free.pop(), free.pop()].map(|block| block.expect("there are three or more") * b);
@@ -78,22 +82,35 @@ impl BareMap {
             by_valid: Rings::new(all, b + 1),
             free,
             next,
+            to_move: 0..0,
             programmed: 0,
         }
     }
 
     fn write(&mut self, unit: u32) {
         self.put(unit, Writer::Host);
+        self.move_one();
         // One must be left: what a victim holds may fill the open block.
         while self.free.len() < 2 {
-            let victim = self.victim();
-            for page in victim * self.b..(victim + 1) * self.b {
-                let unit = self.unit_of[page as usize];
-                if unit != NOWHERE {
-                    self.put(unit, Writer::Collector);
-                }
+            self.move_one();
+        }
+    }
+
+    /// Moves a page, if there is need for it. A victim of which nothing is left is free.
+    fn move_one(&mut self) {
+        if self.to_move.is_empty() {
+            if self.free.len() > 2 {
+                return;
             }
-            self.free.push(victim);
+            let victim = self.victim();
+            self.to_move = victim * self.b..(victim + 1) * self.b;
+        }
+        let is_valid = |page: &u32| self.unit_of[*page as usize] != NOWHERE;
+        if let Some(page) = self.to_move.find(is_valid) {
+            self.put(self.unit_of[page as usize], Writer::Collector);
+        }
+        if self.to_move.is_empty() {
+            self.free.push(self.to_move.end / self.b - 1);
         }
     }
 

@@ -214,8 +214,8 @@ fn temperature() -> Vec<Table> {
             name: "Hot and cold data, the collector's apart",
             about: "As before, but what is moved goes to an open block of its own. With uniform writes that changes nothing; \
                 here it keeps the data that have proved cold from lying among the host's. The host names nothing. No formula is \
-                known; theory's column is a map of 8,192 blocks alone, without time, queue or dies, in a loop of its own. \
-                With much spare, drives whose first block of a tie goes lie somewhat below it; why is not known.",
+                known; theory's column is a map of 8,192 blocks alone, without time, queue or dies, in a loop of its own, which \
+                moves a page for each that the host writes, as drives do that program both in turn.",
             first: "over-provisioning, pages per block, r/f, ties",
             points: apart,
         },
