@@ -6,22 +6,40 @@ use ssdlab_core::Rng;
 
 const NOWHERE: u32 = u32::MAX;
 
-/// Hot and cold data, greedy collection, and what is moved in an open block apart from the host's. `blocks` blocks of `b`
-/// pages, less half a block, hold data when a victim is picked, as many as in a drive of exact spare. Pages are moved in turn with the host's, one for each that it writes, as long
-/// as there is something to move: which block came to its count first hangs on it. Write amplification over the last drive
-/// writes of so many.
-pub fn hot_cold_apart(
+/// Which block is collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Victim {
+    /// The one with the fewest valid pages; of several the one that came to that count first, or last.
+    Greedy(Ties),
+    /// The one with the greatest (1 - u) / 2u x age: u is the valid share, age how many pages were programmed since the last one
+    /// of the block was.
+    CostBenefit,
+}
+
+/// A collector.
+#[derive(Clone, Copy, Debug)]
+pub struct Collector {
+    pub victim: Victim,
+    /// Whether what is moved goes to an open block apart from the host's.
+    pub apart: bool,
+}
+
+/// Hot and cold data: a share `r` of the writes goes to a share `f` of the units. `blocks` blocks of `b` pages hold data when a
+/// victim is picked, as many as in a drive of exact spare: less half a block where what is moved is kept apart. Pages are moved
+/// in turn with the host's, one for each that it writes, as long as there is something to move: which block came to its count
+/// first, and when it was full, hang on it. Write amplification over the last drive writes of so many.
+pub fn hot_cold(
     op: f64,
     b: u32,
     (r, f): (f64, f64),
-    ties: Ties,
+    collector: Collector,
     blocks: u32,
     (warm_up, measured): (f64, f64),
 ) -> f64 {
     let units = (f64::from(blocks * b) / (1.0 + op)) as u32;
     let hot = (f64::from(units) * f) as u64;
     let mut rng = Rng::new(2);
-    let mut map = BareMap::new(units, blocks, b, ties);
+    let mut map = BareMap::new(units, blocks, b, collector);
     let mut order: Vec<u32> = (0..units).collect();
     for k in (1..order.len()).rev() {
         order.swap(k, rng.below(k as u64 + 1) as usize);
@@ -41,7 +59,7 @@ pub fn hot_cold_apart(
     write(measured)
 }
 
-/// Blocks that are open: one for the host, one for what is moved.
+/// Blocks that are open: one for the host, and one for what is moved if that is kept apart.
 #[derive(Clone, Copy)]
 enum Writer {
     Host,
@@ -50,14 +68,18 @@ enum Writer {
 
 struct BareMap {
     b: u32,
-    ties: Ties,
+    collector: Collector,
     /// Page of each unit, unit of each page.
     page_of: Vec<u32>,
     unit_of: Vec<u32>,
     valid: Vec<u32>,
     is_closed: Vec<bool>,
+    /// By block: pages programmed when its last one was.
+    closed_at: Vec<u64>,
     /// Closed blocks by valid pages.
     by_valid: Rings,
+    /// (1 - u) / 2u of a block with so many valid pages.
+    benefit_by_valid: Vec<f64>,
     free: Vec<u32>,
     /// Next page of each open block.
     next: [u32; 2],
@@ -67,19 +89,22 @@ struct BareMap {
 }
 
 impl BareMap {
-    fn new(units: u32, blocks: u32, b: u32, ties: Ties) -> Self {
-        // When a victim is picked, two are free, the host's is open, and the collector's, which is half full in the mean.
+    fn new(units: u32, blocks: u32, b: u32, collector: Collector) -> Self {
+        // When a victim is picked, two are free and the host's is open; the collector's is half full in the mean.
         let all = blocks + 3;
         let mut free: Vec<u32> = (0..all).rev().collect();
-        let next = [free.pop(), free.pop()].map(|block| block.expect("there are three or more") * b);
+        let mut open = |is_open: bool| if is_open { free.pop().expect("there are enough") * b } else { NOWHERE };
+        let next = [open(true), open(collector.apart)];
         BareMap {
             b,
-            ties,
+            collector,
             page_of: vec![NOWHERE; units as usize],
             unit_of: vec![NOWHERE; (all * b) as usize],
             valid: vec![0; all as usize],
             is_closed: vec![false; all as usize],
+            closed_at: vec![0; all as usize],
             by_valid: Rings::new(all, b + 1),
+            benefit_by_valid: (0..=b).map(|valid| f64::from(b - valid) / (2.0 * f64::from(valid))).collect(),
             free,
             next,
             to_move: 0..0,
@@ -107,7 +132,8 @@ impl BareMap {
         }
         let is_valid = |page: &u32| self.unit_of[*page as usize] != NOWHERE;
         if let Some(page) = self.to_move.find(is_valid) {
-            self.put(self.unit_of[page as usize], Writer::Collector);
+            let mover = if self.collector.apart { Writer::Collector } else { Writer::Host };
+            self.put(self.unit_of[page as usize], mover);
         }
         if self.to_move.is_empty() {
             self.free.push(self.to_move.end / self.b - 1);
@@ -132,6 +158,7 @@ impl BareMap {
         self.programmed += 1;
         if (page + 1).is_multiple_of(self.b) {
             self.is_closed[block as usize] = true;
+            self.closed_at[block as usize] = self.programmed;
             self.by_valid.put_last(block, self.valid[block as usize]);
             self.next[writer as usize] = self.free.pop().expect("a block is free") * self.b;
         } else {
@@ -140,11 +167,30 @@ impl BareMap {
     }
 
     fn victim(&mut self) -> u32 {
-        let first = self.ties == Ties::FirstCome;
-        let found = (0..=self.b).find_map(|valid| self.by_valid.end(valid, first)).expect("there are closed blocks");
+        let found = match self.collector.victim {
+            Victim::Greedy(ties) => {
+                let first = ties == Ties::FirstCome;
+                (0..=self.b).find_map(|valid| self.by_valid.end(valid, first)).expect("there are closed blocks")
+            }
+            Victim::CostBenefit => self.worth_most(),
+        };
         self.by_valid.take_out(found);
         self.is_closed[found as usize] = false;
         found
+    }
+
+    fn worth_most(&self) -> u32 {
+        let worth = |block: usize| {
+            self.benefit_by_valid[self.valid[block] as usize] * (self.programmed - self.closed_at[block]) as f64
+        };
+        let (mut found, mut most) = (None, f64::NEG_INFINITY);
+        for block in (0..self.valid.len()).filter(|&block| self.is_closed[block]) {
+            let worth = worth(block);
+            if worth > most {
+                (found, most) = (Some(block as u32), worth);
+            }
+        }
+        found.expect("there are closed blocks")
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! As text: `KIND:KEY=VALUE,…`, for instance `greedy:op=15,b=1024`. Shares are in per cent.
 
-use super::bare_map;
+use super::bare_map::{self, Collector, Victim};
 use super::formulas;
 use super::log_blocks::{self, Cell, Figure, LogBuild};
 use super::measure::{self, Effort};
@@ -14,6 +14,8 @@ use ssdlab_ftl::{Frontier, LogScheme, TieBreak, VictimPolicy};
 
 /// Blocks of the bare map, and drive writes before and while it is measured.
 const BARE_BLOCKS: u32 = 8192;
+/// Where every block is looked at for each victim.
+const BARE_BLOCKS_SCANNED: u32 = 4096;
 const BARE_WARM_UP: f64 = 40.0;
 const BARE_MEASURED: f64 = 20.0;
 
@@ -27,6 +29,8 @@ pub enum Kind {
     HotColdFifo,
     HotColdGreedy,
     HotColdApart,
+    CostBenefit,
+    CostBenefitApart,
     TwoStreams,
     Trim,
     StaticTrim,
@@ -44,7 +48,7 @@ pub enum Kind {
 }
 
 /// Kinds with their names on the command line and the keys that each understands.
-pub const KINDS: [(Kind, &str, &str); 22] = [
+pub const KINDS: [(Kind, &str, &str); 24] = [
     (Kind::Greedy, "greedy", "op b"),
     (Kind::Fifo, "fifo", "op b"),
     (Kind::DChoices, "d-choices", "op b d"),
@@ -53,6 +57,8 @@ pub const KINDS: [(Kind, &str, &str); 22] = [
     (Kind::HotColdFifo, "hot-cold-fifo", "op b r f"),
     (Kind::HotColdGreedy, "hot-cold", "op b r f ties"),
     (Kind::HotColdApart, "hot-cold-apart", "op b r f ties"),
+    (Kind::CostBenefit, "cost-benefit", "op b r f"),
+    (Kind::CostBenefitApart, "cost-benefit-apart", "op b r f"),
     (Kind::TwoStreams, "two-streams", "op b r f ties"),
     (Kind::Trim, "trim", "op b q"),
     (Kind::StaticTrim, "static-trim", "op b share"),
@@ -168,7 +174,12 @@ impl Point {
             Kind::HotColdFifo => temperature::fifo_hot_cold(op, r, f),
             Kind::HotColdGreedy => temperature::greedy_hot_cold(op, b, r, f, self.ties),
             Kind::HotColdApart => {
-                bare_map::hot_cold_apart(op, b, (r, f), self.ties, BARE_BLOCKS, (BARE_WARM_UP, BARE_MEASURED))
+                let collector = Collector { victim: Victim::Greedy(self.ties), apart: true };
+                bare_map::hot_cold(op, b, (r, f), collector, BARE_BLOCKS, (BARE_WARM_UP, BARE_MEASURED))
+            }
+            Kind::CostBenefit | Kind::CostBenefitApart => {
+                let collector = Collector { victim: Victim::CostBenefit, apart: self.kind == Kind::CostBenefitApart };
+                bare_map::hot_cold(op, b, (r, f), collector, BARE_BLOCKS_SCANNED, (BARE_WARM_UP, BARE_MEASURED))
             }
             Kind::TwoStreams => {
                 return Expectation::Between(temperature::two_streams_first_come(op, b, r, f), formulas::greedy(op, b));
@@ -204,6 +215,8 @@ impl Point {
             | Kind::HotColdFifo
             | Kind::HotColdGreedy
             | Kind::HotColdApart
+            | Kind::CostBenefit
+            | Kind::CostBenefitApart
             | Kind::Trim
             | Kind::StaticTrim
             | Kind::OpenArrivals => 0.5,
@@ -218,7 +231,7 @@ impl Point {
         match self.kind {
             Kind::Greedy | Kind::Fifo | Kind::Random => format!("{op}, {}", self.pages),
             Kind::DChoices | Kind::WindowedGreedy => format!("{op}, {}, {}", self.pages, self.choices),
-            Kind::HotColdFifo => format!("{op}, {}, {hot}", self.pages),
+            Kind::HotColdFifo | Kind::CostBenefit | Kind::CostBenefitApart => format!("{op}, {}, {hot}", self.pages),
             Kind::HotColdGreedy | Kind::HotColdApart | Kind::TwoStreams => {
                 format!("{op}, {}, {hot}, {ties}", self.pages)
             }
@@ -259,6 +272,7 @@ impl Point {
             Kind::Fifo | Kind::HotColdFifo => VictimPolicy::Fifo,
             Kind::DChoices => VictimPolicy::DChoices,
             Kind::WindowedGreedy => VictimPolicy::WindowedGreedy,
+            Kind::CostBenefit | Kind::CostBenefitApart => VictimPolicy::CostBenefit,
             Kind::Random => VictimPolicy::Random,
             _ => VictimPolicy::Greedy,
         };
@@ -268,6 +282,7 @@ impl Point {
         let (dies, blocks) = match self.kind {
             // Where the collector has an open block of its own, its share of a block is known only to a half.
             Kind::TwoStreams | Kind::HotColdApart => (1, 4 * effort.blocks),
+            Kind::CostBenefitApart => (1, 2 * effort.blocks),
             Kind::Compressed => (2, effort.blocks / 4),
             _ => (2, effort.blocks),
         };
@@ -281,7 +296,7 @@ impl Point {
             tie_break: if self.ties == Ties::FirstCome { TieBreak::Fifo } else { TieBreak::Lifo },
             frontier: match self.kind {
                 Kind::TwoStreams => Frontier::ByStream,
-                Kind::HotColdApart => Frontier::Separate,
+                Kind::HotColdApart | Kind::CostBenefitApart => Frontier::Separate,
                 _ => Frontier::Shared,
             },
             map_cache_kib: None,
@@ -298,9 +313,12 @@ impl Point {
             Kind::Greedy | Kind::Fifo | Kind::DChoices | Kind::WindowedGreedy | Kind::Random | Kind::Compressed => {
                 measure::uniform(&build, effort)
             }
-            Kind::HotColdFifo | Kind::HotColdGreedy | Kind::HotColdApart | Kind::TwoStreams => {
-                measure::hot_cold(&build, r, f, effort)
-            }
+            Kind::HotColdFifo
+            | Kind::HotColdGreedy
+            | Kind::HotColdApart
+            | Kind::CostBenefit
+            | Kind::CostBenefitApart
+            | Kind::TwoStreams => measure::hot_cold(&build, r, f, effort),
             Kind::Trim => measure::trim_under_load(&build, self.trimmed.into(), effort),
             Kind::StaticTrim => measure::static_trim(&build, f64::from(self.trimmed) / 1e3, effort),
             Kind::Reads => measure::random_reads(self.dies, self.depth, false, effort),

@@ -188,6 +188,11 @@ fn mixed(kind: Kind, ties: Ties, ops: &[u32]) -> Vec<Point> {
     pairs(ops, &[(800, 200), (900, 100)]).into_iter().map(of).collect()
 }
 
+fn cost_benefit(kind: Kind) -> Vec<Point> {
+    let of = |(op, (hot_writes, hot_pages))| Point { hot_writes, hot_pages, ..waf(kind, op, 64) };
+    pairs(&[700, 2800], &[(500, 500), (800, 200), (950, 50)]).into_iter().map(of).collect()
+}
+
 fn temperature() -> Vec<Table> {
     let ops = [700, 1200, 2800];
     let mut greedy = mixed(Kind::HotColdGreedy, Ties::LastCome, &ops);
@@ -218,6 +223,20 @@ fn temperature() -> Vec<Table> {
                 moves a page for each that the host writes, as drives do that program both in turn.",
             first: "over-provisioning, pages per block, r/f, ties",
             points: apart,
+        },
+        Table {
+            name: "Hot and cold data, cost-benefit",
+            about: "The block with the greatest (1 - u) / 2u x age goes: u is the valid share, age how much was programmed since \
+                the block was written to its end. What is moved goes to the host's open block. 50/50 is uniform. No formula is \
+                known; theory's column is that map alone, of 4,096 blocks.",
+            first: "over-provisioning, pages per block, r/f",
+            points: cost_benefit(Kind::CostBenefit),
+        },
+        Table {
+            name: "Hot and cold data, cost-benefit, the collector's apart",
+            about: "As before, but what is moved goes to an open block of its own. (One die of 4,096 blocks.)",
+            first: "over-provisioning, pages per block, r/f",
+            points: cost_benefit(Kind::CostBenefitApart),
         },
         Table {
             name: "Hot and cold data on two streams",

@@ -1,6 +1,7 @@
 //! The drive against theory: points that take seconds. The full tables are in `docs/theory.md`, made by the program
 //! `theory`.
 
+use ssdlab_validation::theory::bare_map::{Collector, Victim};
 use ssdlab_validation::theory::measure::Effort;
 use ssdlab_validation::theory::point::{Expectation, Point};
 use ssdlab_validation::theory::rig::Measured;
@@ -90,12 +91,13 @@ fn formulas_of_hot_and_cold_data_give_the_published_values() {
 /// at 7 %, where a block is worth most.
 #[test]
 fn the_bare_map_gives_independently_computed_values() {
+    let greedy_apart = Collector { victim: Victim::Greedy(Ties::LastCome), apart: true };
     for (op, r, f, value) in [(0.12, 0.9, 0.1, 5.195), (0.28, 0.8, 0.2, 2.643)] {
-        let ours = bare_map::hot_cold_apart(op, 64, (r, f), Ties::LastCome, 4096, (25.0, 10.0));
+        let ours = bare_map::hot_cold(op, 64, (r, f), greedy_apart, 4096, (25.0, 10.0));
         assert!((ours / value - 1.0).abs() < 4e-3, "the collector's apart {op} {r}: {ours}");
     }
     // Uniform writes know no difference between the blocks.
-    let ours = bare_map::hot_cold_apart(0.12, 64, (0.5, 0.5), Ties::LastCome, 1024, (10.0, 10.0));
+    let ours = bare_map::hot_cold(0.12, 64, (0.5, 0.5), greedy_apart, 1024, (10.0, 10.0));
     assert!((ours / formulas::greedy(0.12, 64) - 1.0).abs() < 4e-3, "{ours}");
 }
 
@@ -120,6 +122,29 @@ fn a_wider_window_of_old_blocks_leads_from_fifo_to_greedy() {
     let [some, all] = [measured[0].value, measured[1].value];
     assert!((all / greedy - 1.0).abs() < 0.005, "a window of all blocks is greedy: {all}");
     assert!(all * 1.005 < some && some * 1.05 < fifo, "{some}");
+}
+
+/// The bare map is smaller than that of the tables, which looks at every block of 4,096 for each victim.
+#[test]
+fn cost_benefit_gains_once_the_collector_has_an_open_block_of_its_own() {
+    let [together, apart] = [("cost-benefit", false), ("cost-benefit-apart", true)].map(|(kind, apart)| {
+        let point = Point::parse(&format!("{kind}:op=28,b=32,r=95,f=5")).expect("a point");
+        let ours = point.measure(SHORT).value;
+        let collector = Collector { victim: Victim::CostBenefit, apart };
+        let theory = bare_map::hot_cold(0.28, 32, (0.95, 0.05), collector, 1024, (20.0, 10.0));
+        assert!((ours / theory - 1.0).abs() * 100.0 < point.tolerance_percent() * ROUGHER, "{kind}: {theory}, {ours}");
+        ours
+    });
+    assert!(apart < together / 2.0, "{together} {apart}");
+}
+
+/// Of one temperature nothing can be gained but what greedy gains.
+#[test]
+fn the_bare_map_of_cost_benefit_lies_between_greedy_and_fifo() {
+    let collector = Collector { victim: Victim::CostBenefit, apart: false };
+    let ours = bare_map::hot_cold(0.28, 64, (0.5, 0.5), collector, 1024, (10.0, 20.0));
+    let (greedy, fifo) = (formulas::greedy(0.28, 64), formulas::fifo(0.28));
+    assert!(greedy < ours && ours < fifo, "{greedy} {ours} {fifo}");
 }
 
 #[test]
