@@ -12,6 +12,11 @@
 //! assert_eq!(dies.value, "16");
 //! ```
 
+/// Its examples run as those of the crates do.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rust.md")]
+struct RustPage;
+
 mod adapter;
 pub mod claims;
 mod device;

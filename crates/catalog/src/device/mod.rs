@@ -10,6 +10,7 @@ mod template;
 
 use serde_json::{Value, json};
 use ssdlab_arrays::{ArrayError, MemberSize, Raid0, Ranges, ends_of_ranges, raid0_capacity};
+use ssdlab_bench::{Lab, PoweredOn};
 use ssdlab_core::{Rng, SECTOR_BYTES};
 use ssdlab_device::Device;
 use ssdlab_keys::SpecError;
@@ -52,6 +53,26 @@ pub enum Parts {
 
 /// Builds an SSD of a drive.
 pub type BuildSsd<'a> = dyn Fn(&Drive, u64) -> Result<Box<dyn Device>, SpecError> + 'a;
+
+/// Fresh devices of this recipe, each latency explained, for the tests of the bench.
+impl Lab for DeviceRecipe {
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
+        self.build(seed).map(PoweredOn::from).map_err(|e| e.to_string())
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        let small = DeviceRecipe::small(self, by);
+        small.map(|recipe| recipe.build(seed).map_err(|e| e.to_string())).transpose()
+    }
+
+    fn reference(&self, model: &str, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        reference(model, seed)
+    }
+}
 
 impl DeviceRecipe {
     /// The device as it leaves the factory. The same seed gives the same specimens. Members get seeds of their own.
