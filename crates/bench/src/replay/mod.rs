@@ -40,7 +40,7 @@ use std::path::Path;
 use ssdlab_core::{Histogram, Nanos, Op, format_duration};
 use ssdlab_device::Counters;
 use ssdlab_workload::trace::{
-    Format, Placement, PlacementReport, PlacementSpec, SourceReader, TraceError, TraceSource, TraceSummary,
+    Format, Placement, PlacementReport, PlacementSpec, SourceReader, Stamps, TraceError, TraceSource, TraceSummary,
 };
 use thiserror::Error;
 
@@ -237,7 +237,7 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
     }
     let lag = sent?;
     // Lines that are no requests may have been added behind the last one.
-    if second.seen != (TraceSummary { backwards: 0, skipped: 0, ..summary.clone() }) {
+    if second.seen != (TraceSummary { stamps: Stamps::default(), skipped: 0, ..summary.clone() }) {
         return Err(ReplayError::Changed { file });
     }
     let (placement, grew) = (second.placement, second.grew);
@@ -281,8 +281,7 @@ fn summary(reader: &mut SourceReader, monitor: &Monitor<'_>) -> Result<TraceSumm
             return Err(HostError::Cancelled.into());
         }
     }
-    summary.backwards = reader.backwards();
-    summary.skipped = reader.skipped();
+    summary.close(reader);
     Ok(summary)
 }
 

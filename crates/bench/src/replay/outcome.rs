@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use ssdlab_core::{Histogram, format_duration, to_us};
+use ssdlab_core::{Histogram, MILLISECOND, Nanos, format_duration, to_us};
 use ssdlab_workload::trace::{Devices, Fit};
 
 use super::{Replayed, Speed};
@@ -89,10 +89,14 @@ fn put_counts(out: &mut Outcome, r: &Replayed) {
 }
 
 fn put_charts(out: &mut Outcome, r: &Replayed) {
-    let caption = match r.rate.window_s() {
+    let mut caption = match r.rate.window_s() {
         1 => "One dot a second.".to_owned(),
         n => format!("One dot every {n} seconds: the mean of that time."),
     };
+    let points = r.rate.points(r.measurement.elapsed());
+    if points.len() < r.rate.windows() {
+        caption.push_str(" What came after the last whole one is left out.");
+    }
     out.charts.push(chart(
         "iops-over-time",
         "Requests over time",
@@ -100,7 +104,7 @@ fn put_charts(out: &mut Outcome, r: &Replayed) {
         Mark::Scatter,
         Axis::linear("time", "s"),
         Axis { min: Some(0.0), ..Axis::linear("completed", "IOPS") },
-        vec![series("completed", r.rate.points())],
+        vec![series("completed", points)],
     ));
     let mut lines: Vec<(&str, &Histogram)> = r.measurement.ops().map(|(op, s)| (op.name(), &s.latency)).collect();
     let responses = r.lag.as_ref().map(super::Lag::responses);
@@ -165,22 +169,65 @@ fn params(r: &Replayed) -> BTreeMap<String, serde_json::Value> {
 /// A trace that writes less than one part in so many of the drive says little of its write amplification.
 const ENOUGH_WRITTEN: u64 = 10;
 
+/// Stamps that lie whole multiples of so much apart are coarser than a drive is quick.
+const COARSE: Nanos = MILLISECOND;
+/// A replay that takes longer than the trace by more than one part in so many has fallen behind it.
+const BEHIND: Nanos = 20;
+
+/// Whether the replay was over about when the trace was.
+pub(super) fn keeps_up(r: &Replayed) -> bool {
+    let sent = r.spec.speed.scaled(r.summary.duration);
+    r.measurement.elapsed() <= sent + sent / BEHIND
+}
+
+/// Where stamps make requests arrive together that a host may have sent one after the other.
+fn bursts(r: &Replayed) -> Vec<String> {
+    let (stamps, timed) = (&r.summary.stamps, r.lag.is_some());
+    let mut notes = Vec::new();
+    if stamps.backwards > 0 {
+        let back = format_duration(stamps.farthest_back);
+        let counted =
+            format!("{} requests were stamped earlier than one before them, by up to {back}", stamps.backwards);
+        notes.push(if timed {
+            format!(
+                "Adjusted: {counted}, and arrived together with the latest before them. {BURST}sort the trace by time."
+            )
+        } else {
+            format!("{counted}; they were sent in the order of the file.")
+        });
+    }
+    if timed && stamps.together > 0 && (stamps.grain == 0 || stamps.grain >= COARSE) {
+        let stamped = match stamps.grain {
+            0 => "All requests of the trace bear one time stamp".to_owned(),
+            grain => format!(
+                "The time stamps of the trace lie whole multiples of {} apart, and {} of its {} requests bear that of \
+                 the one before them",
+                format_duration(grain),
+                stamps.together,
+                r.summary.requests
+            ),
+        };
+        notes.push(format!("{stamped}. {BURST}replay it without times (`asap`)."));
+    }
+    notes
+}
+
+/// What follows from it.
+const BURST: &str = "Waits for a tag and latencies from arrival are then those of bursts that may never have been: ";
+
 /// What was adjusted, and what the reader must know.
 pub(super) fn notes(r: &Replayed) -> Vec<String> {
     let s = &r.summary;
-    let mut notes: Vec<String> = r.placement.lines().into_iter().map(|line| format!("Adjusted: {line}.")).collect();
-    if s.backwards > 0 {
-        notes.push(format!(
-            "Adjusted: {} requests were stamped earlier than the one before them, and arrived together with it.",
-            s.backwards
-        ));
-    }
+    let mut notes = bursts(r);
+    notes.extend(r.placement.lines().into_iter().map(|line| format!("Adjusted: {line}.")));
     if s.unaligned > 0 {
-        notes.push(format!(
-            "{} requests of the trace do not begin and end on 4 KiB boundaries; such writes make the drive read before \
-             it writes.",
-            s.unaligned
-        ));
+        let requests = format!("{} requests of the trace do not begin and end on 4 KiB boundaries", s.unaligned);
+        // A disk writes single sectors.
+        notes.push(if r.counters.flash.is_some() && s.writes > 0 {
+            format!("{requests}; such writes make the drive read before it writes.")
+        } else {
+            format!("{requests}.")
+        });
     }
     if s.skipped > 0 {
         notes.push(format!("{} lines or records of the trace are no requests to a drive.", s.skipped));
@@ -188,11 +235,21 @@ pub(super) fn notes(r: &Replayed) -> Vec<String> {
     if let Some(lag) = r.lag.as_ref().filter(|l| l.delayed > 0) {
         notes.push(format!(
             "Replay lag: {} of {} commands were sent later than they arrived, because all {} tags were taken; the \
-             longest waited {}.",
+             longest waited {}.{}",
             lag.delayed,
             r.placement.commands,
             r.spec.queue_depth,
-            format_duration(lag.distribution.max())
+            format_duration(lag.distribution.max()),
+            if keeps_up(r) {
+                String::new()
+            } else {
+                format!(
+                    " The replay took {} where the trace sends for {}: the drive fell behind, and a host that waits for \
+                     answers would have sent later.",
+                    format_duration(r.measurement.elapsed()),
+                    format_duration(r.spec.speed.scaled(s.duration))
+                )
+            }
         ));
     }
     if r.grew {

@@ -30,10 +30,22 @@ impl RateOverTime {
         self.window / SECOND
     }
 
-    /// The end of each window in seconds, and its requests a second.
-    pub(super) fn points(&self) -> Vec<[f64; 2]> {
+    /// Windows in which requests completed, and those between them.
+    pub(super) fn windows(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// The end of each window in seconds, and its requests a second. A last one that the run did not last through would
+    /// show a rate that never was; it counts only where there is no other.
+    pub(super) fn points(&self, lasted: Nanos) -> Vec<[f64; 2]> {
         let seconds = self.window_s() as f64;
-        self.counts.iter().enumerate().map(|(i, &n)| [(i + 1) as f64 * seconds, n as f64 / seconds]).collect()
+        let whole = ((lasted / self.window) as usize).max(1);
+        self.counts
+            .iter()
+            .take(whole)
+            .enumerate()
+            .map(|(i, &n)| [(i + 1) as f64 * seconds, n as f64 / seconds])
+            .collect()
     }
 }
 

@@ -42,11 +42,12 @@ fn write(out: &mut String, r: &Replayed) -> fmt::Result {
         m.iops(),
         m.mb_per_s(),
         // Sent at their times, they come no faster to a faster drive; one that falls behind has a rate of its own.
-        match r.spec.speed.scaled(s.duration) {
-            sent if r.lag.is_some() && m.elapsed() <= sent + sent / 20 => ", as the trace sends them",
-            _ => "",
-        }
+        if r.lag.is_some() && outcome::keeps_up(r) { ", as the trace sends them" } else { "" }
     )?;
+    if let Some(lag) = r.lag.as_ref().filter(|l| l.delayed > 0) {
+        let share = lag.delayed as f64 * 100.0 / m.requests().max(1) as f64;
+        writeln!(out, "  delayed   {} commands ({share:.1} %), for want of a tag", lag.delayed)?;
+    }
     if let Some(waf) = r.counters.waf() {
         let why =
             if waf < 1.0 { " (data that are not programmed yet, were overwritten before, or compressed)" } else { "" };
@@ -57,13 +58,15 @@ fn write(out: &mut String, r: &Replayed) -> fmt::Result {
         "\n  {:<19} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
         "", "mean", "50 %", "90 %", "99 %", "99.9 %", "max"
     )?;
+    // What the host's program saw comes first: from sending, a drive that falls behind looks as quick as ever.
+    for (op, responses) in r.lag.iter().flat_map(|lag| &lag.response) {
+        percentiles(out, &format!("{}, from arrival", op.name()), responses)?;
+    }
     for (op, stats) in m.ops() {
-        percentiles(out, op.name(), &stats.latency)?;
+        let word = if r.lag.is_some() { format!("{}, from sending", op.name()) } else { op.name().to_owned() };
+        percentiles(out, &word, &stats.latency)?;
     }
     if let Some(lag) = &r.lag {
-        for (op, responses) in &lag.response {
-            percentiles(out, &format!("{}, from arrival", op.name()), responses)?;
-        }
         percentiles(out, "replay lag", &lag.distribution)?;
     }
     writeln!(out, "\nWhere the time went (mean us):")?;

@@ -80,6 +80,84 @@ fn requests_are_sent_when_they_arrived_and_lag_when_the_tags_run_out() {
     assert_eq!(of_reads.split_whitespace().filter(|&cell| cell == "-").count(), 3, "{text}");
 }
 
+/// What is told of a trace of 100 reads whose time stamps, in nanoseconds, come of a function.
+fn notes_of(name: &str, speed: Speed, at: impl Fn(u64) -> u64) -> String {
+    let lines: Vec<_> = (0..100).map(|i| (at(i), 0, i * 8, 8, 1)).collect();
+    let mut spec = trace(name, &lines);
+    spec.speed = speed;
+    replay(&spec).outcome().notes.join("\n")
+}
+
+#[test]
+fn stamps_that_are_coarse_or_go_back_make_bursts_and_that_is_told() {
+    let whole_seconds = |i: u64| 5 * SECOND + i / 40 * SECOND;
+    let said = notes_of("seconds.mqsim", Speed::RECORDED, whole_seconds);
+    let words =
+        "lie whole multiples of 1.00 s apart, and 97 of its 100 requests bear that of the one before them. Waits";
+    assert!(said.contains(words), "{said}");
+    let said = notes_of("one-stamp.mqsim", Speed::RECORDED, |_| 7);
+    assert!(said.contains("All requests of the trace bear one time stamp. Waits for a tag"), "{said}");
+    // Without times there are no bursts; where no two stamps are alike or they are fine, neither.
+    for (name, speed, at) in [
+        ("asap.mqsim", Speed::AsSoonAsPossible, &whole_seconds as &dyn Fn(u64) -> u64),
+        ("apart.mqsim", Speed::RECORDED, &|i| i * SECOND),
+        ("fine.mqsim", Speed::RECORDED, &|i| i / 2 * 3 * MICROSECOND),
+    ] {
+        let said = notes_of(name, speed, at);
+        assert!(!said.contains("bear"), "{name}: {said}");
+    }
+    // The clock of a host is set back once: all that follows is one burst, though only one step goes back.
+    let set_back = |i: u64| if i == 50 { 3600 * SECOND } else { i * MILLISECOND };
+    let said = notes_of("back.mqsim", Speed::RECORDED, set_back);
+    let words =
+        "Adjusted: 49 requests were stamped earlier than one before them, by up to 3599.95 s, and arrived together";
+    assert!(said.contains(words) && said.contains("bursts that may never have been: sort"), "{said}");
+    let said = notes_of("back-asap.mqsim", Speed::AsSoonAsPossible, set_back);
+    assert!(said.contains("3599.95 s; they were sent in the order of the file."), "{said}");
+}
+
+#[test]
+fn a_drive_that_falls_behind_is_told_as_such_first() {
+    let lines: Vec<_> = (0..400).map(|i| (i * MICROSECOND, 0, i * 8, 8, 1)).collect();
+    let r = replay(&trace("behind.mqsim", &lines));
+    let text = r.text();
+    assert!(
+        text.contains("The replay took 5.01 ms where the trace sends for 399.0 us: the drive fell behind"),
+        "{text}"
+    );
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words} is not in {text}"));
+    assert!(at("delayed   ") < at("read, from arrival") && at("read, from arrival") < at("read, from sending"));
+    assert!(!r.outcome().notes.iter().any(|note| note.contains("bear")));
+    let slow: Vec<_> = (0..400).map(|i| (i * MILLISECOND, 0, i * 8, 8, 1)).collect();
+    let text = replay(&trace("not-behind.mqsim", &slow)).text();
+    assert!(!text.contains("delayed") && !text.contains("fell behind"), "{text}");
+}
+
+#[test]
+fn a_second_that_the_replay_did_not_last_through_is_no_dip() {
+    let lines: Vec<_> = (0..2300).map(|i| (i * MILLISECOND, 0, i * 8, 8, 1)).collect();
+    let outcome = replay(&trace("dip.mqsim", &lines)).outcome();
+    let rates: Vec<f64> = outcome.charts[0].series[0].points.iter().map(|p| p[1]).collect();
+    assert_eq!(rates, [1000.0, 1000.0]);
+    let short = replay(&trace("short.mqsim", &lines[..300])).outcome();
+    assert_eq!(short.charts[0].series[0].points.len(), 1, "a replay of less than a second has its dot");
+}
+
+#[test]
+fn that_unaligned_writes_are_read_first_is_said_of_flash_and_of_writes_only() {
+    let said = |name: &str, tells_of_flash: bool, read: u32| {
+        let lab = ModelSpec { tells_of_flash, ..ModelSpec::default() };
+        let spec = trace(name, &[(0, 0, 63, 8, read)]);
+        let replayed = replay_file(&spec, &lab, &Monitor::silent()).unwrap_or_else(|e| panic!("{e}"));
+        replayed.outcome().notes.join(" ")
+    };
+    assert!(said("flash-write.mqsim", true, 0).contains("read before it writes"));
+    for (name, flash, read) in [("flash-read.mqsim", true, 1), ("disk-write.mqsim", false, 0)] {
+        let notes = said(name, flash, read);
+        assert!(notes.contains("on 4 KiB boundaries.") && !notes.contains("read before"), "{notes}");
+    }
+}
+
 #[test]
 fn counts_and_bytes_are_those_of_the_file() {
     let lines: Vec<_> = (0..900).map(|i| (i * MILLISECOND, 0, i * 64, 1 + i % 16, u32::from(i % 3 != 0))).collect();
@@ -132,7 +210,10 @@ fn a_week_of_idle_time_costs_nothing_and_fits_a_chart() {
     assert_eq!(r.measurement.requests(), 2);
     let chart = &r.outcome().charts[0];
     assert!((3000..=3601).contains(&chart.series[0].points.len()), "{}", chart.series[0].points.len());
-    assert_eq!(chart.caption, "One dot every 168 seconds: the mean of that time.");
+    assert_eq!(
+        chart.caption,
+        "One dot every 168 seconds: the mean of that time. What came after the last whole one is left out."
+    );
 }
 
 #[test]

@@ -65,6 +65,8 @@ pub(super) fn parse<'a>(line: &'a str, event: BlkparseEvent, in_summary: &mut bo
     let raw = |op, offset_bytes, length_bytes, fua| Raw { at, op, device, offset_bytes, length_bytes, fua };
     match data {
         Some((_, _, 0)) if flush => Parsed::request(raw(Op::Flush, 0, 0, false)),
+        // Drivers send commands of their own as empty ones.
+        Some((_, _, 0)) => Ok(Parsed::Skipped),
         Some((op, offset, length)) => {
             Parsed::request(raw(op, offset, length, op == Op::Write && rest[1..].contains('F')))
         }

@@ -34,7 +34,8 @@ fn letter(text: &str) -> Result<Op, String> {
 /// Whether a line names the columns: its fields are words where those of a request are numbers.
 pub(super) fn is_heading(line: &str) -> bool {
     let mut fields = line.split(',').map(str::trim);
-    fields.next().is_some_and(|f| f.starts_with(|c: char| c.is_ascii_alphabetic()) && f.len() > 1)
+    line.contains(',')
+        && fields.next().is_some_and(|f| f.starts_with(|c: char| c.is_ascii_alphabetic()) && f.len() > 1)
         && fields.all(|f| f.is_empty() || f.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
 }
 
@@ -80,6 +81,8 @@ pub(super) fn parse(line: &str, format: Format) -> Result<Parsed<'_>, String> {
             let (lbn, size) = (sectors(lbn, "lbn")?, whole(size, "size")?);
             match super::vscsi::operation(command) {
                 Some(Op::Flush) => raw(at, Op::Flush, "0", 0, 0),
+                // SCSI allows a transfer of nothing.
+                Some(_) if size == 0 => Ok(Parsed::Skipped),
                 Some(op) => raw(at, op, "0", lbn, size),
                 None => Ok(Parsed::Skipped),
             }

@@ -16,7 +16,7 @@
 //!
 //! A [`TraceReader`] streams: it holds a line or a record, never the file. Arrival times are made relative to the
 //! first request; a request that is stamped earlier than the one before it arrives together with that one, and is
-//! counted ([`TraceReader::backwards`]). A [`Placement`] then brings the addresses onto a drive, and says what it
+//! counted ([`TraceReader::stamps`]). A [`Placement`] then brings the addresses onto a drive, and says what it
 //! had to adjust.
 //!
 //! ```
@@ -60,7 +60,7 @@ pub use format::{BlkparseEvent, FORMATS, Format, MqsimTime, TraceOptions};
 pub use placement::{
     Devices, Edge, Fit, PIECE as SCALED_PIECE_BYTES, Placed, Placement, PlacementReport, PlacementSpec,
 };
-pub use reader::{MAX_DEVICES, TraceReader, TraceRecord};
+pub use reader::{MAX_DEVICES, Stamps, TraceReader, TraceRecord};
 pub use source::{MAX_HELD_BYTES, SourceReader, TraceSource};
 pub use summary::{SIZE_BINS, TraceSummary};
 

@@ -10,6 +10,8 @@ use super::format::{Format, TraceOptions};
 use super::lines::{self, Line};
 use super::{Parsed, Raw, blkparse, csv, detect, iolog, mqsim, msr, spc, table, vscsi};
 
+/// What stands in every header of a tar archive, and where.
+const TAR_MAGIC: (usize, &[u8]) = (257, b"ustar");
 /// Bytes looked at to recognise a format.
 const WINDOW_BYTES: usize = 64 * 1024;
 
@@ -32,6 +34,38 @@ pub struct TraceRecord {
     pub length_bytes: u64,
     /// Force unit access, where the format says so.
     pub fua: bool,
+}
+
+/// What the time stamps of a trace are like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamps {
+    /// Requests that are stamped earlier than one before them, and by how much at most.
+    pub backwards: u64,
+    pub farthest_back: Nanos,
+    /// Requests that bear the very stamp of the one before them.
+    pub together: u64,
+    /// What all stamps lie whole multiples of apart; zero if they are all the same.
+    pub grain: Nanos,
+}
+
+impl Stamps {
+    /// Takes in one that lies so long after the latest so far, or before it.
+    fn add(&mut self, after: Result<u64, u64>) {
+        let (Ok(apart) | Err(apart)) = after;
+        match after {
+            Ok(0) => self.together += 1,
+            Ok(_) => {}
+            Err(back) => {
+                self.backwards += 1;
+                self.farthest_back = self.farthest_back.max(back);
+            }
+        }
+        let (mut grain, mut rest) = (self.grain, apart);
+        while rest > 0 {
+            (grain, rest) = (rest, grain % rest);
+        }
+        self.grain = grain;
+    }
 }
 
 /// The reader's source: what was looked at to recognise the format, then the rest.
@@ -57,7 +91,7 @@ pub struct TraceReader<R> {
     last: Nanos,
     devices: Vec<String>,
     numbers: BTreeMap<String, u32>,
-    backwards: u64,
+    stamps: Stamps,
     skipped: u64,
 }
 
@@ -73,6 +107,11 @@ impl<R: Read> TraceReader<R> {
         start.drain(..start.len() - input::without_mark(&start).len());
         if start.is_empty() {
             return Err(TraceError::Empty { file: file.to_owned() });
+        }
+        if start.get(TAR_MAGIC.0..).is_some_and(|rest| rest.starts_with(TAR_MAGIC.1)) {
+            let what = "it is a tar archive; give one of the files in it";
+            let source = std::io::Error::new(ErrorKind::InvalidData, what);
+            return Err(TraceError::Read { file: file.to_owned(), source });
         }
         let format = format.or_else(|| detect::detect(&start));
         let format = format.ok_or_else(|| TraceError::UnknownFormat { file: file.to_owned() })?;
@@ -91,7 +130,7 @@ impl<R: Read> TraceReader<R> {
             last: 0,
             devices: Vec::new(),
             numbers: BTreeMap::new(),
-            backwards: 0,
+            stamps: Stamps::default(),
             skipped: 0,
         })
     }
@@ -107,10 +146,10 @@ impl<R: Read> TraceReader<R> {
         &self.devices
     }
 
-    /// Requests so far that were stamped earlier than the one before them.
+    /// What the time stamps are like so far.
     #[must_use]
-    pub fn backwards(&self) -> u64 {
-        self.backwards
+    pub fn stamps(&self) -> Stamps {
+        self.stamps
     }
 
     /// Lines or records so far that are well-formed but no requests to a drive.
@@ -218,7 +257,11 @@ impl<R: Read> TraceReader<R> {
                 iolog::header(line, expected)?;
                 Ok(Parsed::Skipped)
             }
-            _ if self.position == 1 && csv::is_heading(line) => Ok(Parsed::Skipped),
+            Format::Msr | Format::Spc | Format::Alibaba | Format::Tencent | Format::Systor | Format::CloudPhysics
+                if self.position == 1 && csv::is_heading(line) =>
+            {
+                Ok(Parsed::Skipped)
+            }
             Format::Alibaba | Format::Tencent | Format::Systor | Format::CloudPhysics => csv::parse(line, self.format),
             Format::IologV2 => iolog::parse_v2(line, &mut self.wait_clock),
             Format::IologV3 => iolog::parse_v3(line),
@@ -231,12 +274,14 @@ impl<R: Read> TraceReader<R> {
     }
 
     fn record(&mut self, raw: &Raw) -> Result<TraceRecord, String> {
+        let latest = self.first.map(|first| first + u128::from(self.last));
         let first = *self.first.get_or_insert(raw.at);
         let after_first = raw.at.saturating_sub(first);
         let at = Nanos::try_from(after_first)
             .map_err(|_| "arrives more than 584 years after the first request".to_owned())?;
-        if raw.at < first || at < self.last {
-            self.backwards += 1;
+        if let Some(latest) = latest {
+            let apart = u64::try_from(raw.at.abs_diff(latest)).unwrap_or(u64::MAX);
+            self.stamps.add(if raw.at < latest { Err(apart) } else { Ok(apart) });
         }
         self.last = at.max(self.last);
         let device = match self.numbers.get(raw.device) {

@@ -24,6 +24,9 @@ const TRUSTED_BYTES: u64 = 1 << 30;
 
 const GZIP: [u8; 2] = [0x1F, 0x8B];
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+/// How files begin that are packed in a way that is not unpacked here.
+const OTHERS: [(&str, &[u8]); 4] =
+    [("xz", b"\xFD7zX"), ("bzip2", b"BZh"), ("zip", b"PK\x03\x04"), ("lz4", b"\x04\x22\x4D\x18")];
 
 /// A trace that can be read as often as need be.
 #[derive(Clone, PartialEq, Eq)]
@@ -128,6 +131,12 @@ impl fmt::Debug for TraceSource {
 fn decompressed(mut input: Box<dyn Read>) -> io::Result<Box<dyn Read>> {
     let mut start = Vec::new();
     input.by_ref().take(ZSTD.len() as u64).read_to_end(&mut start)?;
+    if let Some((name, _)) = OTHERS.iter().find(|other| start.starts_with(other.1)) {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("it is compressed by {name}; unpack it, or compress it by gzip or zstd"),
+        ));
+    }
     let (gzip, zstd) = (start.starts_with(&GZIP), start == ZSTD);
     let all = Cursor::new(start).chain(input);
     if gzip {
@@ -271,6 +280,24 @@ mod tests {
             assert_eq!(requests(&[one.clone(), one.clone()].concat()).unwrap(), 200_000);
             let cut = requests(&one[..one.len() - 20]);
             assert!(matches!(cut, Err(TraceError::Read { .. })), "{cut:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_packed_otherwise_is_refused_by_its_name() {
+        for (start, name) in [(&b"\xFD7zXZ\0"[..], "by xz;"), (b"BZh91AY", "by bzip2;"), (b"PK\x03\x04\x14", "by zip;")]
+        {
+            let error = requests(&[start, &[7; 300]].concat()).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("unpack it"), "{error}");
+        }
+        let mut archive = b"one.csv".to_vec();
+        archive.resize(257, 0);
+        archive.extend(b"ustar\x0000");
+        archive.resize(512, 0);
+        archive.extend(b"1 0 8 16 1\n");
+        for packed in [gzip(&archive), archive] {
+            let error = requests(&packed).unwrap_err().to_string();
+            assert!(error.contains("a tar archive"), "{error}");
         }
     }
 

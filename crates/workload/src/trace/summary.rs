@@ -5,7 +5,7 @@ use std::io::Read;
 use ssdlab_core::{Nanos, Op};
 
 use super::error::TraceError;
-use super::reader::{TraceReader, TraceRecord};
+use super::reader::{Stamps, TraceReader, TraceRecord};
 
 /// Bins of request sizes: label and smallest size in bytes. Each reaches up to the next.
 pub const SIZE_BINS: [(&str, u64); 7] = [
@@ -37,8 +37,8 @@ pub struct TraceSummary {
     pub device_bytes: Vec<u64>,
     /// Reads and writes by size, in the bins of [`SIZE_BINS`].
     pub size_bins: [u64; SIZE_BINS.len()],
-    /// Requests stamped earlier than the one before them.
-    pub backwards: u64,
+    /// What the time stamps are like.
+    pub stamps: Stamps,
     /// Lines or records that are no requests to a drive.
     pub skipped: u64,
 }
@@ -53,9 +53,14 @@ impl TraceSummary {
         for record in reader.by_ref() {
             summary.add(&record?);
         }
-        summary.backwards = reader.backwards();
-        summary.skipped = reader.skipped();
+        summary.close(reader);
         Ok(summary)
+    }
+
+    /// Takes over what only the reader knows, at the end of the trace.
+    pub fn close<R: Read>(&mut self, reader: &TraceReader<R>) {
+        self.stamps = reader.stamps();
+        self.skipped = reader.skipped();
     }
 
     /// Counts one request.

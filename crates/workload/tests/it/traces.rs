@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use ssdlab_core::{MILLISECOND, Nanos, Op, SECOND};
 use ssdlab_workload::trace::{
-    BlkparseEvent, FORMATS, Format, MqsimTime, SourceReader, TraceError, TraceOptions, TraceReader, TraceRecord,
-    TraceSource, TraceSummary,
+    BlkparseEvent, FORMATS, Format, MqsimTime, SourceReader, Stamps, TraceError, TraceOptions, TraceReader,
+    TraceRecord, TraceSource, TraceSummary,
 };
 
 /// As a command opens it.
@@ -25,7 +25,7 @@ fn record(at: Nanos, op: Op, device: u32, offset_bytes: u64, length_bytes: u64) 
 fn read(name: &str) -> (Format, Vec<String>, Vec<TraceRecord>, u64) {
     let mut reader = open(&data(name), None).unwrap();
     let records: Vec<_> = reader.by_ref().collect::<Result<_, _>>().unwrap();
-    (reader.format(), reader.devices().to_vec(), records, reader.backwards())
+    (reader.format(), reader.devices().to_vec(), records, reader.stamps().backwards)
 }
 
 fn parse(bytes: &[u8], format: Option<Format>, options: TraceOptions) -> Result<Vec<TraceRecord>, TraceError> {
@@ -305,7 +305,7 @@ fn a_summary_counts_what_is_in_the_file() {
     assert_eq!(summary.duration, 3 * MILLISECOND);
     assert_eq!(summary.device_bytes, [282_624 * 512 + 4096, 2 << 20]);
     assert_eq!(summary.size_bins, [0, 1, 1, 0, 0, 0, 0]);
-    assert_eq!((summary.unaligned, summary.backwards), (0, 0));
+    assert_eq!((summary.unaligned, summary.stamps.backwards), (0, 0));
     assert_eq!(summary.read_percent(), Some(50.0));
 }
 
@@ -328,7 +328,7 @@ fn a_table_is_read_as_its_rows_are_whatever_they_begin_with() {
         let table = TraceSource::table(rows.into_iter());
         let mut reader = table.open(Some(Format::Msr)).unwrap();
         let records: Vec<_> = reader.by_ref().collect::<Result<_, _>>().unwrap();
-        assert_eq!((reader.format(), reader.format().name(), reader.backwards()), (Format::Table, "table", 1));
+        assert_eq!((reader.format(), reader.format().name(), reader.stamps().backwards), (Format::Table, "table", 1));
         let expected = [
             record(0, Op::Write, 0, 1 << 40, 4096),
             record(7, Op::Flush, 0, 0, 0),
@@ -342,4 +342,41 @@ fn a_table_is_read_as_its_rows_are_whatever_they_begin_with() {
     let wrong = TraceSource::table([(0, Op::Write, u64::MAX - 100, 512)].into_iter());
     assert!(wrong.open(None).unwrap().next().unwrap().unwrap_err().to_string().contains("overflows"));
     assert!("table".parse::<Format>().is_err(), "no file is of it");
+}
+
+#[test]
+fn only_comma_separated_traces_have_headings() {
+    for (text, format) in [
+        ("wrong 0 8 16 1\n2000 0 8 16 1\n", Format::Mqsim),
+        ("wrong,0 0 1 0.1 42 D R 8 + 8\n8,0 0 1 0.2 42 D R 8 + 8\n", Format::Blkparse),
+        ("wrong\n0,8,512,R,0.5\n", Format::Spc),
+    ] {
+        let said = error(text.as_bytes(), Some(format));
+        assert!(said.starts_with("t:1: "), "{format}: {said}");
+    }
+}
+
+#[test]
+fn what_moves_nothing_is_no_request_whatever_the_format() {
+    let empty = "1,5,28,0,100\n1,6,2a,4096,100\n";
+    let records = parse(empty.as_bytes(), Some(Format::CloudPhysics), TraceOptions::default()).unwrap();
+    assert_eq!(records, [record(0, Op::Write, 0, 51_200, 4096)]);
+    let empty = "8,0 0 1 0.1 42 D WS 0 + 0 [x]\n8,0 0 2 0.2 42 D W 8 + 8 [x]\n8,0 0 3 0.3 42 D FWS 0 + 0 [x]\n";
+    let records = parse(empty.as_bytes(), None, TraceOptions::default()).unwrap();
+    assert_eq!(records, [record(0, Op::Write, 0, 4096, 4096), record(100 * MILLISECOND, Op::Flush, 0, 0, 0)]);
+}
+
+#[test]
+fn stamps_are_told_as_they_are() {
+    let stamps = |text: &str| {
+        let mut reader = TraceReader::new("t", text.as_bytes(), None, TraceOptions::default()).unwrap();
+        TraceSummary::read(&mut reader).unwrap().stamps
+    };
+    let of = |times: &[u64]| stamps(&times.iter().map(|t| format!("{t} 0 8 8 1\n")).collect::<String>());
+    assert_eq!(of(&[7]), Stamps::default());
+    assert_eq!(of(&[7, 7, 7]), Stamps { together: 2, ..Stamps::default() });
+    assert_eq!(of(&[3, 15, 15, 27, 45]), Stamps { together: 1, grain: 6, ..Stamps::default() });
+    // Earlier than the latest, and than the first.
+    let back = of(&[1000, 4000, 2000, 4000, 500]);
+    assert_eq!(back, Stamps { backwards: 2, farthest_back: 3500, together: 1, grain: 500 });
 }
