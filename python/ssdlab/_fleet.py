@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import html
 import json
@@ -169,11 +170,14 @@ def _number(value: Any, name: str) -> float:
 class FleetReport:
     """A fleet year by year: percentiles over its drives, and what was lost."""
 
-    def __init__(self, table: Table, title: str) -> None:
-        #: A row a year: drives that work at its end, drives lost in it, and of those that work the median, 95th and 99th
-        #: percentile of write amplification, mean wear, and their own 99th percentiles of latency.
+    def __init__(self, table: Table, title: str, notes: Sequence[str] = ()) -> None:
+        #: A row a year: drives that work at its end, drives lost in it, how many of those that work are worn beyond what
+        #: was measured (``beyond_measured``), and of those that work the median, 95th and 99th percentile of write
+        #: amplification, mean wear, and their own 99th percentiles of latency, of the drives that have such commands.
         self.table = table
         self.title = title
+        #: What must be known of the figures: of which drives none can be lost, and how many are worn beyond what was measured.
+        self.notes = list(notes)
 
     @property
     def spares(self) -> int:
@@ -226,7 +230,8 @@ class FleetReport:
         return f"<ssdlab.FleetReport {self.title}: {self.spares} drives lost>"
 
     def _repr_html_(self) -> str:
-        return f"<b>{html.escape(self.title)}</b><p>{self.spares} drives lost</p>{self.table._repr_html_()}"
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return f"<b>{html.escape(self.title)}</b><p>{self.spares} drives lost</p>{notes}{self.table._repr_html_()}"
 
 
 class FleetResult:
@@ -268,14 +273,16 @@ class FleetResult:
 
     def write(self, folder: str | os.PathLike[str]) -> FleetReport:
         """Writes ``drives/part-00000.parquet`` and on, ``report.html``, ``report.csv`` and ``fleet.json`` into a folder,
-        or to the URL of one on any fsspec file system, and returns the report. pyarrow must be installed."""
+        or to the URL of one on any fsspec file system, and returns the report. pyarrow must be installed. What a larger
+        fleet has left of ``drives/part-*.parquet`` there is removed."""
         import pyarrow
         import pyarrow.parquet
 
-        summary = _native.FleetSummary()
+        summary, number = _native.FleetSummary(), 0
         for number, table in enumerate(self._tables(summary)):
             with _opened(folder, f"drives/part-{number:05}.parquet") as file:
                 pyarrow.parquet.write_table(pyarrow.table(table), file)
+        _remove_parts(folder, number + 1)
         report = self._report(summary)
         fleet = json.dumps({**self.spec, "drives": self.drives}, indent=2) + "\n"
         for name, text in (("report.csv", report.csv()), ("report.html", report.html()), ("fleet.json", fleet)):
@@ -284,7 +291,14 @@ class FleetResult:
         return report
 
     def _report(self, summary: _native.FleetSummary) -> FleetReport:
-        return FleetReport(Table(summary.table()), f"{self.drives} drives over {self.spec['years']:g} years")
+        table, notes = Table(summary.table()), self._native.never_lost()
+        if worn := int(table["beyond_measured"][-1]):
+            notes.append(
+                f"At the end, {worn} drives that work are worn beyond the wear up to which the life of their kind was "
+                "measured (wear_measured): their latencies, write amplification and losses are told as at that wear, and "
+                "more of them would be lost."
+            )
+        return FleetReport(table, f"{self.drives} drives over {self.spec['years']:g} years", notes)
 
     def check(self, drive: int, *, days: float, small: int | None = None, progress: Progress = None) -> dict[str, Any]:
         """Lives through the life of one of its drives, write by write, from new until it has worked for ``days`` as it was
@@ -533,6 +547,21 @@ def _is_life(text: str) -> bool:
         return len(json.loads(text)["points"]) >= 2
     except (ValueError, KeyError, TypeError):
         return False
+
+
+def _remove_parts(folder: str | os.PathLike[str], parts: int) -> None:
+    """Removes the parts of a larger fleet: whoever reads the folder would take them for drives of this one."""
+    if isinstance(folder, str) and "://" in folder:
+        import fsspec
+
+        files, path = fsspec.core.url_to_fs(f"{folder.rstrip('/')}/drives")
+        found, remove = files.glob(f"{path}/part-*.parquet"), files.rm_file
+    else:
+        found, remove = glob.glob(os.path.join(glob.escape(os.fspath(folder)), "drives", "part-*.parquet")), os.remove
+    for file in found:
+        number = os.path.basename(file)[len("part-") : -len(".parquet")]
+        if number.isdigit() and int(number) >= parts:
+            remove(file)
 
 
 def _opened(folder: str | os.PathLike[str], name: str) -> Any:

@@ -209,3 +209,51 @@ def test_what_cannot_be_is_refused_before_anything_is_measured(monkeypatch):
             ssdlab.fleet("ideal-16k-32die", WORK, **more)
     with pytest.raises(ValueError, match="hot_percent"):
         ssdlab.Workload("w", hot_percent=200)
+
+
+def told(*, wear=2.0, losses=1e-9, reads=50, drives=40, per_day=1.0):
+    """A fleet of one model and two classes, of which the second may read nothing, whose lives are made up."""
+    from ssdlab import _native
+    from ssdlab._fleet import FleetResult
+
+    def point(at):
+        return {
+            "wear_least": at * 0.9, "wear_mean": at, "wear_most": at * 1.1, "waf": 2.0, "drive_writes_per_life": 1500.0,
+            "write_us": [10.0, 100.0, 1000.0], "read_us": [50.0, 200.0, 400.0], "lost": [losses] * 8,
+        }  # fmt: skip
+
+    life = json.dumps({"points": [point(0.001), point(wear)], "begun": 2.5, "wear_begun": 0.0005})
+    classes = [ssdlab.Workload("mix", per_day)._class()[0], ssdlab.Workload("log", per_day, read_percent=reads)._class()[0]]
+    spec = {
+        "seed": 1, "models": [("a", 10**11, 1.0)], "classes": classes, "years": 1.0, "oldest_years": 0.0,
+        "ambient": [30.0, 0.0], "other_failures_per_year": 0.0,
+    }  # fmt: skip
+    return FleetResult(_native.Fleet(json.dumps(spec), [[[life], [life]]]), drives, spec, [], [1], [None, None])
+
+
+def test_what_is_not_known_of_a_fleet_is_told_with_it():
+    report = told().report()
+    assert report.notes == [] and report.table["beyond_measured"].tolist() == [0]
+    assert told(reads=0).report().notes == ["No drive under log is ever lost to its flash: that class reads nothing."]
+    immune = told(losses=0.0).report()
+    assert len(immune.notes) == 2 and all("without a model of errors" in note for note in immune.notes)
+    worn = told(wear=0.01).report()
+    assert worn.table["beyond_measured"].tolist() == [40] == worn.table["works"].tolist()
+    assert worn.notes[0].startswith("At the end, 40 drives that work are worn beyond the wear up to which")
+    assert worn.notes[0] in worn.html()
+    rows = next(told(wear=0.01).tables())
+    assert (rows["wear_measured"] == 0.01).all() and (rows["wear_mean"] > 0.01).any()
+
+
+def test_a_smaller_fleet_leaves_nothing_of_a_larger_one_behind(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    monkeypatch.setattr(ssdlab._fleet, "PARTITION", 10)
+    told(drives=40).write(tmp_path)
+    (tmp_path / "drives" / "part-mine.parquet").write_text("not of a fleet")
+    assert len(list((tmp_path / "drives").glob("part-0*"))) == 4
+    told(drives=15).write(tmp_path)
+    (tmp_path / "drives" / "part-mine.parquet").unlink()
+    assert sorted(p.name for p in (tmp_path / "drives").iterdir()) == ["part-00000.parquet", "part-00001.parquet"]
+    assert len(set(pyarrow.parquet.read_table(tmp_path / "drives")["drive"].to_pylist())) == 15

@@ -292,3 +292,16 @@ def test_functions_are_given_back():
     del drive
     gc.collect()
     assert sys.getrefcount(victim) == before
+
+
+@pytest.mark.slow
+def test_a_saved_drive_stays_the_saved_one_with_policies_and_records(tmp_path):
+    path = tmp_path / "saved.state"
+    plain = ssdlab.Drive("ideal-16k-32die", capacity_bytes="64MiB")
+    trace = {"time": [0, 1_000_000], "op": ["write", "read"], "offset": [0, 4096], "length": [4096, 4096]}
+    plain.replay(trace, time_unit="ns", save=path)
+    recorded = plain.replay(trace, time_unit="ns", start=path, records=True)
+    assert recorded.method.startswith("The drive was as it had been saved")
+    own = ssdlab.Drive("ideal-16k-32die", capacity_bytes="64MiB", victim=lambda blocks, valid, age, capacity: blocks[0])
+    quick = own.test("random-write", start=path, quick=True)
+    assert any("as it was saved" in note for note in quick.notes), quick.notes

@@ -89,6 +89,17 @@ impl From<Box<dyn Device>> for PoweredOn {
     }
 }
 
+/// What is to be said of all that is measured on a drive that has lain without power.
+#[must_use]
+pub fn stored_note(days: u32) -> Option<String> {
+    let days = match days {
+        0 => return None,
+        1 => "a day".to_owned(),
+        days => format!("{days} days"),
+    };
+    Some(format!("Before, the drive had lain without power for {days} at 30 °C: what it read, and moved, was so old."))
+}
+
 /// Makes devices of one model.
 pub trait Lab: Sync {
     /// A device in the state that [`Lab::begins`] says, powered on at time zero. The same seed gives the same specimen
@@ -104,6 +115,11 @@ pub trait Lab: Sync {
     /// In which state [`Lab::fresh`] hands out a device.
     fn begins(&self) -> Begins {
         Begins::New
+    }
+
+    /// Days that it has lain without power since it was saved.
+    fn stored_days(&self) -> u32 {
+        0
     }
 
     /// Whether it is a disk, or has disks in it.
@@ -153,6 +169,10 @@ impl<L: Lab + ?Sized> Lab for &L {
 
     fn begins(&self) -> Begins {
         (**self).begins()
+    }
+
+    fn stored_days(&self) -> u32 {
+        (**self).stored_days()
     }
 
     fn has_disk(&self, seed: u64) -> Result<bool, String> {

@@ -213,6 +213,10 @@ impl Lab for SimulatedDrive {
         if self.is_saved() { Begins::Saved } else { Begins::New }
     }
 
+    fn stored_days(&self) -> u32 {
+        self.saved.as_ref().map_or(0, SavedDrive::stored_days)
+    }
+
     fn name(&self) -> &str {
         self.device()
     }

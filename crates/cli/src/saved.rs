@@ -124,6 +124,11 @@ impl SavedDrive {
         }
     }
 
+    /// Days that it has lain without power.
+    pub fn stored_days(&self) -> u32 {
+        u32::try_from(self.stored_seconds / SECONDS_A_DAY).unwrap_or(u32::MAX)
+    }
+
     /// What tells it from others.
     pub fn fingerprint(&self) -> u64 {
         let mut hash = Fnv1a::default();
@@ -139,6 +144,8 @@ fn load(device: &mut dyn Device, saved: &[u8]) -> Result<Nanos, LoadError> {
     plug.load(saved)?;
     Ok(plug.restore(0))
 }
+
+const SECONDS_A_DAY: u64 = 86_400;
 
 /// What to name instead.
 const THE_SAME: &str = "name the drive that was saved, with the same changes";
@@ -185,7 +192,7 @@ impl SavedDrive {
     /// As there; if the device has no model of what becomes of old data.
     pub fn stored(path: &Path, days: u32, recipe: &DeviceRecipe, seed: u64, words: Words) -> Result<Self, Failure> {
         let saved = SavedDrive::open(path, recipe, seed, words)?;
-        let stored_seconds = u64::from(days) * 86_400;
+        let stored_seconds = u64::from(days) * SECONDS_A_DAY;
         if stored_seconds > 0 && !recipe.build(seed)?.flash().is_some_and(|flash| ages(flash)) {
             let error = Failure::bad_input(format!("{} has no model of what becomes of old data", recipe.name));
             return Err(error.help("leave out how long it was stored, or give its drive file [ecc]"));

@@ -159,6 +159,10 @@ impl Lab for TestedDevice {
         self.lab().begins()
     }
 
+    fn stored_days(&self) -> u32 {
+        self.lab().stored_days()
+    }
+
     fn has_disk(&self, seed: u64) -> Result<bool, String> {
         self.lab().has_disk(seed)
     }

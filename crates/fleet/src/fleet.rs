@@ -62,7 +62,11 @@ pub struct QuarterRow {
     pub quarter: u32,
     pub wear_mean: f64,
     pub wear_most: f64,
+    /// Mean wear up to which the life of its kind was measured: beyond, all figures but wear and what was written, and what is
+    /// expected lost, are as there.
+    pub wear_measured: f64,
     pub waf: f64,
+    /// Zero without such commands.
     pub write_p99_us: f64,
     pub read_p99_us: f64,
     /// Written by the host so far, what was written before the fleet began included.
@@ -193,6 +197,7 @@ impl Fleet {
                 quarter,
                 wear_mean: at.wear_mean,
                 wear_most: at.wear_most,
+                wear_measured: life.points.last().map_or(0.0, |p| p.wear_mean),
                 waf: at.waf,
                 write_p99_us: at.write_us[1],
                 read_p99_us: at.read_us[1],
@@ -205,6 +210,29 @@ impl Fleet {
 }
 
 impl Fleet {
+    /// Of which drives none can be lost to an uncorrectable read, whatever becomes of them, and why; a sentence each.
+    #[must_use]
+    pub fn never_lost(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for (class, what) in self.spec.classes.iter().enumerate() {
+            if what.reads_per_write() == 0.0 {
+                notes
+                    .push(format!("No drive under {} is ever lost to its flash: that class reads nothing.", what.name));
+                continue;
+            }
+            for (model, lives) in self.spec.models.iter().zip(&self.lives) {
+                if lives[class].iter().flat_map(|life| &life.points).all(|p| p.lost.iter().all(|&lost| lost == 0.0)) {
+                    notes.push(format!(
+                        "No {} under {} is ever lost to its flash: no loss is expected of it as far as its life was \
+                         measured, as of every drive without a model of errors.",
+                        model.0, what.name
+                    ));
+                }
+            }
+        }
+        notes
+    }
+
     /// What is told of a drive after so many days of work from new: its model, its class, the capacities that the host has
     /// written from new, the seed of its specimen, and its mean wear, write amplification and 99th percentiles of write
     /// and read latency in microseconds.
@@ -339,6 +367,21 @@ pub(crate) mod tests {
         assert!((0.9 * 0.9 * 0.9 * 2000.0 - works as f64).abs() < 80.0, "{works}");
         let lost = (0..200).flat_map(|d| fleet.rows(d)).filter(|r| r.state == State::LostData);
         assert!(lost.into_iter().all(|r| r.expected_losses >= r.drawn.fate));
+    }
+
+    #[test]
+    fn which_drives_can_never_be_lost_is_said() {
+        let mut some = spec();
+        some.classes[1].random_percent = 0;
+        some.models.push(("b".to_owned(), 100_000_000_000, 1.0));
+        let mut immune = two_points();
+        immune.points.iter_mut().for_each(|p| p.lost.fill(0.0));
+        let lives = vec![vec![vec![two_points()]; 2], vec![vec![immune]; 2]];
+        let said = Fleet::new(some, lives).expect("a fleet that can be").never_lost();
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].starts_with("No b under x is ever lost") && said[0].contains("model of errors"), "{said:?}");
+        assert!(said[1].starts_with("No drive under y is ever lost") && said[1].contains("reads nothing"), "{said:?}");
+        assert!(fleet(spec()).never_lost().is_empty());
     }
 
     #[test]

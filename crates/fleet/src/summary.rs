@@ -12,6 +12,7 @@ struct Year {
     works: u64,
     lost_data: u64,
     failed: u64,
+    beyond_measured: u64,
     /// In millionths, thousand-millionths of the rated life, and nanoseconds.
     waf: Histogram,
     wear: Histogram,
@@ -31,8 +32,10 @@ pub struct YearRow {
     /// In this year.
     pub lost_data: u64,
     pub failed: u64,
+    /// Of those that work: worn beyond the wear up to which the life of their kind was measured.
+    pub beyond_measured: u64,
     /// Median, 95th and 99th percentile over the drives that work: write amplification, mean wear, and their 99th
-    /// percentiles of latency in microseconds.
+    /// percentiles of latency in microseconds, of those drives that have such commands; zero if none has.
     pub waf: [f64; 3],
     pub wear: [f64; 3],
     pub write_p99_us: [f64; 3],
@@ -52,10 +55,14 @@ impl Summary {
             State::Failed => year.failed += 1,
             State::Works if row.quarter.is_multiple_of(4) || row.quarter == quarters => {
                 year.works += 1;
+                year.beyond_measured += u64::from(row.wear_mean > row.wear_measured);
                 year.waf.record((row.waf * 1e6) as u64);
                 year.wear.record((row.wear_mean * 1e9) as u64);
-                year.write.record((row.write_p99_us * 1e3) as u64);
-                year.read.record((row.read_p99_us * 1e3) as u64);
+                for (us, of) in [(row.write_p99_us, &mut year.write), (row.read_p99_us, &mut year.read)] {
+                    if us > 0.0 {
+                        of.record((us * 1e3) as u64);
+                    }
+                }
             }
             State::Works => {}
         }
@@ -70,6 +77,7 @@ impl Summary {
                 works: year.works,
                 lost_data: year.lost_data,
                 failed: year.failed,
+                beyond_measured: year.beyond_measured,
                 waf: of(&year.waf, 1e6),
                 wear: of(&year.wear, 1e9),
                 write_p99_us: of(&year.write, 1e3),
@@ -95,5 +103,39 @@ mod tests {
         let all = |row: &YearRow| row.works + row.lost_data + row.failed;
         assert_eq!((all(&rows[0]), all(&rows[1])), (50, rows[0].works));
         assert!(rows[1].works > 0 && rows[1].waf[0] >= 1.0, "{rows:?}");
+    }
+
+    fn years(fleet: &crate::Fleet, change: impl Fn(&mut QuarterRow)) -> Vec<YearRow> {
+        let mut summary = Summary::default();
+        for mut row in (0..100).flat_map(|drive| fleet.rows(drive)) {
+            change(&mut row);
+            summary.add(&row, fleet.quarters());
+        }
+        summary.rows()
+    }
+
+    #[test]
+    fn drives_that_do_not_read_have_no_latency_of_reads() {
+        let fleet = fleet(spec());
+        let of_all = years(&fleet, |_| ());
+        // Three quarters of them.
+        let of_some = years(&fleet, |row| row.read_p99_us *= f64::from(u32::from(row.drawn.class == 1)));
+        assert!(of_all[0].read_p99_us[0] > 0.0);
+        assert_eq!(of_some[0].read_p99_us, of_all[0].read_p99_us, "every drive is told the same");
+        assert_eq!(of_some[0].works, of_all[0].works);
+        let of_none = years(&fleet, |row| row.read_p99_us = 0.0);
+        assert_eq!(of_none[0].read_p99_us, [0.0; 3]);
+    }
+
+    #[test]
+    fn drives_that_are_worn_beyond_what_was_measured_are_counted() {
+        let mut busy = spec();
+        busy.models[0].2 = 1.0;
+        busy.classes.iter_mut().for_each(|c| c.drive_writes_per_day = 2.0);
+        let rows = years(&fleet(busy), |row| row.state = State::Works);
+        // Some 750 of a life of 750 to 1,500 drive writes pass in a year, and twice as many in the second.
+        assert_eq!(rows[0].beyond_measured, 0, "{rows:?}");
+        assert!(rows[2].works > 0);
+        assert_eq!(rows[2].beyond_measured, rows[2].works, "{rows:?}");
     }
 }

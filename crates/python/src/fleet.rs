@@ -180,6 +180,7 @@ impl Fleet {
             Column::u32("quarter", "", rows.iter().map(|r| r.quarter).collect()),
             f64s("wear_mean", "", &|r| r.wear_mean),
             f64s("wear_most", "", &|r| r.wear_most),
+            f64s("wear_measured", "", &|r| r.wear_measured),
             f64s("waf", "ratio", &|r| r.waf),
             f64s("write_latency_p99", "us", &|r| r.write_p99_us),
             f64s("read_latency_p99", "us", &|r| r.read_p99_us),
@@ -187,6 +188,11 @@ impl Fleet {
             f64s("expected_losses", "", &|r| r.expected_losses),
             Column::words("state", &State::WORDS, rows.iter().map(|r| r.state as i8).collect()),
         ]))
+    }
+
+    /// See `ssdlab_fleet::Fleet::never_lost`.
+    fn never_lost(&self) -> Vec<String> {
+        self.fleet.never_lost()
     }
 
     /// See `ssdlab_fleet::Fleet::told`.
@@ -210,6 +216,7 @@ impl FleetSummary {
             Column::u64("works", "", rows.iter().map(|r| r.works).collect()),
             Column::u64("lost_data", "", rows.iter().map(|r| r.lost_data).collect()),
             Column::u64("failed", "", rows.iter().map(|r| r.failed).collect()),
+            Column::u64("beyond_measured", "", rows.iter().map(|r| r.beyond_measured).collect()),
         ];
         for (k, percent) in ["p50", "p95", "p99"].into_iter().enumerate() {
             let of = |f: &dyn Fn(&ssdlab_fleet::YearRow) -> f64| rows.iter().map(f).collect::<Vec<f64>>();

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
-use ssdlab_bench::{Lab, PoweredOn};
+use ssdlab_bench::{Begins, Lab, PoweredOn};
 use ssdlab_catalog::{DeviceRecipe, Diagnostic};
 use ssdlab_cli::failure::Failure;
 use ssdlab_cli::lab::SimulatedDrive;
@@ -169,7 +169,19 @@ impl Lab for Studied<'_> {
         self.drive.device()
     }
 
+    fn begins(&self) -> Begins {
+        self.drive.begins()
+    }
+
+    fn stored_days(&self) -> u32 {
+        self.drive.stored_days()
+    }
+
     fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        // A drive that was saved has one size.
+        if self.drive.is_saved() {
+            return Ok(None);
+        }
         let small = self.drive.recipe().small(by);
         let build = |recipe: DeviceRecipe| self.policies.build::<true>(&recipe, seed, self.watch);
         small.map(|recipe| build(recipe).map_err(|e| e.to_string())).transpose()

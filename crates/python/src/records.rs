@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ssdlab_bench::{Lab, PoweredOn};
+use ssdlab_bench::{Begins, Lab, PoweredOn};
 use ssdlab_core::{CAUSES, Nanos};
 use ssdlab_device::{
     Completion, Counters, Device, DeviceInfo, Flash, Plug, PowerManagement, Recorder, Refusal, Request, Security,
@@ -119,6 +119,22 @@ impl Lab for Recorded<'_> {
 
     fn name(&self) -> &str {
         self.inner.name()
+    }
+
+    fn begins(&self) -> Begins {
+        self.inner.begins()
+    }
+
+    fn stored_days(&self) -> u32 {
+        self.inner.stored_days()
+    }
+
+    fn has_disk(&self, seed: u64) -> Result<bool, String> {
+        self.inner.has_disk(seed)
+    }
+
+    fn queue_depth(&self, seed: u64) -> Result<u32, String> {
+        self.inner.queue_depth(seed)
     }
 
     fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {

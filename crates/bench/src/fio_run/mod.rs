@@ -58,7 +58,7 @@ use thiserror::Error;
 
 use crate::error::{BenchError, HostError};
 use crate::host::{Host, SlowestSeen, cannot_be_saved, cannot_tell};
-use crate::lab::{Lab, PoweredOn};
+use crate::lab::{Lab, PoweredOn, stored_note};
 use crate::monitor::Monitor;
 use crate::outcome::Outcome;
 use engine::Ending;
@@ -249,8 +249,12 @@ pub fn run_file_logging(
     let kept = options.keep.then(|| host.put_away()).transpose()?;
     let mut outcomes = outcome::outcomes(file, &entries, &facts, options, slowest_seen.as_ref());
     let fresh = facts.says_of_a_fresh_drive(file);
-    outcomes.iter_mut().for_each(|outcome| outcome.notes.extend(stopped.iter().chain(&fresh).cloned()));
+    let stored = stored_note(lab.stored_days());
+    let said = || stored.iter().chain(&stopped).chain(&fresh).cloned();
+    outcomes.iter_mut().for_each(|outcome| outcome.notes.extend(said()));
     let mut report = FioReport::new(file, &entries, &watches, &facts)?;
+    report.ssdlab.notices.extend(stored.iter().cloned());
+    report.ssdlab.stored = stored;
     if let Some(stopped) = &stopped {
         report.leave_out_what_never_began(&entries, stopped);
     }

@@ -85,6 +85,9 @@ pub struct RunDetails {
     pub seed: u64,
     #[serde(skip)]
     pub begins: Begins,
+    /// That it had lain without power; it is among the notices as well.
+    #[serde(skip)]
+    pub stored: Option<String>,
     /// Written in sequence before the first job.
     pub prefilled_bytes: u64,
     /// Bytes programmed into flash over bytes written by the jobs, while they ran; null if they wrote nothing.
@@ -283,6 +286,7 @@ impl FioReport {
                 capacity_bytes: facts.capacity_bytes,
                 seed: facts.seed,
                 begins: facts.begins,
+                stored: None,
                 prefilled_bytes: facts.prefilled_bytes,
                 waf: facts.measured.as_ref().and_then(Counters::waf),
                 notices: file.notices(),

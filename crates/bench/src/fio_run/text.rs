@@ -225,7 +225,8 @@ fn details(out: &mut String, report: &FioReport) -> fmt::Result {
             "{it_was}; before the first job, {} were written in sequence.",
             short(n, DIGITS, false, Unit::Bytes)
         ),
-    }
+    }?;
+    report.ssdlab.stored.iter().try_for_each(|stored| writeln!(out, "{stored}"))
 }
 
 fn times(out: &mut String, job: &str, word: &str, ios: u64, mean_ns: f64, shares: &TimeShares) -> fmt::Result {

@@ -135,6 +135,8 @@ pub struct Replayed {
     pub capacity_bytes: u64,
     /// How it was before.
     pub begins: Begins,
+    /// Days that it had lain without power.
+    pub stored_days: u32,
     /// How long it rested before.
     pub rested: Nanos,
     pub format: Format,
@@ -249,12 +251,13 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
     measurement.check_causes().map_err(BenchError::Books)?;
     check_counts(&summary, &placement, &measurement)?;
     let device = lab.name().to_owned();
-    let (spec, begins) = (spec.clone(), lab.begins());
+    let (spec, begins, stored_days) = (spec.clone(), lab.begins(), lab.stored_days());
     Ok(Replayed {
         spec,
         device,
         capacity_bytes,
         begins,
+        stored_days,
         rested,
         format,
         summary,

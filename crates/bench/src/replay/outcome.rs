@@ -8,6 +8,7 @@ use ssdlab_workload::trace::{Devices, Fit};
 
 use super::{Replayed, Speed};
 use crate::explain;
+use crate::lab::stored_note;
 use crate::outcome::{Axis, Mark, Outcome};
 use crate::suite::figures::{chart, put, put_counters, put_latencies, put_percentile, series, share_written};
 use crate::suite::tail::tail_chart;
@@ -218,7 +219,7 @@ const BURST: &str = "Waits for a tag and latencies from arrival are then those o
 /// What was adjusted, and what the reader must know.
 pub(super) fn notes(r: &Replayed) -> Vec<String> {
     let s = &r.summary;
-    let mut notes = bursts(r);
+    let mut notes: Vec<String> = stored_note(r.stored_days).into_iter().chain(bursts(r)).collect();
     notes.extend(r.placement.lines().into_iter().map(|line| format!("Adjusted: {line}.")));
     if s.unaligned > 0 {
         let requests = format!("{} requests of the trace do not begin and end on 4 KiB boundaries", s.unaligned);

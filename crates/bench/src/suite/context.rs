@@ -87,6 +87,12 @@ impl<'a> Context<'a> {
         self.lab.begins()
     }
 
+    /// As [`Lab::stored_days`].
+    #[must_use]
+    pub fn stored_days(&self) -> u32 {
+        self.lab.stored_days()
+    }
+
     /// Commands that the device takes at once.
     ///
     /// # Errors

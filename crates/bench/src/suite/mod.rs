@@ -65,7 +65,7 @@ use context::Context;
 use ssdlab_core::nearest;
 
 use crate::error::BenchError;
-use crate::lab::Lab;
+use crate::lab::{Lab, stored_note};
 use crate::monitor::Monitor;
 use crate::outcome::Outcome;
 use crate::params::ParamError;
@@ -155,6 +155,7 @@ pub fn run_test(
         in_small::leave_out(&mut outcome);
     }
     outcome.notes.extend(ctx.begins().note().map(str::to_owned));
+    outcome.notes.extend(stored_note(ctx.stored_days()));
     Ok(outcome)
 }
 

@@ -60,6 +60,24 @@ fn a_drive_is_aged_once_and_measured_often() {
 }
 
 #[test]
+fn what_is_measured_after_storage_says_so() {
+    let folder = place("stored");
+    says(&folder, &["run", "write.fio", "./small.toml", "--prefill", "drive", "--save", "new.state"]);
+    for command in [
+        &["replay", "trace.csv", "./small.toml"][..],
+        &["replay", "trace.csv", "./small.toml", "--json"],
+        &["run", "write.fio", "./small.toml"],
+        &["run", "write.fio", "./small.toml", "--output-format", "json"],
+        &["test", "random-read", "./small.toml", "--set", "seconds=1"],
+    ] {
+        let stored = |days: &str| says(&folder, &[command, &["--from", "new.state", "--stored-days", days]].concat());
+        let (lain, not) = (stored("400"), stored("0"));
+        assert!(lain.contains("without power for 400 days at 30"), "{command:?}: {lain}");
+        assert!(!not.contains("without power for"), "{command:?}: {not}");
+    }
+}
+
+#[test]
 fn an_image_of_an_attached_drive_is_measured_and_stays_as_it_is() {
     let folder = place("image");
     says(&folder, &["attach", "./small.toml", "--image", "d.ssd", "--prefill", "drive", "--run", "true"]);
