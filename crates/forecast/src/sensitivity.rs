@@ -200,24 +200,37 @@ pub fn sensitivity(
     let (variations, left_out) = variations(&template, &estimates);
     let base = Changed::new(template.recipe.clone());
     let subject = |drive| Subject { drive, seed: bench.seed };
-    let mut subjects = vec![subject(&base)];
-    let seeds: Vec<u64> = (1..=OTHER_SEEDS).map(|k| bench.seed.wrapping_add(k)).collect();
-    subjects.extend(seeds.iter().map(|&seed| Subject { drive: &base, seed }));
-    subjects.extend(variations.iter().map(|v| subject(&v.drive)));
+    let mut out =
+        Sensitivity { device: template.recipe.name.clone(), varied: Vec::new(), figures: Vec::new(), left_out };
+    // First the drive as it is: what it does not have is not looked for on all the others.
     let tests = tests_of(figures);
-    let Ok(results) = bench.run(&subjects, &tests) else { return Ok(Err(Stopped)) };
+    let Ok(as_it_is) = bench.run(&[subject(&base)], &tests) else { return Ok(Err(Stopped)) };
+    let mut had: Vec<Figure> = Vec::new();
+    for figure in figures {
+        match &as_it_is[0][place(&tests, figure)] {
+            Ok(metrics) if metrics.contains_key(&figure.metric) => had.push(figure.clone()),
+            other => out.left_out.push(no_such_figure(figure, other)),
+        }
+    }
+    if had.is_empty() {
+        return Ok(Ok(out));
+    }
+    let seeds: Vec<u64> = (1..=OTHER_SEEDS).map(|k| bench.seed.wrapping_add(k)).collect();
+    let mut subjects: Vec<Subject<'_>> = seeds.iter().map(|&seed| Subject { drive: &base, seed }).collect();
+    subjects.extend(variations.iter().map(|v| subject(&v.drive)));
+    let tests_of_all = tests_of(&had);
+    let Ok(mut results) = bench.run(&subjects, &tests_of_all) else { return Ok(Err(Stopped)) };
+    let of_all = |test: &&Figure| place(&tests, test);
+    results.insert(0, tests_of_all.iter().map(of_all).map(|at| as_it_is[0][at].clone()).collect());
+    let (figures, tests) = (&had, tests_of_all);
 
     let (same, changed) = results.split_at(1 + seeds.len());
-    let mut varied: Vec<String> = variations.iter().map(|v| estimates[v.estimate].key.clone()).collect();
-    varied.dedup();
-    let mut out = Sensitivity { device: template.recipe.name.clone(), varied, figures: Vec::new(), left_out };
+    out.varied = variations.iter().map(|v| estimates[v.estimate].key.clone()).collect();
+    out.varied.dedup();
     for figure in figures {
         let at = place(&tests, figure);
         let value = |row: &[Metrics]| row[at].as_ref().ok().and_then(|metrics| metrics.get(&figure.metric).cloned());
-        let Some(metric) = value(&same[0]) else {
-            out.left_out.push(no_such_figure(figure, &same[0][at]));
-            continue;
-        };
+        let metric = value(&same[0]).expect("those that the drive does not have are left out");
         let figure = &figure.said_of(&same[0][at]);
         let side =
             |value_text: String, row: &[Metrics]| value(row).map(|m| Side { value: value_text, figure: m.value });
@@ -286,6 +299,9 @@ pub(crate) fn as_it_is(
 fn no_such_figure(figure: &Figure, metrics: &Metrics) -> LeftOut {
     let reason = match metrics {
         Err(why) => why.clone(),
+        Ok(metrics) if metrics.get("steady").is_some_and(|steady| steady.value == 0.0) => {
+            format!("{} has not settled, and has no such figure then; a longer run may", figure.test.name)
+        }
         Ok(_) => format!("{} has no such figure on this drive", figure.test.name),
     };
     LeftOut { key: figure.title.clone(), value: figure.metric.clone(), reason }
