@@ -35,6 +35,7 @@ impl PcieReferee {
             LinkGeneration::Pcie2 => (10, 160),
             LinkGeneration::Pcie3 => (16, 130),
             LinkGeneration::Pcie4 => (32, 130),
+            LinkGeneration::Pcie5 => (64, 130),
             LinkGeneration::Sata1 | LinkGeneration::Sata2 | LinkGeneration::Sata3 | LinkGeneration::Ideal => {
                 return None;
             }

@@ -33,12 +33,13 @@ const UNLISTED_BYTES: u64 = 8192;
 /// One lane, for one byte.
 fn femtos_per_byte(generation: LinkGeneration) -> u64 {
     // 8b/10b, and a skip of four symbols within 1,538 (2.5 and 5 GT/s); 130 bits for 128, and a skip of one block within 375
-    // (8 and 16 GT/s).
+    // (8, 16 and 32 GT/s: PCI Express Base Specification 5.0, physical layer).
     match generation {
         LinkGeneration::Pcie1 => (4_000_000u64 * 1538).div_ceil(1534),
         LinkGeneration::Pcie2 => (2_000_000u64 * 1538).div_ceil(1534),
         LinkGeneration::Pcie3 => (1_015_625u64 * 375).div_ceil(374),
         LinkGeneration::Pcie4 => (507_813u64 * 375).div_ceil(374),
+        LinkGeneration::Pcie5 => (253_907u64 * 375).div_ceil(374),
         _ => unreachable!("not a link of PCI Express"),
     }
 }
@@ -164,5 +165,18 @@ impl Pcie {
     /// Rounded up: never faster than the wire.
     fn time(&self, bytes: u64) -> Nanos {
         (bytes * self.femtos_per_byte).div_ceil(1_000_000)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn from_the_third_generation_on_each_is_twice_as_fast_as_the_one_before() {
+        use LinkGeneration::{Pcie3, Pcie4, Pcie5};
+        let [third, fourth, fifth] = [Pcie3, Pcie4, Pcie5].map(femtos_per_byte);
+        assert_eq!([third, fourth, fifth], [1_018_341, 509_171, 254_586]);
+        assert!(third.abs_diff(2 * fourth) <= 1 && fourth.abs_diff(2 * fifth) <= 1);
     }
 }

@@ -80,6 +80,9 @@ pub enum LinkGeneration {
     /// 16 GT/s a lane, NVMe.
     #[serde(rename = "pcie-4")]
     Pcie4,
+    /// 32 GT/s a lane, NVMe.
+    #[serde(rename = "pcie-5")]
+    Pcie5,
     /// Takes no time: for validation.
     #[serde(rename = "ideal")]
     Ideal,
@@ -89,7 +92,7 @@ impl LinkGeneration {
     /// Whether the link is one of lanes and packets, with NVMe for its commands.
     #[must_use]
     pub fn is_pcie(self) -> bool {
-        matches!(self, Self::Pcie1 | Self::Pcie2 | Self::Pcie3 | Self::Pcie4)
+        matches!(self, Self::Pcie1 | Self::Pcie2 | Self::Pcie3 | Self::Pcie4 | Self::Pcie5)
     }
 }
 

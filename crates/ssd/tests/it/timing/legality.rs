@@ -431,6 +431,7 @@ fn each_way_of_pci_express_carries_one_transfer_at_a_time() {
         (LinkGeneration::Pcie2, 2, 10_000, 160),
         (LinkGeneration::Pcie3, 4, 32_000, 130),
         (LinkGeneration::Pcie4, 4, 64_000, 130),
+        (LinkGeneration::Pcie5, 4, 128_000, 130),
     ] {
         let link = pcie(generation, lanes, 256);
         assert_eq!(link.least(4096, false), (4096 + 16 * 24) * coded * 1000 / (16 * bits_per_us));
