@@ -5,3 +5,4 @@ mod devices;
 mod disks;
 mod documentation;
 mod every_value_has_a_source;
+mod examples;
