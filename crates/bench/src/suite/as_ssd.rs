@@ -24,10 +24,11 @@ pub(super) const DEF: TestDef = TestDef {
         span("file_bytes", "1GB", "size of the test file"),
         bytes(
             "file_offset_bytes",
-            "1GB",
+            "1GiB",
             0,
             1 << 60,
-            "where the file begins. Not published: a file system keeps its own structures at the start",
+            "where the file begins, aligned to 4 KiB as file systems do. Not published: they keep their own structures at \
+             the start",
         ),
         block("sequential_block_size", "16MiB", "size of the sequential requests. Not published"),
         integer("threads", "64", "", 1, 65_536, "requests outstanding in the 4K-64Thrd test"),

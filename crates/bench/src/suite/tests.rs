@@ -594,6 +594,13 @@ fn each_era_runs_on_its_own_drives_and_draws_its_own_charts() {
 }
 
 #[test]
+fn files_begin_where_file_systems_let_them_begin() {
+    let offsets = TESTS.iter().flat_map(|def| def.params).filter(|param| param.key == "file_offset_bytes");
+    let offsets: Vec<u64> = offsets.map(|param| crate::params::parse_bytes(param.default).unwrap()).collect();
+    assert!(offsets.len() >= 2 && offsets.iter().all(|offset| offset.is_multiple_of(4096)), "{offsets:?}");
+}
+
+#[test]
 fn the_interval_of_a_trace_has_the_figures_of_each_choice() {
     let settings = |joint| [("requests", "2000"), ("form", "2015"), ("joint", joint)];
     // Large requests take longer: it matters in which company they are.
@@ -641,7 +648,7 @@ fn as_ssd_keeps_64_requests_in_flight_and_scores_by_the_formula() {
     let total = want + 0.15 * read("sequential_write") + 1.5 * read("random_write") + 1.5 * read("random_write_64");
     close(read("score"), total, 1e-12);
     let e = run_with(&plain(), "as-ssd", &[]).unwrap_err();
-    assert_eq!(e.to_string(), "a file of 1 GB at 1 GB does not fit a drive of 0.064 GB");
+    assert_eq!(e.to_string(), "a file of 1 GB at 1.074 GB does not fit a drive of 0.064 GB");
 }
 
 #[test]
