@@ -22,7 +22,7 @@ pub struct Results {
     /// Tests that a drive does not allow (no TRIM, no flash …), and why.
     pub unsuitable: Vec<Unsuitable>,
     /// Tests that Ctrl-C stopped or kept from beginning.
-    pub cancelled: usize,
+    pub cancelled: Vec<String>,
     /// Whether any test ran to its end.
     ran: bool,
     /// Whether finished tests are kept for a later run.
@@ -121,7 +121,7 @@ pub fn run_keeping<D: Tested + Lab>(
         outcomes: Vec::new(),
         failures: Vec::new(),
         unsuitable: Vec::new(),
-        cancelled: 0,
+        cancelled: Vec::new(),
         ran: false,
         resumable: false,
     };
@@ -139,16 +139,19 @@ pub fn run_keeping<D: Tested + Lab>(
                     None => sorted.failures.push(failure),
                 }
             }
-            JobResult::Cancelled => sorted.cancelled += 1,
+            JobResult::Cancelled => sorted.cancelled.push(format!("{} on {}", job.test.name, names[job.lab])),
         }
     }
     Ok(sorted)
 }
 
+/// Tests that are named among those that did not finish.
+const NAMED: usize = 5;
+
 impl Results {
     /// Whether every test that its drive allows has an outcome.
     pub fn is_whole(&self) -> bool {
-        self.failures.is_empty() && self.cancelled == 0
+        self.failures.is_empty() && self.cancelled.is_empty()
     }
 
     /// Prints every failure, and returns how the command ends.
@@ -164,8 +167,11 @@ impl Results {
         } else {
             self.failures.extend(self.unsuitable.into_iter().map(|u| u.failure));
         }
-        if self.cancelled > 0 {
-            let stopped = Failure::run(format!("stopped: {} test(s) did not finish", self.cancelled));
+        if !self.cancelled.is_empty() {
+            let named = &self.cancelled[..self.cancelled.len().min(NAMED)];
+            let rest = if named.len() < self.cancelled.len() { ", …" } else { "" };
+            let (count, named) = (self.cancelled.len(), named.join(", "));
+            let stopped = Failure::run(format!("stopped: {count} test(s) did not finish: {named}{rest}"));
             self.failures.push(if self.resumable {
                 stopped.help("the same command goes on from there")
             } else {

@@ -78,13 +78,13 @@ impl ClaimRow {
         self.state == ClaimState::Missed && !self.known_miss
     }
 
-    /// The margin for people: `4.2 % to spare`, `off by 12 %`; empty without one.
+    /// The margin for people: `4.2 % to spare`, `12 % beyond`; empty without one.
     #[must_use]
     pub fn margin(&self) -> String {
         match self.margin_percent {
             None => String::new(),
             Some(m) if m >= 0.0 => format!("{} % to spare", number(m)),
-            Some(m) => format!("off by {} %", number(-m)),
+            Some(m) => format!("{} % beyond", number(-m)),
         }
     }
 }

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use ssdlab_catalog::{Diagnostic, is_of_catalog, parse_die};
 use ssdlab_core::{format_duration, input};
-use ssdlab_sweep::Plan;
+use ssdlab_sweep::{Plan, PointResult};
 use ssdlab_workload::fio::JobFile;
 use ssdlab_workload::trace::{TraceSource, TraceSummary};
 use toml::Table;
 
 use crate::args::{CheckArgs, FileKind};
+use crate::commands::sweep::told;
 use crate::failure::Failure;
 use crate::figures::Figures;
 use crate::lab::SimulatedDrive;
@@ -31,7 +32,17 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
         FileKind::Plan => {
             let plan = Plan::open(&name)?;
             let points = if plan.points.len() == 1 { "point" } else { "points" };
-            format!("a plan of {} {points}: {}", plan.points.len(), plan.title)
+            let known: Vec<(usize, String)> = plan
+                .points
+                .iter()
+                .filter_map(|point| match point.known()? {
+                    PointResult::Impossible { reason } => Some((point.number, reason)),
+                    PointResult::Finished { .. } => None,
+                })
+                .collect();
+            let reasons = told(known.iter().map(|(number, reason)| (*number, reason.as_str())));
+            let reasons = if reasons.is_empty() { reasons } else { format!("\n{}", reasons.trim_end()) };
+            format!("a plan of {} {points}: {}{reasons}", plan.points.len(), plan.title)
         }
         FileKind::Figures => {
             let figures = Figures::read(Some(&args.file))?;

@@ -69,7 +69,7 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
 
 /// What is laid beside what.
 pub struct Asked {
-    /// The catalog's figures, and one's own.
+    /// One's own figures if no device was named; otherwise the catalog's as well.
     pub claims: Vec<Claim>,
     /// The devices that were named; without, those of one's own figures; without these, all that something was published about.
     pub devices: Vec<String>,
@@ -86,12 +86,11 @@ impl Asked {
             figures.concern(named)?;
         }
         let of_own = figures.devices();
-        let claims = figures.all();
         let everything = named.is_empty() && of_own.is_empty();
-        let devices = match () {
-            () if everything => published_drives(&claims),
-            () if named.is_empty() => of_own,
-            () => named.to_vec(),
+        let (claims, devices) = match () {
+            () if !named.is_empty() => (figures.all(), named.to_vec()),
+            () if everything => (figures.all(), published_drives(&claims::all())),
+            () => (figures.own, of_own),
         };
         Ok(Asked { claims, devices, everything })
     }

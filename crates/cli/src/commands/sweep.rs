@@ -69,6 +69,35 @@ fn summary(plan: &Plan, result: &Sweep) -> String {
         text.push_str(&format!(", {failed} failed"));
     }
     text.push('\n');
+    let reasons = result.states.iter().enumerate().filter_map(|(i, s)| match s {
+        State::Done(ssdlab_sweep::PointResult::Impossible { reason }) => Some((plan.points[i].number, reason.as_str())),
+        _ => None,
+    });
+    text.push_str(&told(reasons));
+    text
+}
+
+/// Why points are impossible: each reason once, with the points that it holds for.
+pub fn told<'a>(reasons: impl Iterator<Item = (usize, &'a str)>) -> String {
+    const REASONS: usize = 5;
+    const NUMBERS: usize = 8;
+    let mut by_reason: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (number, reason) in reasons {
+        match by_reason.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, numbers)) => numbers.push(number),
+            None => by_reason.push((reason, vec![number])),
+        }
+    }
+    let line = |(reason, numbers): &(&str, Vec<usize>)| {
+        let named: Vec<String> = numbers.iter().take(NUMBERS).map(usize::to_string).collect();
+        let rest = if named.len() < numbers.len() { ", …" } else { "" };
+        let points = if numbers.len() == 1 { "point" } else { "points" };
+        format!("  impossible: {points} {}{rest}: {reason}\n", named.join(", "))
+    };
+    let mut text: String = by_reason.iter().take(REASONS).map(line).collect();
+    if by_reason.len() > REASONS {
+        text.push_str(&format!("  … and {} other reasons\n", by_reason.len() - REASONS));
+    }
     text
 }
 

@@ -173,7 +173,7 @@ fn a_reader_finds_everything_on_the_page() {
         ">not judged</span>",
         ">fail</span>",
         "75,900 IOPS",
-        "off by 9 %",
+        "9 % beyond",
         "prefers-color-scheme:dark",
         "@media print",
     ] {

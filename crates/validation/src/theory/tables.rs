@@ -219,8 +219,8 @@ fn temperature() -> Vec<Table> {
             name: "Hot and cold data, the collector's apart",
             about: "As before, but what is moved goes to an open block of its own. With uniform writes that changes nothing; \
                 here it keeps the data that have proved cold from lying among the host's. The host names nothing. No formula is \
-                known; theory's column is a map of 8,192 blocks alone, without time, queue or dies, in a loop of its own, which \
-                moves a page for each that the host writes, as drives do that program both in turn.",
+                known; theory's column is a map of 8,192 blocks alone, without time, queue or dies, in a loop of its own, in which \
+                the host is paced as in the drives: for each page that is moved, as many as the victim's dead share frees.",
             first: "over-provisioning, pages per block, r/f, ties",
             points: apart,
         },
@@ -234,8 +234,7 @@ fn temperature() -> Vec<Table> {
         },
         Table {
             name: "Hot and cold data, cost-benefit, the collector's apart",
-            about: "As before, but what is moved goes to an open block of its own. (One die of 4,096 blocks.) With little \
-                spare and 95/5 drives lie somewhat below the map, elsewhere somewhat above it; why is not known.",
+            about: "As before, but what is moved goes to an open block of its own. (One die of 4,096 blocks.)",
             first: "over-provisioning, pages per block, r/f",
             points: cost_benefit(Kind::CostBenefitApart),
         },

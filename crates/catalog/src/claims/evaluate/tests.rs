@@ -242,10 +242,10 @@ fn the_margin_is_how_far_ours_may_move() {
     assert!((met.margin_percent.unwrap() - 100.0 * 5.0 / 105.0).abs() < 1e-9);
     assert_eq!(met.margin(), "4.76 % to spare");
     let missed = margin(VALUE, 120.0);
-    assert_eq!((missed.state, missed.margin().as_str()), (ClaimState::Missed, "off by 8.33 %"));
+    assert_eq!((missed.state, missed.margin().as_str()), (ClaimState::Missed, "8.33 % beyond"));
     let range = "devices = [\"d\"]\ncheck.range = { test = \"t\", metric = \"iops\", unit = \"IOPS\", at_least = 50.0, at_most = 90.0 }";
     assert_eq!(margin(range, 80.0).margin(), "12.50 % to spare", "the nearer bound counts");
-    assert_eq!(margin(range, 40.0).margin(), "off by 25 %");
+    assert_eq!(margin(range, 40.0).margin(), "25 % beyond");
 }
 
 #[test]

@@ -353,7 +353,7 @@ fn claim(id: &str, device: &str, quantity: &str, published: &str, value: f64, un
         ours: Some(ours),
         ours_text: String::new(),
         tolerance: "±10 %".into(),
-        margin: if met { "8 % to spare".into() } else { "off by 9 %".into() },
+        margin: if met { "8 % to spare".into() } else { "9 % beyond".into() },
         state: if met { ClaimState::Met } else { ClaimState::Missed },
         source: "vendor's specification".into(),
         reason: if met { String::new() } else { "The program time of this die is an estimate.".into() },
