@@ -15,7 +15,7 @@ use crate::headline::{HEADLINES, Headline, are_level};
 use crate::number;
 use crate::review::{Review, ReviewedDevice};
 use apart::{Fresh, capital};
-use facts::{Facts, Values, not_settled};
+use facts::{Facts, Sustained, Values, not_settled};
 use steady::NEAR;
 use words::{awaited, iops, rounded, seconds, times};
 
@@ -104,7 +104,7 @@ pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
             return Some(format!("{}: {}.", crate::name::pretty(facts.name()), not_settled(&facts.last_part()?)));
         }
         let said = match headline.key {
-            "sequential-write" => facts.long_write()?.0,
+            "sequential-write" => facts.bar_of_long_write()?,
             "steady-write" => of_bursts(facts.steady()?)?,
             "random-write" => {
                 format!("{} IOPS at first; the mean is of what came after, too", iops(facts.first_random_writes()?))
@@ -370,15 +370,16 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
     }
     let is_mean = headline.key == "steady-write" && facts.steady().is_some_and(|s| s.bursts());
     let what = format!("{}{}", headline.in_words, if is_mean { ", as a mean" } else { "" });
-    let others =
-        if headline.settles && facts.some_other_is_unsettled() { "others that had settled" } else { "others here" };
+    // The only other one is the best of nothing: beside it stand the figures.
+    let ahead = match facts.others.len() {
+        1 => format!(" in {what}: {} against {} IOPS.", iops(ours), iops(theirs)),
+        _ if headline.settles && facts.some_other_is_unsettled() => {
+            format!(" in {what}, and {other} is the best of the others that had settled.")
+        }
+        _ => format!(" in {what}, and {other} is the best of the others here."),
+    };
     Some(if ours >= 1.5 * theirs {
-        finding(
-            "",
-            format!("{} as fast as {other}", times(ours / theirs)),
-            format!(" in {what}, and {other} is the best of the {others}."),
-            headline.test,
-        )
+        finding("", format!("{} as fast as {other}", times(ours / theirs)), ahead, headline.test)
     } else if are_level(ours, theirs) {
         finding(
             "",
@@ -390,7 +391,7 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
         finding(
             "",
             format!("Ahead of {other} by {} %", number::trimmed(100.0 * (ours / theirs - 1.0), 0)),
-            format!(" in {what}, and {other} is the best of the {others}."),
+            ahead,
             headline.test,
         )
     } else if theirs < 1.5 * ours {
@@ -425,13 +426,13 @@ fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
         return Some(finding("Sequential writes go at ", rates, format!("{why}."), test));
     }
     let (headline, ours) = facts.headline("sequential-write")?;
-    let (other, theirs) = facts.best_other(&headline)?;
+    let theirs = facts.best_other_writes(&headline)?;
     let share = facts.outcome("sequential-write", "").and_then(|o| o.time_shares.first());
     let why = share.and_then(limit).map_or_else(String::new, |why| format!("; {why}"));
     Some(finding(
         "Sequential writes go at ",
         format!("{ours:.0} MB/s{}", if stages.is_some() && facts.has_flash() { " from beginning to end" } else { "" }),
-        format!("{why}. {other} reaches {theirs:.0}{}.", facts.at_first(&headline)),
+        format!("{why}. {theirs}."),
         "sequential-write",
     ))
 }
@@ -547,14 +548,26 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     if let Some((headline, rate)) = facts.headline("sequential-write") {
         let best = facts.best_other(&headline).map_or(rate, |o| o.1);
         // The first gigabytes of another drive whose rate falls are no measure of a long copy.
-        let kept = facts.best_other_sustained(&headline).unwrap_or(rate);
+        let other = facts.best_other_sustained(&headline);
+        let kept = other.as_ref().map_or(rate, |other| other.rate);
         if let Some((rates, slowest)) = facts.long_write() {
+            let goes_on =
+                other.filter(|other| other.is_seen && other.rate > slowest && !are_level(other.rate, slowest));
             if slowest < 0.5 * kept.max(rate) {
                 // Its bar is the longest, since that test ends before the rate falls.
                 let leads =
                     facts.best_other(&headline).is_some_and(|(_, theirs)| rate > theirs && !are_level(rate, theirs));
                 let lead = if leads { " It leads in sequential write only until its rate falls." } else { "" };
                 unsuited.push(format!("Long copies and video: {rates}.{lead}"));
+            } else if let Some(Sustained { name, rate: theirs, .. }) = goes_on {
+                // What another drive keeps up for longer is not what to choose this one for: only its first part may be.
+                let first = facts.rates_of_cache().map_or(rate, |rates| rates[0]);
+                let told = format!("{rates}; {name} goes on at {theirs:.0}.");
+                if first > theirs && !are_level(first, theirs) {
+                    suits.push(format!("Short copies: {told}"));
+                } else if slowest < 0.8 * theirs {
+                    unsuited.push(format!("Long copies and video: {told}"));
+                }
             } else {
                 suits.push(format!("Copies and video: {rates}."));
             }

@@ -5,7 +5,7 @@ use ssdlab_bench::{Outcome, Unsettled};
 
 use super::steady::Steady;
 use super::words::{iops, rounded};
-use crate::headline::{HEADLINES, Headline};
+use crate::headline::{HEADLINES, Headline, are_level};
 use crate::name;
 use crate::number;
 use crate::reference::{ReferenceDrive, beside, consistency_curve};
@@ -22,6 +22,14 @@ pub(super) struct Facts<'a> {
 /// Whether the last part of a run of random writes is a steady state.
 fn is_steady(run: &Outcome) -> bool {
     run.has_settled() && run.metrics.contains_key("iops_mean_tail")
+}
+
+/// A rate at which another drive goes on writing in sequence.
+pub(super) struct Sustained<'f> {
+    pub name: &'f str,
+    pub rate: f64,
+    /// Whether its writes were watched for long enough to say so.
+    pub is_seen: bool,
 }
 
 /// Where the figures of another drive are from.
@@ -86,23 +94,32 @@ impl<'a> Facts<'a> {
     }
 
     /// The best rate of sequential writes that another drive keeps, as far as is known.
-    pub fn best_other_sustained(&self, headline: &Headline) -> Option<f64> {
+    pub fn best_other_sustained(&self, headline: &Headline) -> Option<Sustained<'_>> {
         let rates = self.others_by(headline).into_iter().map(|(other, rate)| {
-            let of_review = self.review.devices.iter().find(|d| d.facts.name == self.others[other].1);
-            of_review
-                .and_then(|device| Facts::of(self.review, device).long_write())
-                .map_or(rate, |(_, slowest)| slowest)
+            let name = self.others[other].0.as_str();
+            let Some(device) = self.review.devices.iter().find(|d| d.facts.name == self.others[other].1) else {
+                return Sustained { name, rate, is_seen: false };
+            };
+            let facts = Facts::of(self.review, device);
+            match facts.long_write() {
+                Some((_, slowest)) => Sustained { name, rate: slowest, is_seen: true },
+                // A test of a minute says nothing of the time after it.
+                None => Sustained { name, rate, is_seen: facts.outcome("slc-cache", "").is_some() },
+            }
         });
-        rates.reduce(f64::max)
+        rates.reduce(|best, other| if other.rate > best.rate { other } else { best })
     }
 
-    /// What is to be said of the best rate of sequential writes of another drive that does not keep it.
-    pub fn at_first(&self, headline: &Headline) -> &'static str {
-        let best = self.others_by(headline).into_iter().next();
-        let device =
-            best.and_then(|(other, _)| self.review.devices.iter().find(|d| d.facts.name == self.others[other].1));
-        let falls = device.is_some_and(|device| Facts::of(self.review, device).long_write().is_some());
-        if falls { " at first" } else { "" }
+    /// How the other drive whose bar of sequential writes is the longest writes: at a rate that it keeps, or at several.
+    pub fn best_other_writes(&self, headline: &Headline) -> Option<String> {
+        let (other, rate) = self.others_by(headline).into_iter().next()?;
+        let (name, key, _) = &self.others[other];
+        let device = self.review.devices.iter().find(|d| d.facts.name == *key);
+        Some(match device.and_then(|device| Facts::of(self.review, device).long_write()) {
+            // Its bar is of a run that may have gone on past the cache, and then is none of these rates.
+            Some((rates, _)) => format!("{name} goes at {rates}"),
+            None => format!("{name} reaches {rate:.0}"),
+        })
     }
 
     /// Whether the sequential writes of this drive or of one beside it are known to fall: then the rate of their first
@@ -326,6 +343,15 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// The same, of a bar that may be none of these rates.
+    pub fn bar_of_long_write(&self) -> Option<String> {
+        let (rates, _) = self.long_write()?;
+        let bar = self.headline("sequential-write").map(|(_, rate)| rate);
+        let is_mean =
+            self.rates_of_cache().zip(bar).is_some_and(|(rates, bar)| !rates.iter().any(|&r| are_level(r, bar)));
+        Some(if is_mean { format!("{rates}; the bar is the mean of its test") } else { rates })
+    }
+
     /// What becomes of sequential writes that go on: "517 MB/s for the first 120 GB, then 64", and the slowest of these
     /// rates; `None` if they do not fall, or if that was not measured.
     pub fn long_write(&self) -> Option<(String, f64)> {
@@ -340,7 +366,10 @@ impl<'a> Facts<'a> {
         }
         let (_, rate) = self.headline("sequential-write")?;
         let whole = self.metric("consistency", "2013", "fill_bandwidth").filter(|&whole| whole < FALLS * rate)?;
-        Some((format!("{rate:.0} MB/s at first, {whole:.0} as the mean of a write over the whole drive"), whole))
+        let means = format!(
+            "{rate:.0} MB/s in the mean over the first part of the drive, {whole:.0} in the mean over all of it"
+        );
+        Some((means, whole))
     }
 }
 

@@ -12,6 +12,7 @@ use super::canvas::{Anchor, Canvas, coord};
 use super::scale::{Extent, Role, Scale};
 use super::skin::{self, Skin, hatch_definitions, rules};
 use super::{Layout, Measures};
+use crate::number;
 use crate::text;
 use crate::timeline::lanes::lanes;
 use crate::timeline::words::words;
@@ -345,7 +346,7 @@ impl Columns {
 /// For the tooltip.
 fn told(stretch: &Stretch, time: &Time) -> String {
     let (title, details) = words(&stretch.work);
-    let told = |at: Nanos| crate::number::trimmed((at as f64 - time.zero as f64) / time.unit.0, 3);
+    let told = |at: Nanos| number::trimmed((at as f64 - time.zero as f64) / time.unit.0, 3);
     format!("{title}{details}: {} to {} {}", told(stretch.from), told(stretch.to), time.unit.1)
 }
 
@@ -391,6 +392,11 @@ fn veil(canvas: &mut Canvas, time: &Time, f: Frame, complete_from: Nanos, (top, 
     canvas.text(x, (top + bottom) / 2.0, size, Anchor::Middle, "l", words);
 }
 
+/// A time in whole and parts of the unit: nobody says -1K microseconds.
+fn time_label(value: f64) -> String {
+    if value.abs() >= 1_000.0 { number::grouped(value, 0) } else { number::significant(value) }
+}
+
 /// Grid and times below; the stretch of the request is marked over all rows. Returns where it ends.
 fn axis(canvas: &mut Canvas, time: &Time, f: Frame, top: f64, bottom: f64) -> f64 {
     let m = f.m;
@@ -398,7 +404,7 @@ fn axis(canvas: &mut Canvas, time: &Time, f: Frame, top: f64, bottom: f64) -> f6
     for tick in &time.scale.ticks {
         let at = time.scale.at(tick.value);
         let _ = write!(lines, "M{} {}V{}", coord(at), coord(top), coord(bottom));
-        canvas.text(at, bottom + m.font * 1.25, m.font * 0.9, Anchor::Middle, "t", &tick.label);
+        canvas.text(at, bottom + m.font * 1.25, m.font * 0.9, Anchor::Middle, "t", &time_label(tick.value));
     }
     let (from, to) = (time.at(time.zero), time.at(time.ends));
     let band = format!(

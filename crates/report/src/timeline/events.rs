@@ -180,6 +180,16 @@ mod tests {
     }
 
     #[test]
+    fn times_below_a_picture_are_in_the_unit_that_is_written_below_them() {
+        let request = command(1_500_000, 1_900_000);
+        let seen = SlowestSeen { request, from: 0, timeline: Timeline::default(), slower: None };
+        let svg = crate::timeline_svg(&seen, "a drive");
+        let labelled = |text: &str| svg.contains(&format!(">{text}</text>"));
+        assert!(labelled("µs since the request was sent") && labelled("-1,000") && labelled("0"), "{svg}");
+        assert!(!svg.contains("K</text>"), "{svg}");
+    }
+
+    #[test]
     fn the_file_begins_as_it_should_and_commands_side_by_side_have_lanes() {
         let both = [command(1_000, 9_000), command(2_000, 3_500)];
         let stretch = |c: &Completion| command_stretch(c);
