@@ -148,6 +148,9 @@ pub(crate) fn transfer(bytes: u64) -> String {
     }
 }
 
+/// What figures of the part of a run are of that is the steady state, if there is one.
+pub(crate) const LAST_PART: &str = "last part of the run";
+
 /// A metric's key as people say it: `latency_p99_9` is `Latency, 99.9th percentile`.
 pub(crate) fn metric_label(key: &str) -> String {
     if let Some(of_empty) = key.strip_suffix("_full") {
@@ -155,7 +158,7 @@ pub(crate) fn metric_label(key: &str) -> String {
     }
     if ["latency_", "stall_", "seconds_over_"].iter().any(|k| key.starts_with(k)) || key == "waf_tail" {
         if let Some(of_all) = key.strip_suffix("_tail") {
-            return format!("{}, at the end of the run", metric_label(of_all));
+            return format!("{}, {LAST_PART}", metric_label(of_all));
         }
         for (suffix, op) in [("_read", "reads"), ("_write", "writes")] {
             if let Some(of_all) = key.strip_suffix(suffix) {
@@ -185,8 +188,8 @@ pub(crate) fn metric_label(key: &str) -> String {
         "iops" => "IOPS".to_owned(),
         "iops_min" => "IOPS, lowest second".to_owned(),
         "iops_max" => "IOPS, highest second".to_owned(),
-        "iops_mean_tail" => "IOPS, mean at the end of the run".to_owned(),
-        "iops_stddev_tail" => "IOPS, standard deviation at the end".to_owned(),
+        "iops_mean_tail" => format!("IOPS, mean, {LAST_PART}"),
+        "iops_stddev_tail" => format!("IOPS, standard deviation, {LAST_PART}"),
         "zero_iops_seconds" => "Seconds without any I/O".to_owned(),
         "bandwidth" => "Bandwidth".to_owned(),
         "asked_bandwidth" => "Bandwidth that the job asks for".to_owned(),
@@ -223,8 +226,8 @@ pub(crate) fn metric_label(key: &str) -> String {
         "sequential_read_bar" => "Sequential read, mean of QD 1, 2 and 4".to_owned(),
         "sequential_write_bar" => "Sequential write, mean of QD 1, 2 and 4".to_owned(),
         "fill_bandwidth" => "Bandwidth of the sequential fill".to_owned(),
-        "iops_over_stddev" => "IOPS, mean over standard deviation at the end".to_owned(),
-        "iops_common_level" => "IOPS, most common level at the end".to_owned(),
+        "iops_over_stddev" => format!("IOPS, mean over standard deviation, {LAST_PART}"),
+        "iops_common_level" => format!("IOPS, most common level, {LAST_PART}"),
         "iops_autocorrelation_max" => "Autocorrelation of IOPS, largest at lags of 2 to 60 s".to_owned(),
         "iops_autocorrelation_lag" => "Autocorrelation of IOPS, lag of the largest".to_owned(),
         "iops_period" => "Time after which IOPS repeat".to_owned(),
@@ -258,7 +261,7 @@ mod tests {
         assert_eq!([0.0, 500.0, 1500.0, 40_000.0, 999_999.0, 2e6].map(si), ["0", "500", "1.5K", "40K", "1M", "2M"]);
         assert_eq!([0.2, 50.0, 1000.0, 2.5e6].map(latency), ["200 ns", "50 µs", "1 ms", "2.5 s"]);
         assert_eq!(metric_label("latency_p99_9"), "Latency, 99.9th percentile");
-        assert_eq!(metric_label("latency_p99_99_tail"), "Latency, 99.99th percentile, at the end of the run");
+        assert_eq!(metric_label("latency_p99_99_tail"), "Latency, 99.99th percentile, last part of the run");
         assert_eq!(metric_label("latency_mean_read_full"), "Latency, mean, reads, full drive");
         assert_eq!(metric_label("latency_p99_9_from_arrival"), "Latency, 99.9th percentile, from arrival");
         assert_eq!(metric_label("lag_p99_9"), "Replay lag, 99.9th percentile");

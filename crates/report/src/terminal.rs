@@ -4,7 +4,7 @@ use ssdlab_bench::{Chart, ClaimKind, Mark, Outcome};
 
 use crate::compare::{self, TestGroup};
 use crate::felt;
-use crate::html::{key_metrics, label};
+use crate::html::{figure_of, key_metrics, keys_of, label};
 use crate::number;
 use crate::review::{ClaimState, Review};
 use crate::write::Written;
@@ -127,9 +127,20 @@ pub fn terminal_summary(review: &Review, written: Option<&Written>, colour: bool
     out
 }
 
+/// Figures of a test, at the most.
+const FIGURES: usize = 3;
+
+/// First what the page has for its key figures.
 fn metric_rows(review: &Review, group: &TestGroup) -> Vec<Vec<String>> {
-    let keys = key_metrics(&group.outcomes, 3);
-    let rows = keys.iter().enumerate().map(|(i, key)| {
+    let mut keys = keys_of(&group.outcomes);
+    let leads = keys.len();
+    for key in key_metrics(&group.outcomes, usize::MAX) {
+        if keys.iter().all(|(have, _)| *have != key) {
+            keys.push((key, label(&group.outcomes, key)));
+        }
+    }
+    keys.truncate(FIGURES);
+    let rows = keys.into_iter().enumerate().map(|(i, (key, label))| {
         let title = if i == 0 { group.title() } else { String::new() };
         let any = |of: fn(&Outcome) -> bool| i == 0 && group.outcomes.iter().any(|o| of(o));
         let marks: Vec<&str> = [
@@ -140,12 +151,12 @@ fn metric_rows(review: &Review, group: &TestGroup) -> Vec<Vec<String>> {
         .flatten()
         .collect();
         let figures = review.devices.iter().map(|d| {
-            let outcome = group.outcomes.iter().find(|o| o.device == d.facts.name);
-            let metric = outcome.and_then(|o| o.metrics.get(*key));
-            metric.map_or_else(|| "–".to_owned(), |m| number::value(m.value, &m.unit))
+            let outcome = group.outcomes.iter().find(|o| o.device == d.facts.name).copied();
+            // Only of what leads a page says why it is absent.
+            figure_of(outcome.filter(|o| i < leads || o.metrics.contains_key(key)), key)
         });
         let title = if marks.is_empty() { title } else { format!("{title} ({})", marks.join(", ")) };
-        [title, label(&group.outcomes, key)].into_iter().chain(figures).collect()
+        [title, label].into_iter().chain(figures).collect()
     });
     rows.collect()
 }

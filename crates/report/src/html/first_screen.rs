@@ -1,8 +1,10 @@
 //! The first screen: what the drive is, how steadily it writes, how it compares, what was found, for whom it is, and how far
 //! to trust all that.
 
+use ssdlab_bench::suite::is_of_whole_drive;
 use ssdlab_bench::{Axis, ClaimKind, Mark, Outcome, Series, Unsettled};
 
+use super::summary::last_part;
 use super::test::open_figure;
 use crate::compare::TestGroup;
 use crate::headline::{HEADLINES, Headline};
@@ -132,8 +134,15 @@ fn traits(out: &mut String, device: &ReviewedDevice) {
     out.push_str(&format!("<ul class=\"traits\">{}</ul>\n", items.concat()));
 }
 
-/// Where names stand at the ends of a scatter.
-const AT_MEDIAN: &str = "Names beside the dots stand at the median of the last eighth of each run.";
+/// Where names stand at the ends of a scatter: no figure, since those are of another part of the run.
+fn at_median(review: &Review) -> String {
+    let runs = review.outcomes.iter().filter(|o| o.test == "consistency" && is_of_whole_drive(o));
+    let runs: Vec<&Outcome> = runs.collect();
+    format!(
+        "Names beside the dots stand at the median of the last eighth of each run; figures are of the {}.",
+        last_part(&runs)
+    )
+}
 
 /// Of a run in small beside reference drives.
 const LAID_OVER: &str = "The runs of the other drives, eight times as long, are laid over it.";
@@ -196,8 +205,8 @@ fn scatter(out: &mut String, review: &Review) {
         stepped: Vec::new(),
     };
     // Names that are too long for it stand in the legend.
-    let at_median = crate::svg::has_names_at_end(&figure).then_some(AT_MEDIAN);
-    let laid_over = (single && in_small(review) && figure.series.len() > 1).then_some(LAID_OVER);
+    let at_median = crate::svg::has_names_at_end(&figure).then(|| at_median(review));
+    let laid_over = (single && in_small(review) && figure.series.len() > 1).then(|| LAID_OVER.to_owned());
     figure.caption = at_median.into_iter().chain(laid_over).collect::<Vec<_>>().join(" ");
     open_figure(out, &figure, Layout::Full, &figure.title);
     out.push_str("</figure>\n");

@@ -72,6 +72,9 @@ pub(crate) fn key_metrics<'a>(outcomes: &[&'a Outcome], n: usize) -> Vec<&'a str
 /// What a figure of these outcomes is called: of requests that were sent at recorded times with what that makes of it.
 pub(crate) fn label(outcomes: &[&Outcome], key: &str) -> String {
     let label = number::metric_label(key);
+    if outcomes.iter().all(|o| o.test == CONSISTENCY) {
+        return of_consistency(outcomes, key, label);
+    }
     if matches!(key, "iops" | "bandwidth") && outcomes.iter().all(|o| is_as_asked(o)) {
         return format!("{label}, as the job asks");
     }
@@ -84,6 +87,35 @@ pub(crate) fn label(outcomes: &[&Outcome], key: &str) -> String {
         _ => "",
     };
     if is_timed { format!("{label}{of_timed}") } else { label }
+}
+
+/// The test that has figures of its whole run, fresh at first, and of the last part of it.
+const CONSISTENCY: &str = "consistency";
+
+/// What its figures are called: which part of the run each is of.
+fn of_consistency(outcomes: &[&Outcome], key: &str, label: String) -> String {
+    let last = last_part(outcomes);
+    if ["iops_min", "iops_max"].contains(&key) {
+        return format!("{label}, {last}");
+    }
+    let of_whole =
+        ["iops", "bandwidth", "waf"].contains(&key) || key.starts_with("latency_") && !key.ends_with("_tail");
+    if of_whole { format!("{label}, whole run") } else { label.replace(number::LAST_PART, &last) }
+}
+
+/// The last part of these runs: how long it is, where they agree.
+pub(crate) fn last_part(outcomes: &[&Outcome]) -> String {
+    let of = |o: &Outcome| {
+        let seconds = |key: &str| o.params.get(key).and_then(serde_json::Value::as_f64);
+        Some(seconds("seconds")? - seconds("tail_from_seconds")?)
+    };
+    let lengths: Vec<Option<f64>> = outcomes.iter().map(|o| of(o)).collect();
+    match lengths.first() {
+        Some(&Some(first)) if lengths.iter().all(|length| *length == Some(first)) => {
+            format!("last {} s", number::trimmed(first, 1))
+        }
+        _ => number::LAST_PART.to_owned(),
+    }
 }
 
 /// A rate within this share of what the job asks for is that of the job, and not the drive's.
@@ -211,11 +243,11 @@ pub(crate) fn left_out(out: &mut String, review: &Review) {
 const SETTLES: &str = "iops_mean_tail";
 
 /// The figures of a test that stand on the first screen, and what they are called there.
-fn keys_of<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a str, String)> {
+pub(crate) fn keys_of<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a str, String)> {
     let is = |test: &str| outcomes.iter().any(|o| o.test == test);
     // Of a run that has not settled there is no steady state, and its mean is of the fresh drive as well.
-    if is("consistency") {
-        return vec![(SETTLES, number::metric_label(SETTLES))];
+    if is(CONSISTENCY) {
+        return vec![(SETTLES, label(outcomes, SETTLES))];
     }
     let full = outcomes.iter().any(|o| o.metrics.contains_key("bandwidth_full"));
     if (is("heavy") || is("light")) && full {
@@ -232,12 +264,31 @@ fn is_lower_better(key: &str, unit: &str) -> bool {
 }
 
 /// In place of a figure that a run does not have.
-fn why_absent(outcome: &Outcome) -> &'static str {
+fn why_absent(outcome: &Outcome, key: &str) -> String {
     match outcome.not_steady.first().map(|n| n.reason) {
-        None => "–",
-        Some(Unsettled::LeftToFullRun) => "full run only",
-        Some(_) => "not settled",
+        None => "–".to_owned(),
+        Some(Unsettled::LeftToFullRun) => "full run only".to_owned(),
+        Some(Unsettled::SpareNotWritten) => "not settled".to_owned(),
+        Some(_) => match so_far(outcome).filter(|_| key == SETTLES) {
+            Some(iops) => format!("{}, not settled", number::value(iops, "IOPS")),
+            None => "not settled".to_owned(),
+        },
     }
+}
+
+/// The mean of the last part of a run that came to no steady state, and so has no figure of it: what its chart shows.
+fn so_far(outcome: &Outcome) -> Option<f64> {
+    let chart = outcome.charts.iter().find(|chart| chart.id.starts_with("iops-tail"))?;
+    let points = &chart.series.first().filter(|series| !series.points.is_empty())?.points;
+    Some(points.iter().map(|p| p[1]).sum::<f64>() / points.len() as f64)
+}
+
+/// A figure of a drive as the page and the terminal have it; of the steady state also that there is none yet, or why.
+pub(crate) fn figure_of(outcome: Option<&Outcome>, key: &str) -> String {
+    let Some(outcome) = outcome else { return "–".to_owned() };
+    let Some(m) = outcome.metrics.get(key) else { return why_absent(outcome, key) };
+    let doubt = if key != SETTLES || outcome.has_settled() { "" } else { ", not settled" };
+    format!("{}{doubt}", number::value(m.value, &m.unit))
 }
 
 pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup]) {
@@ -267,6 +318,7 @@ pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup
             ));
             for (device, m) in review.devices.iter().zip(all) {
                 let name = escape(&device.facts.name);
+                let text = escape(&figure_of(outcome(&device.facts.name), key));
                 match m {
                     Some(m) => {
                         // A bar behind the figure, where there is something to compare it with and a longer one is better.
@@ -277,14 +329,11 @@ pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup
                             String::new()
                         };
                         let settled = key != SETTLES || outcome(&device.facts.name).is_none_or(Outcome::has_settled);
-                        let doubt = if settled { "" } else { ", not settled" };
                         let bar = if settled && !lower { bar } else { String::new() };
-                        let text = format!("{}{doubt}", escape(&number::value(m.value, &m.unit)));
                         out.push_str(&format!("<td class=\"n bar\" data-l=\"{name}\"{bar}>{text}</td>"));
                     }
                     None => {
-                        let why = outcome(&device.facts.name).map_or("–", why_absent);
-                        out.push_str(&format!("<td class=\"n\" data-l=\"{name}\">{why}</td>"));
+                        out.push_str(&format!("<td class=\"n\" data-l=\"{name}\">{text}</td>"));
                     }
                 }
             }

@@ -1,5 +1,7 @@
 //! The sentences under the names: what sets a drive apart from those beside it, and, once, what all have in common.
 
+use ssdlab_bench::Unsettled;
+
 use super::facts::Facts;
 use super::steady::Steady;
 use super::words::{iops, rounded, seconds};
@@ -120,6 +122,10 @@ struct Told {
     /// Whether it was compared with several and is neither ahead of all nor behind all in any figure.
     is_between: bool,
     is_settled: bool,
+    /// How long the last part of the run is.
+    last_seconds: Option<f64>,
+    /// Whether writes still went to the spare area, so that their rate says nothing of a full drive.
+    is_of_spare: bool,
 }
 
 impl Told {
@@ -132,6 +138,10 @@ impl Told {
             is_between: apart.is_none() && is_compared(facts),
             apart,
             is_settled: facts.steady().is_some(),
+            last_seconds: facts.last_part_seconds(),
+            is_of_spare: facts
+                .outcome("consistency", "2013")
+                .is_some_and(|run| run.is_unsettled_by(Unsettled::SpareNotWritten)),
         }
     }
 
@@ -145,14 +155,16 @@ impl Told {
         if clauses.len() == 1 {
             text = text.trim_start_matches("but ").trim_start_matches("and ").to_owned();
         }
-        if let Some((full, s)) = self.full {
+        if let Some((full, s)) = self.full.filter(|(full, _)| *full != Full::Unsettled || !self.is_of_spare) {
             let separator = if clauses.is_empty() { "" } else { ": " };
             let rate = if self.is_settled { s.figure() } else { s.level };
             text.push_str(&format!("{separator}{} random writes a second", iops(rate)));
             text.push_str(&match (full, s.period) {
                 (Full::Stalls, Some(period)) => format!(", {} a stall", seconds(period)),
                 (Full::Stalls, None) => ", with stalls between".to_owned(),
-                (Full::Unsettled, _) if common.unsettled => " at the end of the run".to_owned(),
+                (Full::Unsettled, _) => self.last_seconds.map_or(String::new(), |length| {
+                    format!(", the median of the last {} s", number::trimmed(length, 0))
+                }),
                 (Full::Bursts, _) => {
                     format!(" most of the time, up to {} in between, {} in the mean", iops(s.highest), iops(s.mean))
                 }

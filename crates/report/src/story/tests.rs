@@ -735,6 +735,18 @@ fn a_headline_says_what_sets_a_drive_apart_and_what_all_do_alike_is_said_once() 
 }
 
 #[test]
+fn a_rate_of_the_last_part_of_a_run_says_how_long_that_is_and_one_of_the_spare_area_is_none() {
+    let unsettled = |name| (name, with_seconds(GOOD, &[4e3], false));
+    let mut both = together(vec![unsettled("first-1tb"), unsettled("last-1tb")]);
+    both.outcomes.iter_mut().filter(|o| o.test == "random-write").for_each(|o| _ = o.metrics.remove("iops"));
+    both.outcomes[0].charts[0].series[0].points.iter_mut().for_each(|p| p[1] = 5e3);
+    let told = |review: &Review| decks(review).each.remove(0);
+    assert!(told(&both).contains("5,000 random writes a second, the median of the last 200 s"), "{}", told(&both));
+    both.outcomes[0].not_steady[0].reason = Unsettled::SpareNotWritten;
+    assert!(!told(&both).contains("5,000"), "{}", told(&both));
+}
+
+#[test]
 fn a_mean_that_bursts_make_is_told_apart_from_what_most_seconds_are() {
     for settled in [true, false] {
         let review = with_seconds(GOOD, &BURSTY, settled);

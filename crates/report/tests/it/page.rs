@@ -269,6 +269,44 @@ fn the_terminal_summary_is_plain_unless_colour_is_asked_for() {
 }
 
 #[test]
+fn the_terminal_leads_with_what_the_page_leads_with() {
+    // A quick run: the mean of the whole of it is of the fresh drive, too, and the last part of one has not settled.
+    let mut review = two_drives();
+    for outcome in review.outcomes.iter_mut().filter(|o| o.test == "consistency") {
+        outcome.variant = "2013".to_owned();
+        outcome.params.insert("seconds".into(), 250.into());
+        outcome.params.insert("tail_from_seconds".into(), 175.into());
+        outcome.metrics.retain(|key, _| ["iops", "bandwidth", "latency_p99", "iops_min"].contains(&key.as_str()));
+    }
+    let first = &mut review.outcomes[0];
+    first.not_steady = vec![NotSteady::new(Unsettled::Drifts, "they drift".to_owned())];
+    let points = vec![[176.0, 4_000.0], [177.0, 4_060.0]];
+    let chart = Chart { id: "iops-tail-log".into(), ..first.charts[0].clone() };
+    first.charts.push(Chart { series: vec![Series { name: String::new(), points }], ..chart });
+    review.outcomes[1].metrics.insert("iops_mean_tail".into(), Metric::new(17_956.0, "IOPS"));
+    assert_eq!((review.outcomes[0].test.as_str(), review.outcomes[1].device.as_str()), ("consistency", SECOND));
+    let terminal = terminal_summary(&review, None, false);
+    let rows: Vec<&str> = terminal.lines().skip_while(|line| !line.contains("Performance consistency")).collect();
+    let has = |row: &str, cells: &[&str]| cells.iter().all(|cell| row.contains(cell));
+    assert!(has(rows[0], &["IOPS, mean, last 75 s", "4,030 IOPS, not settled", "17,956 IOPS"]), "{terminal}");
+    assert!(has(rows[1], &["IOPS, whole run", "8,412 IOPS"]), "{terminal}");
+    // The page has the same figures by the same names, and says of each which part of the run it is of.
+    let page = index_html(&review).unwrap();
+    let keys = &page[page.find("id=\"key-figures\"").unwrap()..];
+    let keys = &keys[..keys.find("</table>").unwrap()];
+    assert!(has(keys, &["IOPS, mean, last 75 s", ">4,030 IOPS, not settled<", ">17,956 IOPS<"]), "{keys}");
+    for label in ["Latency, 99th percentile, whole run", "IOPS, lowest second, last 75 s"] {
+        assert!(page.contains(label), "{label}");
+    }
+    // Where the runs are not equally long, it is the last part of each.
+    review.outcomes[1].params.insert("tail_from_seconds".into(), 100.into());
+    assert!(terminal_summary(&review, None, false).contains("IOPS, mean, last part of the run"));
+    // Of writes that still go to the spare area no rate is told.
+    review.outcomes[0].not_steady[0].reason = Unsettled::SpareNotWritten;
+    assert!(!terminal_summary(&review, None, false).contains("4,030"));
+}
+
+#[test]
 fn what_it_felt_like_stands_on_the_page_and_in_the_terminal_worst_drive_first() {
     let mut review = two_drives();
     let test = review.outcomes[0].test.clone();
