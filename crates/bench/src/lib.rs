@@ -79,4 +79,4 @@ pub use outcome::{
     cause_labels,
 };
 pub use params::{Kind, ParamDef, ParamError, Params, Value, parse_bytes, parse_settings};
-pub use suite::tail::latency_at;
+pub use suite::tail::{latency_at, percentile_of};

@@ -3,7 +3,7 @@
 use super::definition::QUICK_DIVISOR;
 use super::slc_cache::{RECOVERY, RECOVERY_CHART, STAGES};
 use super::stalls::LONGEST_GAPS;
-use super::tail::TAIL_CHART;
+use super::tail::{TAIL_CHART, percentile_of};
 use crate::explain::TAIL_BY_CAUSE;
 use crate::outcome::Outcome;
 
@@ -28,7 +28,15 @@ pub(super) fn leave_out(outcome: &mut Outcome) {
     let of_size = |title: &str| [LONGEST_GAPS, RECOVERY, STAGES].contains(&title) || title.starts_with(TAIL_BY_CAUSE);
     outcome.tables.retain(|table| !of_size(&table.title));
     for chart in outcome.charts.iter_mut().filter(|chart| chart.id == TAIL_CHART) {
-        chart.series.iter_mut().for_each(|s| s.points.retain(|p| p[0] <= ONE_IN_A_HUNDRED));
+        for series in &mut chart.series {
+            let goes_on = series.points.last().is_some_and(|p| p[0] > ONE_IN_A_HUNDRED);
+            let end = percentile_of(&series.points, 99.0).filter(|_| goes_on);
+            series.points.retain(|p| p[0] <= ONE_IN_A_HUNDRED);
+            // A curve has few points there: it is to go on to 99 %, as its caption says, and not to the last one before.
+            if series.points.last().is_some_and(|p| p[0] < ONE_IN_A_HUNDRED) {
+                series.points.extend(end.map(|us| [ONE_IN_A_HUNDRED, us]));
+            }
+        }
         chart.caption = "The latency that the given share of requests does not exceed, up to 99 %.".to_owned();
     }
     outcome.notes.push(
@@ -46,6 +54,7 @@ pub(super) fn leave_out(outcome: &mut Outcome) {
 mod tests {
     use super::*;
     use crate::outcome::Metric;
+    use crate::suite::tail::tail_chart;
 
     #[test]
     fn rates_stay_and_what_depends_on_the_size_goes() {
@@ -63,7 +72,14 @@ mod tests {
             metrics: metrics.iter().map(|&(k, v, u)| (k.to_owned(), Metric::new(v, u))).collect(),
             ..Outcome::default()
         };
+        // Of 20,000 requests, 1 % lies within one bucket.
+        let mut h = ssdlab_core::Histogram::new();
+        (0..20_000_u64).for_each(|n| h.record(if n < 19_700 { 300_000 } else { 12_000_000 + n }));
+        outcome.charts.push(tail_chart(&[("whole run", &h)]));
         leave_out(&mut outcome);
+        let curve = &outcome.charts[0].series[0].points;
+        let (end, p99) = (curve[curve.len() - 1], ssdlab_core::to_us(h.percentile(99.0)));
+        assert!(end[0] == 100.0 && (end[1] / p99 - 1.0).abs() < 1e-3, "{curve:?}, {p99}");
         let left: Vec<&str> = outcome.metrics.keys().map(String::as_str).collect();
         assert_eq!(left, ["iops", "latency_p99", "trace_read_gb"]);
         assert_eq!(outcome.notes.len(), 1);

@@ -51,6 +51,21 @@ pub fn latency_at(curve: &[[f64; 2]], position: f64) -> Option<f64> {
     Some(before[1] * libm::pow(after[1] / before[1], share))
 }
 
+/// The latency that `percent` of the requests of a curve do not exceed, as [`Histogram::percentile`] has it: between the ends of a
+/// bucket it is even over the requests. The figures of a run and the table of its curve must not differ by a bucket.
+#[must_use]
+pub fn percentile_of(curve: &[[f64; 2]], percent: f64) -> Option<f64> {
+    let share = |position: f64| 1.0 - 1.0 / position;
+    // A share that ends with a point must not be rounded past it.
+    let position = 100.0 / (100.0 - percent) * (1.0 - 1e-9);
+    let above = curve.partition_point(|p| p[0] < position);
+    let (Some(after), Some(before)) = (curve.get(above), above.checked_sub(1).map(|i| curve[i])) else {
+        return Some(curve.get(above).or(curve.last())?[1]);
+    };
+    let part = (share(position) - share(before[0])) / (share(after[0]) - share(before[0]));
+    Some(before[1] + part * (after[1] - before[1]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,6 +105,13 @@ mod tests {
         for percent in [10.0, 33.3, 75.0, 95.0, 99.5, 99.95] {
             let (drawn, exact) = (latency_at(&points, 100.0 / (100.0 - percent)), to_us(h.percentile(percent)));
             assert!(drawn.is_some_and(|us| (us / exact - 1.0).abs() < 0.016), "{percent}: {drawn:?} for {exact}");
+            let told = percentile_of(&points, percent);
+            assert!(told.is_some_and(|us| (us / exact - 1.0).abs() < 2e-3), "{percent}: {told:?} for {exact}");
         }
+        let coarse = histogram(&[(100, 900), (2_000, 99), (80_000, 1)]);
+        for (percent, us) in [(50.0, 100.0), (90.0, 100.0), (99.0, 2e3), (99.9, 2e3), (99.99, 80e3)] {
+            assert_eq!(percentile_of(&tail_curve(&coarse), percent), Some(us), "{percent}");
+        }
+        assert_eq!(percentile_of(&[], 99.0), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The tables of a test: metrics, time by cause, slowest I/Os, parameters, and the data behind a chart.
 
-use ssdlab_bench::{Mark, SHARE_BELOW, SlowIo, latency_at};
+use ssdlab_bench::{Mark, SHARE_BELOW, SlowIo, percentile_of};
 use ssdlab_core::CAUSES;
 
 use crate::compare::TestGroup;
@@ -288,9 +288,9 @@ fn by_position(out: &mut String, figure: &Figure) {
     }
 }
 
-/// The percentiles that reviews name, and their places on an axis of [`SHARE_BELOW`].
+/// The percentiles that reviews name.
 const PERCENTILES: [(&str, f64); 6] =
-    [("50 %", 2.0), ("90 %", 10.0), ("95 %", 20.0), ("99 %", 100.0), ("99.9 %", 1_000.0), ("99.99 %", 10_000.0)];
+    [("50 %", 50.0), ("90 %", 90.0), ("95 %", 95.0), ("99 %", 99.0), ("99.9 %", 99.9), ("99.99 %", 99.99)];
 
 /// How many of them a run on a part of the drive has.
 const IN_SMALL: usize = 4;
@@ -312,9 +312,10 @@ fn by_percentile(out: &mut String, figure: &Figure) {
         let name = if series.name.is_empty() { &y_title } else { &series.name };
         out.push_str(&format!("<tr><th scope=\"row\">{}</th>", escape(name)));
         // Of fewer requests no such percentile is known: it would be the slowest under another name.
-        let at = |position: f64| latency_at(&series.points, position).filter(|_| position <= requests);
+        let is_known = |percent: f64| requests * (100.0 - percent) >= 99.9;
+        let at = |percent: f64| percentile_of(&series.points, percent).filter(|_| is_known(percent));
         let last = (!in_small).then_some(Some(slowest));
-        for value in named.iter().map(|(_, position)| at(*position)).chain(last) {
+        for value in named.iter().map(|(_, percent)| at(*percent)).chain(last) {
             let text = value.map_or_else(|| "–".to_owned(), |v| number::value(v, &figure.y.unit));
             out.push_str(&format!("<td class=\"n\">{}</td>", escape(&text)));
         }
