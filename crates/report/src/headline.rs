@@ -173,7 +173,7 @@ impl Headline {
         self.outcome(outcomes, device).and_then(|o| o.metrics.get(self.metric)).map(|m| m.value)
     }
 
-    fn outcome<'a>(&self, outcomes: &'a [Outcome], device: &str) -> Option<&'a Outcome> {
+    pub(crate) fn outcome<'a>(&self, outcomes: &'a [Outcome], device: &str) -> Option<&'a Outcome> {
         outcomes.iter().find(|o| o.device == device && self.fits(&o.test, &o.variant) && is_as_described(o))
     }
 

@@ -60,6 +60,7 @@ mod json;
 mod name;
 mod number;
 mod png;
+mod reach;
 mod reference;
 mod review;
 mod story;

@@ -141,11 +141,14 @@ pub(crate) fn written_share(review: &Review, headline: &Headline) -> Option<(f64
         let seconds = outcome.params.get("seconds").and_then(serde_json::Value::as_f64)?;
         let rate = outcome.metrics.get("bandwidth")?.value;
         let small = f64::from(outcome.small_by.unwrap_or(1));
-        let written = 100.0 * rate * 1e6 * seconds / (device.facts.capacity_bytes as f64 / small);
-        // Past its end it begins again.
-        Some(written.min(100.0))
+        Some(100.0 * rate * 1e6 * seconds / (device.facts.capacity_bytes as f64 / small))
     };
-    let shares: Vec<f64> = review.devices.iter().filter_map(share).collect();
+    let mut shares: Vec<f64> = review.devices.iter().filter_map(share).collect();
+    // Past its end it begins again, and stands in no order with those that did not.
+    if shares.iter().any(|&share| share < 100.0) {
+        shares.retain(|&share| share < 100.0);
+    }
+    let shares = shares.into_iter().map(|share| share.min(100.0)).collect::<Vec<f64>>();
     Some((shares.iter().copied().reduce(f64::min)?, shares.into_iter().reduce(f64::max)?))
 }
 
@@ -411,6 +414,9 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
+/// Of a figure that stands beside none.
+const UNLIKE: &str = " Those beside it were run over another span or for another time: they are in no order.";
+
 fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
     let stages = facts.metric("slc-cache", "", "stages");
     if let Some((rates, _)) = facts.long_write() {
@@ -426,13 +432,17 @@ fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
         return Some(finding("Sequential writes go at ", rates, format!("{why}."), test));
     }
     let (headline, ours) = facts.headline("sequential-write")?;
-    let theirs = facts.best_other_writes(&headline)?;
+    let theirs = facts.best_other_writes(&headline);
+    if theirs.is_none() && !facts.stands_alone(&headline) {
+        return None;
+    }
+    let theirs = theirs.map_or_else(|| UNLIKE.to_owned(), |theirs| format!(" {theirs}."));
     let share = facts.outcome("sequential-write", "").and_then(|o| o.time_shares.first());
     let why = share.and_then(limit).map_or_else(String::new, |why| format!("; {why}"));
     Some(finding(
         "Sequential writes go at ",
         format!("{ours:.0} MB/s{}", if stages.is_some() && facts.has_flash() { " from beginning to end" } else { "" }),
-        format!("{why}. {theirs}."),
+        format!("{why}.{theirs}"),
         "sequential-write",
     ))
 }
@@ -523,14 +533,13 @@ fn access(facts: &Facts<'_>, stalling: bool) -> Option<Finding> {
 
 fn bursts(facts: &Facts<'_>) -> Option<Finding> {
     let (headline, ours) = facts.headline("random-write")?;
-    let (other, theirs) = facts.best_other(&headline)?;
     let first = facts.first_random_writes().map_or(String::new(), |first| format!("; it begins at {}", iops(first)));
-    Some(finding(
-        "Random writes to the fresh drive go at ",
-        format!("{} IOPS", iops(ours)),
-        format!(" in the mean of the run, against {} of {other}{first}.", iops(theirs)),
-        "random-write",
-    ))
+    let after = match facts.best_other(&headline) {
+        Some((other, theirs)) => format!(" in the mean of the run, against {} of {other}{first}.", iops(theirs)),
+        None if facts.stands_alone(&headline) => format!(" in the mean of the run{first}.{UNLIKE}"),
+        None => return None,
+    };
+    Some(finding("Random writes to the fresh drive go at ", format!("{} IOPS", iops(ours)), after, "random-write"))
 }
 
 /// Who should want the drive, and who should not.
@@ -545,7 +554,9 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
             unsuited.push(format!("Busy desktops: one request in a hundred takes over {wait}."));
         }
     }
-    if let Some((headline, rate)) = facts.headline("sequential-write") {
+    // What it does with a file that is longer than what was written, nobody has seen.
+    let in_order = |(headline, _): &(Headline, f64)| !facts.stands_alone(headline);
+    if let Some((headline, rate)) = facts.headline("sequential-write").filter(in_order) {
         let best = facts.best_other(&headline).map_or(rate, |o| o.1);
         // The first gigabytes of another drive whose rate falls are no measure of a long copy.
         let other = facts.best_other_sustained(&headline);
@@ -631,12 +642,20 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     let said = |sentences: Vec<String>, none: &str| match sentences.is_empty() {
         false => sentences.join(" "),
         true if compared => none.to_owned(),
+        true if stands_alone(facts) => {
+            "No verdict: those beside it were run over other spans or for other times.".to_owned()
+        }
         true => "None of the figures that drives are compared by was measured.".to_owned(),
     };
     (
         said(suits, "It leads in none of the figures compared here."),
         said(unsuited, "It falls far behind in none of the figures compared here."),
     )
+}
+
+/// Whether some figure of it is told by itself, since those beside it are of runs that covered something else.
+fn stands_alone(facts: &Facts<'_>) -> bool {
+    HEADLINES.iter().any(|h| facts.headline(h.key).is_some_and(|(h, _)| facts.stands_alone(&h)))
 }
 
 /// Whether it is for those who wait for each write, by how random writes went when the drive was full.

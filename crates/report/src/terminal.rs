@@ -4,8 +4,9 @@ use ssdlab_bench::{Chart, ClaimKind, Mark, Outcome};
 
 use crate::compare::{self, TestGroup};
 use crate::felt;
-use crate::html::{figure_of, key_metrics, keys_of, label};
+use crate::html::{UNLIKE, figure_of, key_metrics, keys_of, label};
 use crate::number;
+use crate::reach;
 use crate::review::{ClaimState, Review};
 use crate::write::Written;
 
@@ -146,6 +147,7 @@ fn metric_rows(review: &Review, group: &TestGroup) -> Vec<Vec<String>> {
         let marks: Vec<&str> = [
             any(|o| o.shortened.is_some()).then_some("shortened"),
             any(|o| !o.not_steady.is_empty()).then_some("not settled"),
+            (i == 0 && !reach::are_alike(review, &group.outcomes)).then_some(UNLIKE),
         ]
         .into_iter()
         .flatten()

@@ -80,13 +80,13 @@ const PARTS: [Part; 4] = [
     Part { name: "sequential-write", key: "sequential_write", random: false, read: false },
 ];
 
-/// One drive through all queue depths, as the reviews ran it.
+/// One drive through all queue depths, as the reviews ran it; and how many bytes the drive has.
 fn run_part(
     ctx: &Context<'_>,
     part: &Part,
     progress: (f64, f64),
     notes: &mut Vec<String>,
-) -> Result<Vec<Timed>, BenchError> {
+) -> Result<(Vec<Timed>, u64), BenchError> {
     let queue_depths = ctx.params.list("queue_depths").to_vec();
     let asked = if part.random && !part.read { ctx.params.integer("write_span_bytes") } else { u64::MAX };
     let block = ctx.params.integer(if part.random { "random_block_size" } else { "sequential_block_size" });
@@ -110,7 +110,8 @@ fn run_part(
             let source = build(ctx, &pattern, &format!("{} at {depth}", part.name))?;
             timed(host, &mut ctx.job(source, depth as u32).for_nanos(ctx.nanos("seconds")))
         };
-        queue_depths.iter().enumerate().map(run).collect()
+        let runs = queue_depths.iter().enumerate().map(run).collect::<Result<_, BenchError>>()?;
+        Ok((runs, capacity))
     })
 }
 
@@ -119,19 +120,24 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let most = ctx.queue_depth()?;
     let queue_depths = ctx.params.decide_list("queue_depths", || depths_to(most));
     let parts: Vec<&Part> = PARTS.iter().filter(|p| wanted == "all" || wanted == p.name).collect();
-    let method = format!(
-        "Each pattern at QD {}, {} s each, one after the other without a rest, on a new drive. Reads after a sequential fill of the \
+    // As asked, until a drive turns out to be smaller.
+    let mut write_span = ctx.params.integer("write_span_bytes");
+    let method = |ctx: &Context<'_>, write_span: u64| {
+        format!(
+            "Each pattern at QD {}, {} s each, one after the other without a rest, on a new drive. Reads after a sequential fill of the \
          whole drive; random writes over {} GB of an empty drive; sequential writes over all of an empty drive.",
-        queue_depths.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
-        ctx.params.seconds("seconds"),
-        gigabytes(ctx.params.integer("write_span_bytes")),
-    );
-    let mut out = ctx.outcome(if wanted == "all" { "" } else { &wanted }, method);
+            queue_depths.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+            ctx.params.seconds("seconds"),
+            gigabytes(write_span),
+        )
+    };
+    let mut out = ctx.outcome(if wanted == "all" { "" } else { &wanted }, String::new());
     let (mut random, mut sequential, mut power): (Vec<Series>, Vec<Series>, Vec<Series>) = Default::default();
     let mut notes = Vec::new();
     for (i, part) in parts.iter().enumerate() {
         let progress = (i as f64 / parts.len() as f64, (i + 1) as f64 / parts.len() as f64);
-        let runs = run_part(ctx, part, progress, &mut notes)?;
+        let (runs, capacity) = run_part(ctx, part, progress, &mut notes)?;
+        write_span = write_span.min(capacity);
         let rates: Vec<f64> = runs.iter().map(|r| r.measurement.mb_per_s()).collect();
         let iops: Vec<f64> = runs.iter().map(|r| r.measurement.iops()).collect();
         let name = part.name.replace('-', " ");
@@ -161,6 +167,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         }
     }
     out.notes = notes;
+    out.method = method(ctx, write_span);
     let names: Vec<String> = queue_depths.iter().map(u64::to_string).collect();
     let (random_size, sequential_size) =
         (size(ctx.params.integer("random_block_size")), size(ctx.params.integer("sequential_block_size")));

@@ -307,6 +307,14 @@ fn think_time_of_the_host_reaches_the_tests() {
 }
 
 #[test]
+fn queue_depth_scaling_writes_over_no_more_than_the_drive_has() {
+    let writes = [("seconds", "1"), ("pattern", "random-write"), ("queue_depths", "1")];
+    let of = |capacity_bytes: u64| run(&ModelSpec { capacity_bytes, ..plain() }, "qd-scaling", &writes).method;
+    assert!(of(1 << 30).contains("random writes over 1.074 GB of an empty drive"), "{}", of(1 << 30));
+    assert!(of(32_044_482_560).contains("random writes over 16 GB of an empty drive"), "{}", of(32_044_482_560));
+}
+
+#[test]
 fn queue_depth_scaling_follows_the_number_of_ways() {
     let out = run(&plain(), "qd-scaling", &[("seconds", "2")]);
     for (depth, iops) in [(1, 10_000.0), (2, 20_000.0), (4, 40_000.0), (8, 80_000.0), (32, 80_000.0)] {

@@ -10,6 +10,7 @@ use crate::compare::TestGroup;
 use crate::headline::{HEADLINES, Headline};
 use crate::name;
 use crate::number;
+use crate::reach::{self, Reach};
 use crate::reference::{STEP_SECONDS, beside, consistency_curve};
 use crate::review::{Reality, Review, ReviewedDevice};
 use crate::story::{Decks, Story, bar_notes, decks, story, written_share};
@@ -31,6 +32,9 @@ struct Bar {
     so_far: Option<f64>,
     /// Place among the drives of the review; `None`: a reference drive.
     own: Option<usize>,
+    /// What its run covered; a bar that is not `in_order` has no length, since it is of another span or time than the others.
+    reach: Reach,
+    in_order: bool,
 }
 
 /// Whether there is something to compare or to conclude: a trace, a fio job file or a single test may hold neither.
@@ -183,9 +187,9 @@ fn scatter(out: &mut String, review: &Review) {
         subject: format!(
             "4 KiB, QD32, after one sequential fill{dots}{}",
             match (in_small(review), whole(review)) {
-                (true, true) => ", those that end sooner on an eighth of the drive",
-                (true, false) => ", an eighth of the drive",
-                (false, _) => "",
+                (true, true) => format!(", {} on an eighth of the drive", names_in_small(review)),
+                (true, false) => ", an eighth of the drive".to_owned(),
+                (false, _) => String::new(),
             }
         ),
         caption: String::new(),
@@ -215,6 +219,13 @@ fn scatter(out: &mut String, review: &Review) {
 /// Whether any of its devices was measured whole.
 fn whole(review: &Review) -> bool {
     review.outcomes.iter().any(|o| o.test == "consistency" && o.small_by.is_none())
+}
+
+/// The drives whose random writes were measured in small.
+fn names_in_small(review: &Review) -> String {
+    let is_small = |o: &&Outcome| o.test == "consistency" && o.small_by.is_some() && is_of_whole_drive(o);
+    let names: Vec<String> = review.outcomes.iter().filter(is_small).map(|o| name::pretty(&o.device)).collect();
+    names.join(" and ")
 }
 
 /// Whether its drives were measured in small.
@@ -279,6 +290,8 @@ fn charts(review: &Review) -> Vec<(Headline, Vec<Bar>)> {
                 value,
                 so_far: headline.so_far(&review.outcomes, &device.facts.name),
                 own: Some(i),
+                reach: Reach::of_headline(review, &headline, &device.facts.name).unwrap_or_default(),
+                in_order: true,
             })
         };
         let mut bars: Vec<Bar> = review.devices.iter().enumerate().filter_map(own).collect();
@@ -287,13 +300,21 @@ fn charts(review: &Review) -> Vec<(Headline, Vec<Bar>)> {
         }
         bars.extend(others.iter().filter_map(|drive| {
             let so_far = Some(*drive.figures.get(headline.key)?);
-            Some(Bar { label: name::short(&drive.name), value: drive.figure(&headline), so_far, own: None })
+            let (value, reach) = (drive.figure(&headline), Reach::published(&headline));
+            Some(Bar { label: name::short(&drive.name), value, so_far, own: None, reach, in_order: true })
         }));
+        let in_order = reach::in_order(&bars.iter().map(|bar| bar.reach).collect::<Vec<_>>());
+        bars.iter_mut().zip(in_order).for_each(|(bar, in_order)| bar.in_order = in_order);
         let by_value = |a: &Bar, b: &Bar| match (a.value, b.value) {
             (Some(a), Some(b)) => headline.order(a, b),
             (a, b) => a.is_none().cmp(&b.is_none()),
         };
-        bars.sort_by(|a, b| by_value(a, b).then_with(|| a.label.cmp(&b.label)));
+        let by_order = |a: &Bar, b: &Bar| match (a.in_order, b.in_order) {
+            (true, true) => by_value(a, b).then_with(|| a.label.cmp(&b.label)),
+            // As they were named: those that are not in order have none.
+            (a, b) => b.cmp(&a),
+        };
+        bars.sort_by(by_order);
         charts.push((headline, bars));
     }
     charts
@@ -312,7 +333,7 @@ fn bar_chart(out: &mut String, review: &Review, headline: &Headline, bars: &[Bar
     let unit = unit_of(headline);
     // A bar is as long beside those that have not settled as it would be beside what they have come to so far: alone it
     // would pass for the best.
-    let most = bars.iter().filter_map(|bar| bar.value.or(bar.so_far)).fold(0.0, f64::max);
+    let most = bars.iter().filter(|bar| bar.in_order).filter_map(|bar| bar.value.or(bar.so_far)).fold(0.0, f64::max);
     let direction = if headline.lower_is_better { " · <b>lower is better</b>" } else { "" };
     let shown = if unit == "us" { String::new() } else { format!("{unit} · ") };
     out.push_str(&format!(
@@ -331,7 +352,8 @@ fn bar_chart(out: &mut String, review: &Review, headline: &Headline, bars: &[Bar
         review.outcomes.iter().any(is_left)
     };
     for bar in bars {
-        let share = bar.value.filter(|_| most > 0.0).map_or(0.0, |v| (v / most * 100.0).clamp(0.4, 100.0));
+        let share =
+            bar.value.filter(|_| most > 0.0 && bar.in_order).map_or(0.0, |v| (v / most * 100.0).clamp(0.4, 100.0));
         let class = bar.own.map_or("other".to_owned(), |i| format!("own c{}", i % 8));
         let text = match (bar.value, unit) {
             (None, _) if is_left(bar) => "full run only".to_owned(),
@@ -348,20 +370,33 @@ fn bar_chart(out: &mut String, review: &Review, headline: &Headline, bars: &[Bar
         ));
     }
     out.push_str("</ol>\n");
-    let notes: Vec<String> = bar_notes(review, headline).iter().map(|note| escape(note)).collect();
+    let notes = bar_notes(review, headline).into_iter().chain(without_bars(review, headline, bars));
+    let notes: Vec<String> = notes.map(|note| escape(&note)).collect();
     if !notes.is_empty() {
         out.push_str(&format!("<p class=\"under\">{}</p>\n", notes.join("<br>")));
     }
     out.push_str("</figure>\n");
 }
 
+/// Why drives have a figure and no bar: what their runs covered.
+fn without_bars(review: &Review, headline: &Headline, bars: &[Bar]) -> Option<String> {
+    let told = |bar: &Bar| {
+        let device = &review.devices[bar.own.filter(|_| !bar.in_order && bar.value.is_some())?].facts;
+        let outcome = headline.outcome(&review.outcomes, &device.name)?;
+        Some(format!("{} {}", name::pretty(&device.name), reach::told(outcome, device.capacity_bytes as f64)))
+    };
+    let told: Vec<String> = bars.iter().filter_map(told).collect();
+    (!told.is_empty()).then(|| format!("In no order, and without a bar: {}.", told.join("; ")))
+}
+
 /// The part of the drives that was written at random, where that is a part: of the smallest and of the largest, in bytes.
 fn span(review: &Review, headline: &Headline) -> Option<(f64, f64)> {
     let of_test = |o: &&Outcome| headline.key == "random-write" && headline.fits(&o.test, &o.variant);
-    let spans = review.outcomes.iter().filter(of_test).filter_map(|o| o.params.get("span_bytes")?.as_f64());
+    let of_drive = |o: &Outcome| reach::span_of(o, reach::capacity_of(review, &o.device));
+    let spans = review.outcomes.iter().filter(of_test).filter_map(of_drive);
     // A unit of the drive may keep it from being a round number.
     let rounded = |bytes: f64| (bytes / 1e8).round() * 1e8;
-    let spans: Vec<f64> = spans.filter(|bytes| *bytes > 0.0).map(rounded).collect();
+    let spans: Vec<f64> = spans.map(rounded).collect();
     let least = spans.iter().copied().reduce(f64::min)?;
     Some((least, spans.into_iter().fold(least, f64::max)))
 }
@@ -457,7 +492,13 @@ fn trust(out: &mut String, review: &Review) {
     out.push_str("<div class=\"trust\" id=\"trust\"><p><b>How far to trust this page.</b> ");
     if review.quick {
         let is_shortened = review.outcomes.iter().any(|o| o.shortened.is_some());
+        let is_whole = |device: &ReviewedDevice| {
+            let mut runs = review.outcomes.iter().filter(|o| o.device == device.facts.name).peekable();
+            runs.peek().is_some() && runs.all(|o| o.small_by.is_none())
+        };
+        let is_mixed = review.devices.iter().any(is_whole);
         out.push_str(match (in_small(review), is_shortened) {
+            (true, _) if is_mixed => "A quick run: some drives whole, the others an eighth of them for an eighth of the time. It is too short to be",
             (true, _) => "A quick run: an eighth of the drive for an eighth of the time. It is too short to be",
             (false, true) => "A quick run, shorter than the published one. It is too short to be",
             (false, false) => "A quick run; nothing here was shortened for it. A quick run is not",

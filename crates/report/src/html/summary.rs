@@ -4,6 +4,7 @@ use ssdlab_bench::{Outcome, Unsettled};
 
 use crate::compare::TestGroup;
 use crate::felt;
+use crate::reach;
 use crate::review::{LeftOut, Review};
 use crate::text::{self, escape, prose};
 use crate::{name, number};
@@ -239,6 +240,9 @@ pub(crate) fn left_out(out: &mut String, review: &Review) {
     out.push_str("</ul></details>\n");
 }
 
+/// Of figures of runs that did not cover the same.
+pub(crate) const UNLIKE: &str = "spans or times differ";
+
 /// What is the figure of a steady state only where there is one.
 const SETTLES: &str = "iops_mean_tail";
 
@@ -304,7 +308,9 @@ pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup
     }
     out.push_str("</tr></thead><tbody>\n");
     for group in groups {
+        let alike = reach::are_alike(review, &group.outcomes);
         for (key, label) in keys_of(&group.outcomes) {
+            let label = if alike { label } else { format!("{label} ({UNLIKE})") };
             let outcome = |name: &str| group.outcomes.iter().find(|o| o.device == name).copied();
             let metric = |name: &str| outcome(name)?.metrics.get(key);
             let all: Vec<_> = review.devices.iter().map(|d| metric(&d.facts.name)).collect();
@@ -329,7 +335,7 @@ pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup
                             String::new()
                         };
                         let settled = key != SETTLES || outcome(&device.facts.name).is_none_or(Outcome::has_settled);
-                        let bar = if settled && !lower { bar } else { String::new() };
+                        let bar = if settled && !lower && alike { bar } else { String::new() };
                         out.push_str(&format!("<td class=\"n bar\" data-l=\"{name}\"{bar}>{text}</td>"));
                     }
                     None => {

@@ -33,8 +33,20 @@ pub(super) enum Fresh {
 impl Fresh {
     pub(super) fn of(facts: &Facts<'_>) -> Option<Fresh> {
         let (headline, ours) = facts.headline("random-write")?;
+        // Neither quick nor slow beside runs over another span or time, but for what is slow beside anything.
+        if ours >= OF_DISKS && facts.stands_alone(&headline) {
+            return None;
+        }
         let best = facts.best_other(&headline).map_or(ours, |o| o.1);
         let first = facts.first_random_writes().unwrap_or(0.0);
+        // Who reads that it is slow takes it for slower than those that it leads when the run ends.
+        let leads_at_last = || {
+            let other = facts.best_other_by(false, |other| other.level);
+            facts.last_part().zip(other).is_some_and(|(ours, (_, theirs))| ours.level > theirs)
+        };
+        if ours >= OF_DISKS && ours < 0.5 * best && first < 0.5 * best && leads_at_last() {
+            return None;
+        }
         Some(match ours / best {
             // The best of slow ones is not quick.
             _ if ours < OF_NO_DRIVE => Fresh::NoDrive,
@@ -275,7 +287,7 @@ fn apart(facts: &Facts<'_>) -> Option<String> {
             let but = facts.but_for(&headline, ours);
             keep(&mut ahead, best, &if but.is_empty() { but } else { format!(",{but}") });
         } else if headline.order(worst.1, ours).is_lt() && in_order(false) {
-            keep(&mut behind, worst, "");
+            keep(&mut behind, worst, &facts.but_for_unlike(&headline));
         }
     }
     let others = match facts.others.as_slice() {

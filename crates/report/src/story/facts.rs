@@ -8,6 +8,7 @@ use super::words::{iops, rounded};
 use crate::headline::{HEADLINES, Headline, are_level};
 use crate::name;
 use crate::number;
+use crate::reach::Reach;
 use crate::reference::{ReferenceDrive, beside, consistency_curve};
 use crate::review::{Review, ReviewedDevice};
 
@@ -37,6 +38,9 @@ pub(super) enum Values {
     Shipped(&'static ReferenceDrive),
     Reviewed,
 }
+
+/// Of a drive whose figure is in no order with that of another.
+const OF_ANOTHER: &str = "run over another span or time";
 
 /// A rate that begins so many times above its mean has fallen on the way.
 const FALLS_FROM: f64 = 1.3;
@@ -187,14 +191,27 @@ impl<'a> Facts<'a> {
         };
         let left_out = self.review.devices.iter().filter(is_left_out);
         let names: Vec<String> = left_out.map(|device| name::pretty(&device.facts.name)).collect();
+        let unlike = self.unlike(headline);
         let how = match (headline.key, names.len()) {
-            (_, 0) => return String::new(),
+            (_, 0) if unlike.is_empty() => return String::new(),
+            (_, 0) => return format!(" but for {}, {OF_ANOTHER}", unlike.join(" and ")),
             ("write-access", 1) => "answers from its cache",
             ("write-access", _) => "answer from their caches",
             (_, 1) => "answers in bursts",
             _ => "answer in bursts",
         };
-        format!(" but for {}, which {how}", names.join(" and "))
+        let also =
+            if unlike.is_empty() { String::new() } else { format!(", and {}, {OF_ANOTHER}", unlike.join(" and ")) };
+        format!(" but for {}, which {how}{also}", names.join(" and "))
+    }
+
+    /// The same where it is said to be behind, which those that carry nothing do not change.
+    pub fn but_for_unlike(&self, headline: &Headline) -> String {
+        let unlike = self.unlike(headline);
+        match unlike.is_empty() {
+            true => String::new(),
+            false => format!(", but for {}, {OF_ANOTHER}", unlike.join(" and ")),
+        }
     }
 
     /// Steady random writes as a share of the best (`false`: the worst) of the others, by the means and by the medians of the
@@ -232,7 +249,37 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The others that have this figure, the best first, by their places.
+    /// Whether the run that a figure of another drive is from covered the same as that of this one.
+    fn is_like(&self, headline: &Headline, device: &str, values: &Values) -> bool {
+        let of = |device: &str| Reach::of_headline(self.review, headline, device);
+        let theirs = match values {
+            Values::Shipped(_) => Some(Reach::published(headline)),
+            Values::Reviewed => of(device),
+        };
+        of(self.name()).zip(theirs).is_none_or(|(ours, theirs)| ours.is_like(&theirs))
+    }
+
+    /// Whether others have this figure, and all of them of runs that covered something else: then it is told by itself.
+    pub fn stands_alone(&self, headline: &Headline) -> bool {
+        let has = |(_, device, values): &(String, &str, Values)| match values {
+            Values::Shipped(drive) => drive.figure(headline).is_some(),
+            Values::Reviewed => headline.of(&self.review.outcomes, device).is_some(),
+        };
+        let mut others = self.others.iter().filter(|other| has(other)).peekable();
+        others.peek().is_some() && others.all(|(_, device, values)| !self.is_like(headline, device, values))
+    }
+
+    /// Others of the review whose figure is of a run that covered something else.
+    fn unlike(&self, headline: &Headline) -> Vec<String> {
+        let is_unlike = |(_, device, values): &&(String, &str, Values)| {
+            matches!(values, Values::Reviewed)
+                && headline.of(&self.review.outcomes, device).is_some()
+                && !self.is_like(headline, device, values)
+        };
+        self.others.iter().filter(is_unlike).map(|(label, ..)| label.clone()).collect()
+    }
+
+    /// The others that have this figure of runs that covered the same, the best first, by their places.
     pub fn others_by(&self, headline: &Headline) -> Vec<(usize, f64)> {
         let value = |(_, device, values): &'_ (String, &str, Values)| match values {
             Values::Shipped(drive) => drive.figure(headline),
@@ -242,8 +289,8 @@ impl<'a> Facts<'a> {
                 headline.of(&self.review.outcomes, device).map(|m| m.value).filter(|_| carries)
             }
         };
-        let mut all: Vec<(usize, f64)> =
-            self.others.iter().enumerate().filter_map(|(i, o)| Some((i, value(o)?))).collect();
+        let comparable = self.others.iter().enumerate().filter(|(_, o)| self.is_like(headline, o.1, &o.2));
+        let mut all: Vec<(usize, f64)> = comparable.filter_map(|(i, o)| Some((i, value(o)?))).collect();
         all.sort_by(|a, b| headline.order(a.1, b.1));
         all
     }

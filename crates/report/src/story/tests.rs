@@ -648,6 +648,75 @@ fn rates_of_writes_that_another_does_not_keep_put_nobody_behind_it() {
     assert!(!unsuited(&all).contains("equential write"), "{}", unsuited(&all));
 }
 
+#[test]
+fn what_leads_when_the_run_ends_is_not_called_slow() {
+    let with = |steady: f64, burst: f64| review(Figures { steady, burst, ..GOOD });
+    let deck = |steady: f64| {
+        let both = together(vec![("file-1tb", with(steady, 26_200.0)), ("drive-1tb", with(2_500.0, 73_000.0))]);
+        decks(&both).each.remove(0)
+    };
+    assert!(deck(2_000.0).starts_with("Slow at random writes even when empty"), "{}", deck(2_000.0));
+    assert!(!deck(68_200.0).contains("Slow"), "{}", deck(68_200.0));
+}
+
+#[test]
+fn runs_that_covered_something_else_put_no_drive_before_another() {
+    // A file of 2.1 GB, for 8 s, beside a drive of which an eighth stands for all of it.
+    let drive = |burst: f64, sequential: f64, capacity: u64, small_by: Option<u32>| {
+        let mut review = review(Figures { burst, sequential, ..GOOD });
+        review.outcomes.retain(|o| ["random-write", "sequential-write"].contains(&o.test.as_str()));
+        review.devices[0].facts.capacity_bytes = capacity;
+        for outcome in &mut review.outcomes {
+            let span =
+                if outcome.test == "random-write" { 8_000_000_000 / u64::from(small_by.unwrap_or(1)) } else { 0 };
+            outcome.params.insert("span_bytes".into(), span.into());
+            outcome.params.insert("seconds".into(), 8.into());
+            outcome.small_by = small_by;
+        }
+        review
+    };
+    let mut real = drive(26_200.0, 1_430.0, 2_147_483_648, None);
+    real.devices[0].facts.over_provisioning_percent = None;
+    let sim = || drive(73_000.0, 299.0, 256_000_000_000, Some(8));
+    let both = together(vec![("real-2gb", real.clone()), ("sim-1tb", sim())]);
+    let told = |review: &Review, at: usize| {
+        let Story { findings, suits, unsuited } = story(review, &review.devices[at]);
+        format!("{}{suits} {unsuited} {} {}", text(&findings), decks(review).each[at], decks(review).all)
+    };
+    for at in [0, 1] {
+        let told = told(&both, at);
+        for verdict in
+            ["Slow", "Quick", "quick", "Ahead", "last in", "Behind", "against", "elsewhere", "best here", "opies"]
+        {
+            assert!(!told.contains(verdict), "{verdict}: {told}");
+        }
+        assert!(told.contains("No verdict: those beside it were run over other spans or for other times."), "{told}");
+        assert!(told.contains("they are in no order"), "{told}");
+    }
+    assert!(told(&both, 0).contains("Random writes to the fresh drive go at 26,200 IOPS"), "{}", told(&both, 0));
+    // What was written over and over is no share of an empty drive.
+    let headline = HEADLINES.into_iter().find(|h| h.key == "sequential-write").unwrap();
+    let (least, most) = written_share(&both, &headline).unwrap();
+    assert!(least == most && (7.0..8.0).contains(&most), "{least} {most}");
+    // Where two of three are alike, they are in order, and the third is named.
+    let three = together(vec![
+        ("real-2gb", real.clone()),
+        ("sim-1tb", sim()),
+        ("slow-1tb", drive(30e3, 150.0, 256_000_000_000, Some(8))),
+    ]);
+    assert!(
+        decks(&three).each[1].contains("in random writes to a fresh drive, but for Real 2 GB, run over another span or time: 73,000 IOPS against 30,000 IOPS of Slow 1 TB"),
+        "{:?}",
+        decks(&three)
+    );
+    // Alone, it is beside reference drives that had all of the span and the time.
+    let alone = together(vec![("real-2gb", real)]);
+    assert!(!told(&alone, 0).contains("against") && !told(&alone, 0).contains("reaches"), "{}", told(&alone, 0));
+    // What is slow beside anything is said to be slow.
+    let both = together(vec![("real-2gb", drive(60.0, 100.0, 2_147_483_648, None)), ("sim-1tb", sim())]);
+    assert!(told(&both, 0).contains("No drive for random writes"), "{}", told(&both, 0));
+}
+
 /// Reviews put together; the drives have these names.
 fn together(reviews: Vec<(&str, Review)>) -> Review {
     let mut all: Option<Review> = None;

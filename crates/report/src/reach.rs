@@ -1,0 +1,178 @@
+//! What a run covered: figures of runs that covered another part of their drives, or went on for another time, are in no order.
+
+use ssdlab_bench::suite::{COMMON_PARAMS, find_test};
+use ssdlab_bench::{Outcome, Params};
+
+use crate::headline::Headline;
+use crate::number;
+use crate::review::Review;
+
+/// What a run covered, in the measures of the whole drive: a drive in small stands for one that is so many times as large, and its
+/// seconds for as many.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Reach {
+    /// Bytes, of a test of a part of the drive.
+    span: Option<f64>,
+    /// Of writes whose rate changes with what has been written before.
+    seconds: Option<f64>,
+    /// Of a test in sequence: whether it came past the end, and went over the same addresses again.
+    is_round: bool,
+}
+
+/// Tests whose figure is another one the longer they run.
+const WEARING: [&str; 2] = ["random-write", "sequential-write"];
+const IN_SEQUENCE: [&str; 2] = ["sequential-write", "sequential-read"];
+
+/// Spans and times that differ by no more than this are alike: a unit of the drive may keep a span from being a round number.
+const ALIKE: f64 = 1.1;
+
+impl Reach {
+    /// Of a run on a drive of so many bytes.
+    pub fn of(outcome: &Outcome, capacity: f64) -> Reach {
+        let small = f64::from(outcome.small_by.unwrap_or(1));
+        let param = |key: &str| param(outcome, key);
+        let (test, seconds) = (outcome.test.as_str(), param("seconds"));
+        Reach {
+            span: param("span_bytes").map(|bytes| (bytes * small).min(capacity)),
+            seconds: seconds.filter(|_| WEARING.contains(&test)).map(|seconds| seconds * small),
+            is_round: IN_SEQUENCE.contains(&test) && turns(outcome, capacity).is_some_and(|turns| turns >= 1.0),
+        }
+    }
+
+    /// Of a full run of the published method on a drive that is large enough for it, as those that are shipped have had.
+    pub fn published(headline: &Headline) -> Reach {
+        let Ok(test) = find_test(headline.test) else { return Reach::default() };
+        let params = Params::resolve(test.name, &[test.params, COMMON_PARAMS], &[], false);
+        let outcome = Outcome {
+            test: test.name.to_owned(),
+            params: params.map(|params| params.to_json()).unwrap_or_default(),
+            ..Outcome::default()
+        };
+        Reach::of(&outcome, f64::INFINITY)
+    }
+
+    /// Of the run that a headline figure of a device is from.
+    pub fn of_headline(review: &Review, headline: &Headline, device: &str) -> Option<Reach> {
+        let outcome = headline.outcome(&review.outcomes, device)?;
+        Some(Reach::of(outcome, capacity_of(review, device)))
+    }
+
+    pub fn is_like(&self, other: &Reach) -> bool {
+        let like = |a: Option<f64>, b: Option<f64>| a.zip(b).is_none_or(|(a, b)| a <= ALIKE * b && b <= ALIKE * a);
+        like(self.span, other.span) && like(self.seconds, other.seconds) && self.is_round == other.is_round
+    }
+}
+
+fn param(outcome: &Outcome, key: &str) -> Option<f64> {
+    outcome.params.get(key).and_then(serde_json::Value::as_f64).filter(|&value| value > 0.0)
+}
+
+pub(crate) fn capacity_of(review: &Review, device: &str) -> f64 {
+    let device = review.devices.iter().find(|d| d.facts.name == device);
+    device.map_or(f64::INFINITY, |d| d.facts.capacity_bytes as f64)
+}
+
+/// How often a test in sequence went over its addresses.
+pub(crate) fn turns(outcome: &Outcome, capacity: f64) -> Option<f64> {
+    let small = f64::from(outcome.small_by.unwrap_or(1));
+    let span = param(outcome, "span_bytes").unwrap_or(f64::INFINITY).min(capacity / small);
+    let turns = outcome.metrics.get("bandwidth")?.value * 1e6 * param(outcome, "seconds")? / span;
+    turns.is_finite().then_some(turns)
+}
+
+/// The span of a run in bytes, if it is one of a part of the drive: no more than the drive has.
+pub(crate) fn span_of(outcome: &Outcome, capacity: f64) -> Option<f64> {
+    let small = f64::from(outcome.small_by.unwrap_or(1));
+    Some(param(outcome, "span_bytes")?.min(capacity / small))
+}
+
+/// The same for a reader, with the time that it took.
+pub(crate) fn told(outcome: &Outcome, capacity: f64) -> String {
+    // A unit of the drive may keep it from being a round number.
+    let span = span_of(outcome, capacity).map(|bytes| format!("over {}", number::bytes((bytes / 1e8).round() * 1e8)));
+    let in_turns = turns(outcome, capacity).filter(|_| IN_SEQUENCE.contains(&outcome.test.as_str()));
+    let where_to = match (span, in_turns) {
+        (Some(span), _) => span,
+        (None, Some(turns)) if turns >= 1.0 => {
+            format!("over all of its {}, {} times", number::bytes(capacity), number::trimmed(turns, 1))
+        }
+        (None, Some(turns)) => format!("over the first {} %", number::trimmed(100.0 * turns, 0)),
+        (None, None) => "over all of it".to_owned(),
+    };
+    let time = param(outcome, "seconds").map_or(String::new(), |s| format!(" in {} s", number::trimmed(s, 1)));
+    let small = match outcome.small_by {
+        None | Some(1) => String::new(),
+        Some(8) => " on an eighth of the drive".to_owned(),
+        Some(by) => format!(" on a drive {by} times smaller"),
+    };
+    format!("{where_to}{time}{small}")
+}
+
+/// Whether these runs of a test covered the same.
+pub(crate) fn are_alike(review: &Review, outcomes: &[&Outcome]) -> bool {
+    let reaches: Vec<Reach> = outcomes.iter().map(|o| Reach::of(o, capacity_of(review, &o.device))).collect();
+    reaches.iter().all(|reach| reach.is_like(&reaches[0]))
+}
+
+/// Which of these runs are like the most of the others: of two that differ, neither.
+pub(crate) fn in_order(reaches: &[Reach]) -> Vec<bool> {
+    let like = |reach: &Reach| reaches.iter().filter(|other| reach.is_like(other)).count();
+    // The first of the largest group.
+    let best = reaches.iter().rev().max_by_key(|reach| like(reach));
+    let Some(best) = best.filter(|best| reaches.len() == 1 || like(best) > 1) else {
+        return vec![false; reaches.len()];
+    };
+    reaches.iter().map(|reach| reach.is_like(best)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_bench::Metric;
+
+    use super::*;
+
+    fn run(test: &str, span: u64, seconds: f64, small_by: Option<u32>) -> Outcome {
+        Outcome {
+            test: test.into(),
+            params: [("span_bytes".to_owned(), span.into()), ("seconds".to_owned(), seconds.into())].into(),
+            metrics: [("bandwidth".to_owned(), Metric::new(1_430.0, "MB/s"))].into(),
+            small_by,
+            ..Outcome::default()
+        }
+    }
+
+    #[test]
+    fn a_run_in_small_is_like_the_whole_one_that_it_stands_for_and_a_smaller_drive_has_no_more_than_it_has() {
+        let small = Reach::of(&run("random-write", 999_292_928, 22.5, Some(8)), 256e9);
+        let whole = Reach::of(&run("random-write", 8_000_000_000, 180.0, None), 1e12);
+        assert!(small.is_like(&whole));
+        // As many seconds on all of the drive are an eighth of the writes.
+        assert!(!small.is_like(&Reach::of(&run("random-write", 8_000_000_000, 22.5, None), 1e12)));
+        // A file of 2.1 GB, of which a test was to use 8.
+        let file = run("random-read", 8_000_000_000, 180.0, None);
+        assert_eq!(told(&file, 2_147_483_648.0), "over 2.1 GB in 180 s");
+        assert!(!Reach::of(&file, 2_147_483_648.0).is_like(&Reach::of(&file, 1e12)));
+        // How long reads go on makes no difference.
+        let reads = |seconds| Reach::of(&run("random-read", 8_000_000_000, seconds, None), 1e12);
+        assert!(reads(8.0).is_like(&reads(180.0)));
+        let burst = crate::HEADLINES.into_iter().find(|h| h.key == "random-write").unwrap();
+        assert!(small.is_like(&Reach::published(&burst)) && whole.is_like(&Reach::published(&burst)));
+    }
+
+    #[test]
+    fn a_run_that_comes_round_is_not_one_of_the_first_gigabytes() {
+        let run = run("sequential-write", 0, 8.0, None);
+        let of = |capacity: f64| Reach::of(&run, capacity);
+        assert!(!of(2.1e9).is_like(&of(256e9)) && of(512e9).is_like(&of(256e9)));
+        assert_eq!(told(&run, 2.1e9), "over all of its 2.1 GB, 5.4 times in 8 s");
+        assert_eq!(told(&run, 256e9), "over the first 4 % in 8 s");
+    }
+
+    #[test]
+    fn the_most_that_are_alike_are_in_order_and_of_two_that_differ_neither() {
+        let of = |span: f64| Reach { span: Some(span), ..Reach::default() };
+        assert_eq!(in_order(&[of(2e9), of(8e9)]), [false, false]);
+        assert_eq!(in_order(&[of(2e9), of(8e9), of(8.1e9)]), [false, true, true]);
+        assert_eq!(in_order(&[of(2e9)]), [true]);
+    }
+}
