@@ -388,8 +388,9 @@ fn unlike_sizes(found: &[(&Outcome, &Chart)]) -> Option<String> {
         found.iter().filter(|(o, _)| o.small_by.is_some() == small).map(|(o, _)| name::pretty(&o.device)).collect()
     };
     let (small, whole) = (names(true), names(false));
-    (!small.is_empty() && !whole.is_empty())
-        .then(|| format!("{} ran whole, the others on an eighth: their times and sizes differ.", whole.join(", ")))
+    (!small.is_empty() && !whole.is_empty()).then(|| {
+        format!("{} ran whole, {} on an eighth: their times and sizes differ.", whole.join(", "), small.join(", "))
+    })
 }
 
 /// Curves of several drives by position with more points than this are drawn by their means.

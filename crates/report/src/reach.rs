@@ -86,10 +86,15 @@ pub(crate) fn span_of(outcome: &Outcome, capacity: f64) -> Option<f64> {
     Some(param(outcome, "span_bytes")?.min(capacity / small))
 }
 
+/// A span for a reader: a unit of the drive may keep it from being a round number.
+pub(crate) fn rounded(bytes: f64) -> f64 {
+    let round = (bytes / 1e8).round() * 1e8;
+    if (round - bytes).abs() < 0.01 * bytes { round } else { (bytes / 1e7).round() * 1e7 }
+}
+
 /// The same for a reader, with the time that it took.
 pub(crate) fn told(outcome: &Outcome, capacity: f64) -> String {
-    // A unit of the drive may keep it from being a round number.
-    let span = span_of(outcome, capacity).map(|bytes| format!("over {}", number::bytes((bytes / 1e8).round() * 1e8)));
+    let span = span_of(outcome, capacity).map(|bytes| format!("over {}", number::bytes(rounded(bytes))));
     let in_turns = turns(outcome, capacity).filter(|_| IN_SEQUENCE.contains(&outcome.test.as_str()));
     let where_to = match (span, in_turns) {
         (Some(span), _) => span,
@@ -150,7 +155,7 @@ mod tests {
         assert!(!small.is_like(&Reach::of(&run("random-write", 8_000_000_000, 22.5, None), 1e12)));
         // A file of 2.1 GB, of which a test was to use 8.
         let file = run("random-read", 8_000_000_000, 180.0, None);
-        assert_eq!(told(&file, 2_147_483_648.0), "over 2.1 GB in 180 s");
+        assert_eq!(told(&file, 2_147_483_648.0), "over 2.15 GB in 180 s");
         assert!(!Reach::of(&file, 2_147_483_648.0).is_like(&Reach::of(&file, 1e12)));
         // How long reads go on makes no difference.
         let reads = |seconds| Reach::of(&run("random-read", 8_000_000_000, seconds, None), 1e12);

@@ -415,7 +415,10 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
 }
 
 /// Of a figure that stands beside none.
-const UNLIKE: &str = " Those beside it were run over another span or for another time: they are in no order.";
+fn unlike(facts: &Facts<'_>) -> String {
+    let those = if facts.others.len() == 1 { "The one beside it was" } else { "Those beside it were" };
+    format!(" {those} run over another span or for another time: they are in no order.")
+}
 
 fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
     let stages = facts.metric("slc-cache", "", "stages");
@@ -436,7 +439,7 @@ fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
     if theirs.is_none() && !facts.stands_alone(&headline) {
         return None;
     }
-    let theirs = theirs.map_or_else(|| UNLIKE.to_owned(), |theirs| format!(" {theirs}."));
+    let theirs = theirs.map_or_else(|| unlike(facts), |theirs| format!(" {theirs}."));
     let share = facts.outcome("sequential-write", "").and_then(|o| o.time_shares.first());
     let why = share.and_then(limit).map_or_else(String::new, |why| format!("; {why}"));
     Some(finding(
@@ -536,7 +539,7 @@ fn bursts(facts: &Facts<'_>) -> Option<Finding> {
     let first = facts.first_random_writes().map_or(String::new(), |first| format!("; it begins at {}", iops(first)));
     let after = match facts.best_other(&headline) {
         Some((other, theirs)) => format!(" in the mean of the run, against {} of {other}{first}.", iops(theirs)),
-        None if facts.stands_alone(&headline) => format!(" in the mean of the run{first}.{UNLIKE}"),
+        None if facts.stands_alone(&headline) => format!(" in the mean of the run{first}.{}", unlike(facts)),
         None => return None,
     };
     Some(finding("Random writes to the fresh drive go at ", format!("{} IOPS", iops(ours)), after, "random-write"))
@@ -643,7 +646,8 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
         false => sentences.join(" "),
         true if compared => none.to_owned(),
         true if stands_alone(facts) => {
-            "No verdict: those beside it were run over other spans or for other times.".to_owned()
+            let those = if facts.others.len() == 1 { "the one beside it was" } else { "those beside it were" };
+            format!("No verdict: {those} run over other spans or for other times.")
         }
         true => "None of the figures that drives are compared by was measured.".to_owned(),
     };

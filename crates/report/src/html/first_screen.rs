@@ -394,9 +394,7 @@ fn span(review: &Review, headline: &Headline) -> Option<(f64, f64)> {
     let of_test = |o: &&Outcome| headline.key == "random-write" && headline.fits(&o.test, &o.variant);
     let of_drive = |o: &Outcome| reach::span_of(o, reach::capacity_of(review, &o.device));
     let spans = review.outcomes.iter().filter(of_test).filter_map(of_drive);
-    // A unit of the drive may keep it from being a round number.
-    let rounded = |bytes: f64| (bytes / 1e8).round() * 1e8;
-    let spans: Vec<f64> = spans.map(rounded).collect();
+    let spans: Vec<f64> = spans.map(reach::rounded).collect();
     let least = spans.iter().copied().reduce(f64::min)?;
     Some((least, spans.into_iter().fold(least, f64::max)))
 }
@@ -496,9 +494,14 @@ fn trust(out: &mut String, review: &Review) {
             let mut runs = review.outcomes.iter().filter(|o| o.device == device.facts.name).peekable();
             runs.peek().is_some() && runs.all(|o| o.small_by.is_none())
         };
-        let is_mixed = review.devices.iter().any(is_whole);
+        let whole: Vec<String> =
+            review.devices.iter().filter(|d| is_whole(d)).map(|d| escape(&name::pretty(&d.facts.name))).collect();
+        let mixed = format!(
+            "A quick run: {} whole, and of the rest an eighth for an eighth of the time. It is too short to be",
+            whole.join(", ")
+        );
         out.push_str(match (in_small(review), is_shortened) {
-            (true, _) if is_mixed => "A quick run: some drives whole, the others an eighth of them for an eighth of the time. It is too short to be",
+            (true, _) if !whole.is_empty() => &mixed,
             (true, _) => "A quick run: an eighth of the drive for an eighth of the time. It is too short to be",
             (false, true) => "A quick run, shorter than the published one. It is too short to be",
             (false, false) => "A quick run; nothing here was shortened for it. A quick run is not",
@@ -562,8 +565,10 @@ fn trust(out: &mut String, review: &Review) {
         }
         Reality::Both => format!(
             "{} is real, and measured as a program of this machine sees it: the system's part is in its figures. \
-             The others are simulated. ",
-            escape(&review.real_names())
+             {} simulated. ",
+            escape(&review.real_names()),
+            // Of two, one is real.
+            if review.devices.len() == 2 { "The other is" } else { "The others are" }
         ),
     });
     let claims = !review.claims.is_empty();

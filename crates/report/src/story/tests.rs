@@ -690,7 +690,7 @@ fn runs_that_covered_something_else_put_no_drive_before_another() {
         {
             assert!(!told.contains(verdict), "{verdict}: {told}");
         }
-        assert!(told.contains("No verdict: those beside it were run over other spans or for other times."), "{told}");
+        assert!(told.contains("No verdict: the one beside it was run over other spans or for other times."), "{told}");
         assert!(told.contains("they are in no order"), "{told}");
     }
     assert!(told(&both, 0).contains("Random writes to the fresh drive go at 26,200 IOPS"), "{}", told(&both, 0));

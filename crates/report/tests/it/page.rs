@@ -400,16 +400,16 @@ fn runs_over_other_spans_have_their_figures_and_no_bars() {
     let withheld = bars(&review);
     assert_eq!(withheld.matches("width:0%").count(), 2, "{withheld}");
     assert!(withheld.contains("26,165") && withheld.contains("72,971"), "{withheld}");
-    assert!(withheld.contains("4 KiB, QD32, over 1 GB to 2.1 GB") && !withheld.contains("8 GB<"), "{withheld}");
+    assert!(withheld.contains("4 KiB, QD32, over 1 GB to 2.15 GB") && !withheld.contains("8 GB<"), "{withheld}");
     assert!(
         withheld.contains(&format!(
-            "In no order, and without a bar: {} over 2.1 GB in 8 s; {} over 1 GB in 8 s on an eighth of the drive.",
+            "In no order, and without a bar: {} over 2.15 GB in 8 s; {} over 1 GB in 8 s on an eighth of the drive.",
             NAMES[0], NAMES[1]
         )),
         "{withheld}"
     );
     let page = index_html(&review).unwrap();
-    assert!(page.contains("A quick run: some drives whole, the others an eighth of them") && !page.contains("Slow at"));
+    assert!(page.contains("and of the rest an eighth for an eighth of the time") && !page.contains("Slow at"));
     let keys = &page[page.find("id=\"key-figures\"").unwrap()..];
     let row = &keys[keys.find("IOPS (spans or times differ)").expect("the row says so")..];
     assert!(!row[..row.find("</tr>").unwrap()].contains("--w:"), "a bar is behind a figure");
@@ -649,7 +649,9 @@ fn a_chart_of_only_one_of_two_drives_names_it_and_what_the_other_lacks_is_listed
     let mut unlike = review.clone();
     unlike.outcomes.iter_mut().filter(|o| o.device == FIRST).for_each(|o| o.small_by = Some(8));
     assert!(
-        index_html(&unlike).unwrap().contains(" ran whole, the others on an eighth: their times and sizes differ.")
+        index_html(&unlike)
+            .unwrap()
+            .contains(&format!("{} ran whole, {} on an eighth: their times and sizes differ.", NAMES[1], NAMES[0]))
     );
     review.outcomes.retain(|o| o.device == SECOND || o.test != "qd-scaling");
     assert_eq!(subjects(&review), [format!("Queue depth scaling: {SECOND}")]);
