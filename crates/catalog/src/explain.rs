@@ -5,6 +5,8 @@ use std::ops::Range;
 use ssdlab_core::nearest;
 use ssdlab_keys::Key;
 
+use crate::template::OVER_PROVISIONING;
+
 /// Units that keys end in, with their names.
 const UNITS: &[(&str, &str)] = &[
     ("ns", "nanoseconds"),
@@ -73,7 +75,11 @@ pub(crate) fn explain(error: &toml::de::Error, elsewhere: &[Key]) -> Problem {
 
 fn help_for_key(key: &str, known: &[&str], elsewhere: &[Key]) -> Vec<String> {
     let mut help = Vec::new();
-    if let Some((right, unit)) = same_quantity(key, known) {
+    if key == OVER_PROVISIONING {
+        help.push(format!(
+            "`{key}` is a key of sweeps and of --set; in a drive file `capacity_bytes` leaves as much spare area as the flash has beyond it"
+        ));
+    } else if let Some((right, unit)) = same_quantity(key, known) {
         help.push(format!("the unit is wrong: use `{right}`, in {unit}"));
     } else if let Some(section) = elsewhere
         .iter()
@@ -161,5 +167,7 @@ mod tests {
     fn a_key_in_the_wrong_section_is_told_where_it_belongs() {
         let help = help_for_key("channels", &["die", "dies"], &ssdlab_ssd::drive_keys().keys);
         assert_eq!(help[0], "`channels` belongs into [controller]");
+        let help = help_for_key(OVER_PROVISIONING, &["capacity_bytes"], &ssdlab_ssd::drive_keys().keys);
+        assert!(help[0].contains("in a drive file `capacity_bytes`"), "{}", help[0]);
     }
 }
