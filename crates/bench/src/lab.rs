@@ -18,6 +18,12 @@ pub enum Begins {
 }
 
 impl Begins {
+    /// Whether it is a real drive, which takes the time that it takes.
+    #[must_use]
+    pub const fn is_real(self) -> bool {
+        matches!(self, Begins::Trimmed | Begins::AsFound)
+    }
+
     /// Such a drive, for a sentence.
     #[must_use]
     pub const fn a_drive(self) -> &'static str {
@@ -122,7 +128,7 @@ pub trait Lab: Sync {
         0
     }
 
-    /// Whether it is a disk, or has disks in it.
+    /// Whether it is a disk, or has disks in it. A quick run of a simulated one takes all of its times.
     ///
     /// # Errors
     /// Why it cannot be made.

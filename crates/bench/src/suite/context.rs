@@ -50,8 +50,10 @@ impl<'a> Context<'a> {
         let by = QUICK_DIVISOR as u32;
         let small = quick && lab.small(by, seed).map_err(BenchError::Device)?.is_some();
         // What a disk does in a part of the time is no part of what it does: its cache fills first, and a run that begins in
-        // one place gets no further. It does little in a second, so that a quick run of it can take all of them.
-        let whole_times = quick && !small && lab.has_disk(seed).map_err(BenchError::Device)?;
+        // one place gets no further. It does little in a second, so that a quick run of it can take all of them: unless the
+        // seconds are the user's own, as they are of a real drive.
+        let may_keep_times = quick && !small && !lab.begins().is_real();
+        let whole_times = may_keep_times && lab.has_disk(seed).map_err(BenchError::Device)?;
         let defs = [def.params, COMMON_PARAMS];
         let settings = as_it_begins(lab.begins(), def, settings);
         let mut params = Params::resolve_for(def.name, &defs, &settings, quick, whole_times)?;
@@ -291,10 +293,12 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// On a drive in small, so many requests become as many less as it is smaller: writes fill its caches as far.
+    /// On a drive in small, so many requests become as many less as it is smaller: writes fill its caches as far. On a real
+    /// one, a quick run takes as many less as it takes less time.
     pub fn shrink_requests(&mut self, key: &str) {
-        if let Some(by) = self.small {
-            self.params.shrink_requests(key, by.into());
+        let is_short = self.params.is_quick() && self.begins().is_real();
+        if let Some(by) = self.small.map(u64::from).or(is_short.then_some(QUICK_DIVISOR)) {
+            self.params.shrink_requests(key, by);
         }
     }
 

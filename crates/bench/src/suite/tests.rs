@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use ssdlab_core::{MICROSECOND, SECOND};
 
 use super::*;
+use crate::lab::{Begins, PoweredOn};
 use crate::model::ModelSpec;
 use crate::outcome::{Mark, Unsettled};
 
@@ -179,6 +180,37 @@ fn a_test_is_repeatable_to_the_byte_and_the_seed_matters_where_chance_does() {
     };
     assert_eq!(json(1), json(1));
     assert_ne!(json(1), json(2));
+}
+
+/// The model as a real drive that rotates, as the system says of the virtual disks of many machines.
+struct RealAndRotating;
+
+impl Lab for RealAndRotating {
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
+        ModelSpec::default().fresh(seed)
+    }
+
+    fn name(&self) -> &'static str {
+        "real"
+    }
+
+    fn begins(&self) -> Begins {
+        Begins::AsFound
+    }
+
+    fn has_disk(&self, _seed: u64) -> Result<bool, String> {
+        Ok(true)
+    }
+}
+
+#[test]
+fn quick_shortens_what_a_real_drive_is_asked_for_whatever_it_is() {
+    for (test, how) in
+        [("random-write", "seconds is 22.5 s instead of 180 s."), ("analyzedisk", "requests is 3125 instead of 25000.")]
+    {
+        let out = run_test(find_test(test).unwrap(), &RealAndRotating, &[], 1, true, &Monitor::silent()).unwrap();
+        assert_eq!(out.shortened.as_deref(), Some(how), "{test}");
+    }
 }
 
 #[test]
