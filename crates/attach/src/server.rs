@@ -13,9 +13,10 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use ssdlab_contents::{ImageError, MediaKey, PAGE_BYTES, UnfinishedImage};
-use ssdlab_core::Nanos;
+use ssdlab_core::{Nanos, format_duration};
 use ssdlab_device::{Device, Security};
 
+use crate::came_back;
 use crate::client::{Client, Step};
 use crate::clock::{Clock, instant};
 use crate::connection::{Connection, Life};
@@ -382,6 +383,12 @@ impl Server {
         self.pass_time();
         self.statistics.cuts += 1;
         let lost = self.drive.cut(self.now);
+        let at = status::seconds(self.clock.since_start(self.now));
+        (self.options.notice)(&format!(
+            "notice: the power of {} was cut at {at:.3} s, with {} requests under way",
+            self.drive.export().name,
+            lost.len()
+        ));
         match self.options.on_cut {
             OnCut::HangUp => self.connections.clear(),
             OnCut::Errors => {
@@ -408,6 +415,16 @@ impl Server {
         self.ready_at = self.drive.restore(self.now);
         self.statistics.last_mount = Some(self.ready_at - self.now);
         self.cuts.restored();
+        let device = &self.drive.device;
+        if let Some((counts, places)) = device.after_cut().zip(device.after_cut_places()) {
+            (self.options.notice)(&format!(
+                "notice: the power of {} is back at {:.3} s; it is ready after {}; {}",
+                self.drive.export().name,
+                status::seconds(self.clock.since_start(self.now)),
+                format_duration(self.ready_at - self.now),
+                came_back::sentence(&counts, places)
+            ));
+        }
     }
 
     fn serve_controls(&mut self, ready: &Ready, now: Instant) {

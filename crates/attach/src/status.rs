@@ -7,6 +7,7 @@ use ssdlab_bench::explain;
 use ssdlab_core::{Histogram, Nanos, Op, SECOND, SECTOR_BYTES, to_us};
 use ssdlab_device::Security;
 
+use crate::came_back;
 use crate::clock::Clock;
 use crate::drive::Drive;
 use crate::health::{Health, health};
@@ -61,14 +62,8 @@ pub fn status(view: &mut View<'_>) -> Value {
         })
         .collect();
     let (superseded_bytes, superseded_dropped) = drive.device.superseded();
-    let after_cut = drive.device.after_cut().map(|after| {
-        json!({
-            "unanswered_kept": after.unanswered_kept,
-            "reverted": after.reverted,
-            "unreadable": after.unreadable,
-            "forgotten": after.forgotten,
-        })
-    });
+    let after_cut = drive.device.after_cut().zip(drive.device.after_cut_places());
+    let after_cut = after_cut.map(|(counts, places)| came_back::json(&counts, places));
     json!({
         "device": drive.export().name,
         "capacity_bytes": drive.export().size_bytes,
@@ -109,7 +104,8 @@ fn locking(lock: &Lock) -> Value {
     json!({ "ssc": "Opal 2.0", "state": state, "psid": tper.identity().psid, "msid": tper.identity().msid })
 }
 
-fn seconds(t: Nanos) -> f64 {
+/// For people and JSON.
+pub fn seconds(t: Nanos) -> f64 {
     t as f64 / SECOND as f64
 }
 

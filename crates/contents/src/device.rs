@@ -9,7 +9,7 @@ use ssdlab_device::{
 };
 
 use crate::buffers::Buffers;
-use crate::bytes::{AfterCut, Bytes, TrimmedReads};
+use crate::bytes::{AfterCut, AfterCutPlaces, Bytes, TrimmedReads};
 use crate::copy_to_save::CopyToSave;
 use crate::image::{Image, LockedImage, ReservedPage};
 use crate::open_image::OpenImage;
@@ -139,6 +139,12 @@ impl ContentDevice {
     #[must_use]
     pub fn after_cut(&self) -> Option<AfterCut> {
         self.bytes.after_cut()
+    }
+
+    /// Where the pages are that [`ContentDevice::after_cut`] counts, as far as they are listed.
+    #[must_use]
+    pub fn after_cut_places(&self) -> Option<&AfterCutPlaces> {
+        self.bytes.after_cut_places()
     }
 
     /// Commands that have not ended.

@@ -34,7 +34,7 @@ mod state_file;
 mod store;
 mod superseded;
 
-pub use bytes::{AfterCut, TrimmedReads};
+pub use bytes::{AfterCut, AfterCutPlaces, TrimmedReads};
 pub use copy_to_save::CopyToSave;
 pub use device::{ContentDevice, ContentOptions};
 pub use image::{

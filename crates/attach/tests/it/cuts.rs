@@ -1,5 +1,6 @@
 //! The plug is pulled.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use ssdlab_attach::nbd::words::*;
@@ -33,6 +34,39 @@ fn what_was_flushed_survives_and_clients_are_hung_up_on() {
     assert_eq!(c.read(0, 12288).unwrap(), [vec![1; 8192], vec![3; 4096]].concat());
     let smart = server.order(&Order::Smart);
     assert_eq!((&smart["nvme_smart_log"]["unsafe_shutdowns"], &smart["attributes"][1]["raw"]), (&1.into(), &2.into()));
+}
+
+/// Notices of the one test that looks at them.
+static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+#[test]
+fn what_came_back_is_told_with_its_places() {
+    let notice = |text: &str| TOLD.lock().unwrap().push(text.to_owned());
+    let server = serve(Steady::new(1000, true), ServerOptions { notice, ..options() });
+    let mut c = server.client();
+    assert_eq!(c.write(CMD_FLAG_FUA, 0, &[1; 16384]), 0);
+    for offset in [4096, 8192, 40960] {
+        assert_eq!(c.write(0, offset, &[2; 4096]), 0);
+    }
+    server.order(&Order::Cut);
+    let after = server.order(&Order::Restore)["pages_after_last_cut"].clone();
+    let what = "of pages of 4 KiB, 3 went back to what they were before writes that were answered, but not flushed (bytes 4096 to \
+                12287, 40960 to 45055)";
+    assert_eq!((&after["reverted"], &after["sentence"]), (&3.into(), &what.into()));
+    let first = &after["first"];
+    assert_eq!(first["reverted"][0], serde_json::json!({ "offset_bytes": 4096, "length_bytes": 8192 }));
+    assert_eq!((&first["unreadable"], first["reverted"][2].is_null()), (&serde_json::json!([]), true));
+    server.order(&Order::Cut);
+    server.order(&Order::Restore);
+    let told = TOLD.lock().unwrap();
+    assert_eq!(told.len(), 4, "{told:?}");
+    assert!(
+        told[0].starts_with("notice: the power of steady was cut at ") && told[0].ends_with("0 requests under way")
+    );
+    assert!(
+        told[1].starts_with("notice: the power of steady is back at ") && told[1].contains("ready after 1.00 ms; ")
+    );
+    assert!(told[1].ends_with(what) && told[3].ends_with("; no page was lost or went back"), "{told:?}");
 }
 
 #[test]

@@ -54,7 +54,7 @@ pub fn run(args: &CtlArgs) -> Result<(), Failure> {
     print(&match order {
         Order::Smart => smart(&answer),
         Order::Blame => blame(&answer),
-        _ => table(&rows(&answer, String::new())),
+        _ => status(&answer),
     })
 }
 
@@ -97,6 +97,24 @@ fn rows(value: &Value, name: String) -> Vec<Vec<String>> {
         Value::String(text) => vec![vec![name, text.clone()]],
         other => vec![vec![name, other.to_string()]],
     }
+}
+
+/// A table, and below it what is told in sentences.
+fn status(answer: &Value) -> String {
+    let after_cut = &answer["pages_after_last_cut"]["sentence"];
+    let sentences = [("after the last cut", after_cut), ("warning", &answer["warning"])];
+    let mut all = answer.clone();
+    if let Some(fields) = all.as_object_mut() {
+        fields.remove("warning");
+        if let Some(pages) = fields.get_mut("pages_after_last_cut").and_then(Value::as_object_mut) {
+            ["first", "sentence"].iter().for_each(|key| drop(pages.remove(*key)));
+        }
+    }
+    let mut text = table(&rows(&all, String::new()));
+    for (name, sentence) in sentences {
+        text += &sentence.as_str().map_or_else(String::new, |sentence| format!("\n{name}: {sentence}\n"));
+    }
+    text
 }
 
 fn smart(answer: &Value) -> String {

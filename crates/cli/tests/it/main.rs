@@ -1,5 +1,6 @@
 //! The command line, through the program itself.
 
+mod attached;
 mod fio;
 mod first_sight;
 mod image_space;

@@ -1,6 +1,7 @@
 //! What the pages are after a power cut: what the device says that it has kept.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use ssdlab_device::{Held, Plug};
 
@@ -19,6 +20,57 @@ pub struct AfterCut {
     pub unreadable: u64,
     /// Pages that came back as a version whose bytes were no longer kept. They are unreadable from now on.
     pub forgotten: u64,
+}
+
+/// Where the pages are that [`AfterCut`] counts: stretches of bytes, the first [`AfterCutPlaces::MOST`] of each kind by address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AfterCutPlaces {
+    pub unanswered_kept: Vec<Range<u64>>,
+    pub reverted: Vec<Range<u64>>,
+    pub unreadable: Vec<Range<u64>>,
+    pub forgotten: Vec<Range<u64>>,
+}
+
+impl AfterCutPlaces {
+    /// Stretches of each kind.
+    pub const MOST: usize = 8;
+}
+
+/// The pages that are not what they were, by what has become of them.
+#[derive(Default)]
+struct Report {
+    unanswered_kept: Vec<u32>,
+    reverted: Vec<u32>,
+    unreadable: Vec<u32>,
+    forgotten: Vec<u32>,
+}
+
+impl Report {
+    fn counts(&self) -> AfterCut {
+        AfterCut {
+            unanswered_kept: self.unanswered_kept.len() as u64,
+            reverted: self.reverted.len() as u64,
+            unreadable: self.unreadable.len() as u64,
+            forgotten: self.forgotten.len() as u64,
+        }
+    }
+
+    fn places(self) -> AfterCutPlaces {
+        AfterCutPlaces {
+            unanswered_kept: stretches(self.unanswered_kept),
+            reverted: stretches(self.reverted),
+            unreadable: stretches(self.unreadable),
+            forgotten: stretches(self.forgotten),
+        }
+    }
+}
+
+/// The first stretches of bytes that these pages make.
+fn stretches(mut pages: Vec<u32>) -> Vec<Range<u64>> {
+    pages.sort_unstable();
+    let runs = pages.chunk_by(|a, b| *b == a + 1).take(AfterCutPlaces::MOST);
+    let byte = |page: u32| u64::from(page) * PAGE_BYTES as u64;
+    runs.map(|run| byte(run[0])..byte(run[0]) + (run.len() * PAGE_BYTES) as u64).collect()
 }
 
 /// What a page may be after the cut.
@@ -54,7 +106,7 @@ impl Bytes {
         let mut candidates = Candidates(answered.chain(torn).collect());
         candidates.0.sort_by_key(|c| c.page);
         let differing = self.differing(plug, &candidates);
-        let mut report = AfterCut::default();
+        let mut report = Report::default();
         for &(page, held) in &differing {
             match held {
                 Held::Nothing => self.go_back(page, 0, candidates.of_page(page), &mut report),
@@ -64,12 +116,12 @@ impl Bytes {
                     self.mix(page, newest, sectors, candidates.of_page(page), &mut report);
                 }
                 Held::Unreadable => {
-                    report.unreadable += 1;
+                    report.unreadable.push(page);
                     self.lose(page, 0);
                 }
             }
         }
-        self.after_cut = Some(report);
+        self.after_cut = Some((report.counts(), report.places()));
         // Of a page that holds nothing now, or nothing that can be read, an older version may still be found by a later
         // start of the device.
         let empty: BTreeSet<u32> = candidates.pages().filter(|&page| self.store.number(page) == 0).collect();
@@ -102,11 +154,11 @@ impl Bytes {
     }
 
     /// The page is what the write with this number made it; 0: it was never written.
-    fn go_back(&mut self, page: u32, number: u8, candidates: &[Candidate], report: &mut AfterCut) {
+    fn go_back(&mut self, page: u32, number: u8, candidates: &[Candidate], report: &mut Report) {
         // Of equal numbers the youngest.
         let found = candidates.iter().rfind(|c| c.version.number == number);
         match found {
-            Some(Candidate { answered: false, .. }) => report.unanswered_kept += 1,
+            Some(Candidate { answered: false, .. }) => report.unanswered_kept.push(page),
             // A trim that the device has forgotten. The host may read what it will; the device goes on from that number.
             None if number != 0 && self.store.number(page) == 0 => {
                 let page_now = self.store.page(page).cloned();
@@ -114,17 +166,17 @@ impl Bytes {
                 return self.store.mark_found(page);
             }
             None if number != 0 => {
-                report.forgotten += 1;
+                report.forgotten.push(page);
                 return self.lose(page, number);
             }
-            _ => report.reverted += 1,
+            _ => report.reverted.push(page),
         }
         self.store.replace(page, found.map_or(Version::NOTHING, |c| c.version.clone()));
         self.store.mark_found(page);
     }
 
     /// The sectors of the page are of several writes.
-    fn mix(&mut self, page: u32, newest: u8, sectors: [Held; 8], candidates: &[Candidate], report: &mut AfterCut) {
+    fn mix(&mut self, page: u32, newest: u8, sectors: [Held; 8], candidates: &[Candidate], report: &mut Report) {
         if self.mixed.get(&page) == Some(&sectors) {
             // The device says again what it said after the cut before.
             return;
@@ -147,14 +199,14 @@ impl Bytes {
                 None => youngest(true),
             };
             let Some(version) = version else {
-                report.forgotten += 1;
+                report.forgotten.push(page);
                 return self.lose(page, newest);
             };
             if let Some(of) = &version.page {
                 bytes[k * length..(k + 1) * length].copy_from_slice(&of[k * length..(k + 1) * length]);
             }
         }
-        *(if unanswered { &mut report.unanswered_kept } else { &mut report.reverted }) += 1;
+        if unanswered { &mut report.unanswered_kept } else { &mut report.reverted }.push(page);
         self.store.replace(page, Version { number: newest, page: page_of(&bytes) });
         self.store.mark_found(page);
         self.mixed.insert(page, sectors);
@@ -163,5 +215,21 @@ impl Bytes {
     fn lose(&mut self, page: u32, number: u8) {
         self.store.replace(page, Version { number, page: None });
         self.store.mark_lost(page);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_the_first_stretches_by_address() {
+        let report =
+            Report { reverted: vec![9, 3, 4, 1], unreadable: (0..40).map(|k| 2 * k).collect(), ..Report::default() };
+        assert_eq!((report.counts().reverted, report.counts().unreadable), (4, 40));
+        let places = report.places();
+        assert_eq!(places.reverted, [4096..8192, 12288..20480, 36864..40960]);
+        assert_eq!((places.unreadable.len(), places.unreadable.last()), (AfterCutPlaces::MOST, Some(&(57344..61440))));
+        assert_eq!((places.forgotten, places.unanswered_kept), (vec![], vec![]));
     }
 }

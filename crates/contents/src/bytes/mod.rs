@@ -11,7 +11,7 @@ use std::ops::Range;
 use ssdlab_core::{Op, UNIT_BYTES};
 use ssdlab_device::{Device, Held, Request};
 
-pub use after_cut::AfterCut;
+pub use after_cut::{AfterCut, AfterCutPlaces};
 
 use crate::pages::PAGE_BYTES;
 use crate::store::{Piece, Store, Version, page_of, pieces};
@@ -63,7 +63,7 @@ pub struct Bytes {
     superseded: Superseded,
     /// Writes under way when the power went, in order: they may have happened in part.
     torn: Vec<(u32, Version)>,
-    after_cut: Option<AfterCut>,
+    after_cut: Option<(AfterCut, AfterCutPlaces)>,
     /// Pages that cuts have left with sectors of several writes, and not written since: these.
     mixed: BTreeMap<u32, [Held; 8]>,
 }
@@ -92,7 +92,12 @@ impl Bytes {
 
     /// What the last cut has left; `None` before the first restore.
     pub fn after_cut(&self) -> Option<AfterCut> {
-        self.after_cut
+        self.after_cut.as_ref().map(|&(counts, _)| counts)
+    }
+
+    /// Where that is.
+    pub fn after_cut_places(&self) -> Option<&AfterCutPlaces> {
+        self.after_cut.as_ref().map(|(_, places)| places)
     }
 
     /// Whether a cut can bring back what was overwritten: the device has a plug.
