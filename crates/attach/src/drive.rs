@@ -30,6 +30,8 @@ pub struct SlowRequest {
     pub latency: Nanos,
     /// Of its last part, if it was split.
     pub breakdown: Breakdown,
+    /// How long of that the device was not ready yet, its power having come back.
+    pub starting: Nanos,
 }
 
 /// Requests of one kind.
@@ -69,6 +71,7 @@ struct Job {
     error: Option<DriveError>,
     submitted: Nanos,
     breakdown: Breakdown,
+    starting: Nanos,
 }
 
 impl Job {
@@ -387,6 +390,7 @@ impl Drive {
             error: None,
             submitted: now,
             breakdown: Breakdown::default(),
+            starting: 0,
         };
         if op == Op::Write {
             self.incoming_bytes += held_bytes;
@@ -560,6 +564,7 @@ impl Drive {
         let job = self.jobs[slot as usize].as_mut().expect("a request that is not there");
         job.parts_under_way -= 1;
         job.breakdown = c.breakdown;
+        job.starting = self.ready_at.min(c.completed).saturating_sub(c.submitted);
         let part = (c.tag >> 32) as usize;
         if job.op == Op::Write
             && let Some(id) = job.payloads[part].take()
@@ -649,6 +654,7 @@ impl Drive {
                 submitted: job.submitted,
                 latency,
                 breakdown: job.breakdown,
+                starting: job.starting,
             });
         }
     }
@@ -684,6 +690,9 @@ impl Drive {
     pub fn restore(&mut self, now: Nanos) -> Nanos {
         self.restores += 1;
         self.ready_at = self.device.restore(self.device_time(now));
+        if let Some(watch) = &mut self.watch {
+            watch.starts_until(self.ready_at);
+        }
         self.ready_at
     }
 }

@@ -15,6 +15,7 @@
 //! **Limits.** [`Limits`]: connections, requests and bytes under way, times. Requests are whole sectors. What a client
 //! does wrong ends its own connection.
 
+mod blame;
 mod came_back;
 pub mod captive;
 pub mod client;

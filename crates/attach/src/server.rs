@@ -16,6 +16,7 @@ use ssdlab_contents::{ImageError, MediaKey, PAGE_BYTES, UnfinishedImage};
 use ssdlab_core::{Nanos, format_duration};
 use ssdlab_device::{Device, Security};
 
+use crate::blame::blame;
 use crate::came_back;
 use crate::client::{Client, Step};
 use crate::clock::{Clock, instant};
@@ -574,7 +575,7 @@ impl Server {
         match order {
             Order::Status | Order::Snapshot { .. } | Order::Erase { .. } => {}
             Order::Smart => return status::smart(&mut self.view()),
-            Order::Blame => return Ok(status::blame(&self.view())),
+            Order::Blame => return Ok(blame(&self.view())),
             Order::Timeline => return status::timeline(&mut self.view()),
             Order::Cut => {
                 plugged(self)?;

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use ssdlab_bench::explain;
 use ssdlab_core::{Histogram, Nanos, Op, SECOND, SECTOR_BYTES, to_us};
 use ssdlab_device::Security;
 
@@ -192,21 +191,6 @@ pub fn smart(view: &mut View<'_>) -> Result<Value, String> {
     Ok(
         json!({ "attributes": attributes, "nvme_smart_log": log, "counters": groups, "write_amplification": counters.waf() }),
     )
-}
-
-/// The last slow requests and what they waited for, the latest first.
-pub fn blame(view: &View<'_>) -> Value {
-    let slow = view.drive.slow().map(|slow| {
-        json!({
-            "request": slow.op.name(),
-            "offset_bytes": slow.offset_bytes,
-            "length_bytes": slow.length_bytes,
-            "at_s": seconds(view.clock.since_start(slow.submitted)),
-            "latency_us": to_us(slow.latency),
-            "where": explain::sentence(&slow.breakdown),
-        })
-    });
-    json!({ "slow": slow.collect::<Vec<_>>() })
 }
 
 /// What the parts of the device did while the slowest request waited, as [`ssdlab_bench::host::SlowestSeen`] is written.

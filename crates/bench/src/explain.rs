@@ -43,18 +43,27 @@ fn phrase(cause: Cause) -> &'static str {
 /// elsewhere`. The largest causes are named, equal ones in the order of [`CAUSES`].
 #[must_use]
 pub fn sentence(breakdown: &Breakdown) -> String {
-    let total = breakdown.sum();
-    let mut parts: Vec<(Cause, Nanos)> =
-        CAUSES.iter().map(|&c| (c, breakdown.get(c))).filter(|&(_, t)| t > 0).collect();
+    sentence_of_start(breakdown, 0)
+}
+
+/// As [`sentence`], of a request that had to wait so long for a device whose power had just come back. Whatever the device
+/// calls that wait, it has served nothing in it.
+#[must_use]
+pub fn sentence_of_start(breakdown: &Breakdown, starting: Nanos) -> String {
+    let total = breakdown.sum().max(starting);
+    let after = after_start(breakdown, starting);
+    let causes = CAUSES.iter().map(|&c| (phrase(c), after.get(c)));
+    let start = ("until the device was ready after its power came back", starting);
+    let mut parts: Vec<(&str, Nanos)> = std::iter::once(start).chain(causes).filter(|&(_, t)| t > 0).collect();
     parts.sort_by_key(|&(_, t)| std::cmp::Reverse(t));
     let mut words = Vec::new();
     let mut explained = 0;
-    for (cause, time) in parts {
+    for (phrase, time) in parts {
         if words.len() == CAUSES_NAMED || explained * 100 >= total * EXPLAINED_PERCENT {
             break;
         }
         explained += time;
-        words.push(format!("{} {}", format_duration(time), phrase(cause)));
+        words.push(format!("{} {phrase}", format_duration(time)));
     }
     if explained < total {
         words.push(format!("{} elsewhere", format_duration(total - explained)));
@@ -65,6 +74,19 @@ pub fn sentence(breakdown: &Breakdown) -> String {
         Some((last, first)) => format!("{} and {last}", first.join(", ")),
     };
     format!("{}: {list}", format_duration(total))
+}
+
+/// What is left of a request's time once that is taken off which its device needed to be ready. A command that waits for that is
+/// down as one that waits for the processor, for a slot or on the link.
+#[must_use]
+pub fn after_start(breakdown: &Breakdown, starting: Nanos) -> Breakdown {
+    let (mut left, mut after) = (starting, *breakdown);
+    for cause in [Cause::Controller, Cause::Queue, Cause::Link].into_iter().chain(CAUSES) {
+        let taken = after.get(cause).min(left);
+        after.nanos[cause as usize] -= taken;
+        left -= taken;
+    }
+    after
 }
 
 /// The cause that took the largest part, and its share in per cent; `None` where nothing is known.
@@ -224,6 +246,23 @@ mod tests {
     fn a_single_cause_needs_no_list_and_none_is_admitted() {
         assert_eq!(sentence(&parts(&[(Cause::Read, 50 * MICROSECOND)])), "50.0 us: 50.0 us reading flash");
         assert_eq!(sentence(&Breakdown::default()), "0 ns: the device does not say where");
+    }
+
+    #[test]
+    fn a_start_is_told_as_what_it_is_and_is_no_part_of_the_controller() {
+        let b = parts(&[
+            (Cause::Controller, 254 * MILLISECOND),
+            (Cause::Link, 6 * MILLISECOND),
+            (Cause::Read, 40 * MILLISECOND),
+        ]);
+        assert_eq!(
+            sentence_of_start(&b, 255 * MILLISECOND),
+            "300.00 ms: 255.00 ms until the device was ready after its power came back, 40.00 ms reading flash and \
+             5.00 ms elsewhere"
+        );
+        assert_eq!(after_start(&b, 255 * MILLISECOND).sum(), 45 * MILLISECOND);
+        let silent = sentence_of_start(&Breakdown::default(), MILLISECOND);
+        assert_eq!(silent, "1.00 ms: 1.00 ms until the device was ready after its power came back");
     }
 
     #[test]

@@ -70,6 +70,27 @@ fn what_came_back_is_told_with_its_places() {
 }
 
 #[test]
+fn a_wait_for_a_drive_to_be_ready_is_told_as_that() {
+    let server = serve(Steady::new(100_000, true).starting_in(60_000 * MS), options());
+    assert_eq!(server.client().read(0, 512), Ok(vec![0; 512]));
+    server.order(&Order::Cut);
+    server.order(&Order::Restore);
+    drop(server.order(&Order::Timeline));
+    assert_eq!(server.client().read(0, 512), Ok(vec![0; 512]));
+    assert_eq!(server.order(&Order::Timeline)["seen"]["starting"], 100_000);
+    let blame = server.order(&Order::Blame);
+    let [after, before] = [0, 1].map(|k| blame["slow"][k]["where"].as_str().unwrap());
+    assert_eq!(after, "100.0 us: 100.0 us until the device was ready after its power came back");
+    assert!(before.ends_with("the device does not say where"), "{before}");
+    let all = &blame["summary"];
+    assert_eq!((&all["requests"], &all["by_request"]["read"]), (&2.into(), &2.into()));
+    assert!(
+        all["sentence"].as_str().unwrap().ends_with("of their time: 100 % not ready after its power came back"),
+        "{all}"
+    );
+}
+
+#[test]
 fn with_errors_clients_stay_and_every_request_fails() {
     let server = serve(Steady::new(300_000_000, true), ServerOptions { on_cut: OnCut::Errors, ..options() });
     let mut c = server.structured_client();

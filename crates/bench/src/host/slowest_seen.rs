@@ -24,6 +24,9 @@ pub struct SlowestSeen {
     pub timeline: Timeline,
     /// The latency of a slower one that is not shown: only where thousands followed each other, each slower than the one before.
     pub slower: Option<Nanos>,
+    /// How long of it the device was not ready yet, its power having come back.
+    #[serde(default)]
+    pub starting: Nanos,
 }
 
 impl SlowestSeen {
@@ -36,6 +39,9 @@ impl SlowestSeen {
             return Err("the slowest request was sent before its timeline begins".to_owned());
         }
         check_command(&self.request).map_err(|why| format!("the slowest request {why}"))?;
+        if self.starting > self.request.latency() {
+            return Err("the slowest request waited longer for its device to be ready than in all".to_owned());
+        }
         for track in &self.timeline.tracks {
             let wrong = |why: &str| Err(format!("work of {} {why}", track.part));
             if track.stretches.iter().any(|s| s.from > s.to) {
@@ -79,6 +85,8 @@ pub struct Watch {
     slowest: Nanos,
     taken: u32,
     seen: Option<SlowestSeen>,
+    /// When the device was ready after its power had come back last.
+    ready: Nanos,
 }
 
 impl Watch {
@@ -86,15 +94,20 @@ impl Watch {
     #[must_use]
     pub fn begin(device: &mut dyn Device, now: Nanos) -> Option<Self> {
         device.recorder()?.record(STRETCHES);
-        Some(Watch { began: now, slowest: 0, taken: 0, seen: None })
+        Some(Watch { began: now, slowest: 0, taken: 0, seen: None, ready: 0 })
     }
 
     /// What was seen up to now, if any request has ended. Those that end from now on are looked at anew; what parts did before is
     /// still known then.
     #[must_use]
     pub fn begin_anew(&mut self) -> Option<SlowestSeen> {
-        let anew = Watch { began: self.began, slowest: 0, taken: 0, seen: None };
+        let anew = Watch { slowest: 0, taken: 0, seen: None, ..*self };
         std::mem::replace(self, anew).into_seen()
+    }
+
+    /// The power has come back: the device is ready at `ready`, and requests that come earlier wait until then.
+    pub fn starts_until(&mut self, ready: Nanos) {
+        self.ready = ready;
     }
 
     /// A request has ended just now.
@@ -116,8 +129,9 @@ impl Watch {
         let from =
             c.submitted.saturating_sub((c.latency() / BEFORE).max(LEAST_BEFORE)).max(self.began.min(c.submitted));
         if let Some(recorder) = device.recorder() {
+            let starting = self.ready.min(c.completed).saturating_sub(c.submitted);
             let timeline = recorder.recorded_since(from);
-            self.seen = Some(SlowestSeen { request: *c, from, timeline, slower: None });
+            self.seen = Some(SlowestSeen { request: *c, from, timeline, slower: None, starting });
         }
     }
 
@@ -163,7 +177,7 @@ mod tests {
         let track =
             Track { stretches: vec![stretch(90, 120), stretch(90, 110), stretch(100, 150)], ..Track::new("commands") };
         let timeline = Timeline { tracks: vec![track], complete_from: Nanos::MAX };
-        let seen = SlowestSeen { request, from: 90, timeline, slower: None };
+        let seen = SlowestSeen { request, from: 90, timeline, slower: None, starting: 0 };
         assert_eq!(seen.check(), Ok(()));
         let refused = |change: fn(&mut SlowestSeen)| {
             let mut other = seen.clone();
@@ -171,6 +185,7 @@ mod tests {
             other.check().expect_err("it cannot be")
         };
         assert!(refused(|seen| seen.from = 101).contains("before its timeline begins"));
+        assert!(refused(|seen| seen.starting = 51).contains("longer for its device to be ready than in all"));
         assert!(refused(|seen| seen.request.completed = 99).contains("the slowest request ends before it was sent"));
         assert!(refused(|seen| seen.request.completed = Nanos::MAX).contains("takes years"));
         assert!(refused(|seen| seen.request.breakdown.nanos[3] += 1).contains("more time in parts than in all"));

@@ -146,5 +146,6 @@ fn blame(answer: &Value) -> String {
         };
         format!("{:.6} s  {request}{place}: {}\n", number("at_s"), s["where"].as_str().unwrap_or(""))
     };
-    slow.iter().map(line).collect()
+    let all = answer["summary"]["sentence"].as_str().map_or_else(String::new, |all| format!("{all}\n\n"));
+    all + &slow.iter().map(line).collect::<String>()
 }

@@ -3,12 +3,51 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use ssdlab_attach::request::DriveRequest;
+use ssdlab_attach::{Drive, Export};
+use ssdlab_bench::explain;
+use ssdlab_contents::{ContentDevice, ContentOptions};
+use ssdlab_core::{Breakdown, MILLISECOND, Nanos, Op};
+
 fn small() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cmd/endurance.in/small.toml").display().to_string()
 }
 
 fn attach(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_ssdlab")).args([&["attach", &small()], args].concat()).output().unwrap()
+}
+
+/// One read of an attached drive: how long of it the drive was not ready, and where all of it went.
+fn read(drive: &mut Drive, mut now: Nanos) -> (Nanos, Nanos, Breakdown) {
+    assert!(drive.start(now, DriveRequest::new(1, 1, Op::Read, 0, 4096)).is_ok());
+    let mut outcomes = Vec::new();
+    while outcomes.is_empty() {
+        now = drive.next_event().unwrap();
+        drive.advance(now, &mut outcomes);
+    }
+    let slow = drive.slow().next().unwrap();
+    (now, slow.starting, slow.breakdown)
+}
+
+/// Whatever the drive calls the time until it is ready, nothing but a read like any other is left without it.
+#[test]
+fn of_a_read_that_waited_for_the_drive_to_be_ready_a_read_is_left() {
+    let inner = ssdlab_catalog::device(&small()).unwrap().build(1).unwrap();
+    let export = Export::new(inner.info(), false);
+    let mut drive = Drive::new(ContentDevice::new(inner, ContentOptions::default()), export, 1 << 30);
+    let (now, starting, usual) = read(&mut drive, 0);
+    assert_eq!(starting, 0);
+    drive.cut(now);
+    let (now, waits) = (now + MILLISECOND, 5 * MILLISECOND);
+    let ready = drive.restore(now);
+    assert!(ready > now + waits);
+    let (_, starting, breakdown) = read(&mut drive, ready - waits);
+    assert_eq!(starting, waits);
+    // What comes before the processor's part goes on while the drive starts.
+    let (left, usual) = (explain::after_start(&breakdown, starting).sum(), usual.sum());
+    assert!(left <= usual && 2 * left > usual, "{left} and {usual}: {}", explain::sentence(&breakdown));
+    let said = explain::sentence_of_start(&breakdown, starting);
+    assert!(said.contains(": 5.00 ms until the device was ready after its power came back"), "{said}");
 }
 
 #[test]

@@ -172,7 +172,7 @@ mod tests {
         };
         let request = command(1_000, 9_000);
         let timeline = drive("0: busy", &[request]).beside(drive("1: idle", &[])).beside(drive("2: idle", &[]));
-        let seen = SlowestSeen { request, from: 500, timeline, slower: None };
+        let seen = SlowestSeen { request, from: 500, timeline, slower: None, starting: 0 };
         let svg = crate::timeline_svg(&seen, "a set");
         let at = |text: &str| svg.find(&format!(">{text}</text>")).unwrap_or_else(|| panic!("{text}: {svg}"));
         assert!(at("0: busy") < at("die 0") && at("die 0") < at("1: idle") && at("1: idle") < at("2: idle"), "{svg}");
@@ -201,7 +201,7 @@ mod tests {
         };
         let die = Track { stretches: vec![erase], ..Track::new("die 3") };
         let timeline = Timeline { tracks: vec![commands, die], complete_from: 0 };
-        let seen = SlowestSeen { request: both[0], from: 1_000, timeline, slower: None };
+        let seen = SlowestSeen { request: both[0], from: 1_000, timeline, slower: None, starting: 0 };
         assert!(!crate::timeline_svg(&seen, "a drive").contains("not all of this is kept"));
         let partial = Timeline { complete_from: 5_000, ..seen.timeline.clone() };
         let partial = SlowestSeen { timeline: partial, ..seen.clone() };

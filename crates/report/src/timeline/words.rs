@@ -10,7 +10,11 @@ use ssdlab_device::{Completion, Work};
 #[must_use]
 pub fn slowest_text(seen: &SlowestSeen) -> String {
     let c = &seen.request;
-    let why = if c.breakdown.sum() > 0 { explain::sentence(&c.breakdown) } else { format_duration(c.latency()) };
+    let why = if c.breakdown.sum() > 0 {
+        explain::sentence_of_start(&c.breakdown, seen.starting)
+    } else {
+        format_duration(c.latency())
+    };
     let slower = seen.slower.map_or(String::new(), |slower| {
         format!(" (the very slowest took {}: of many that followed each other, each slower than the one before, not every one is kept)", format_duration(slower))
     });
