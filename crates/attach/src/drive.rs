@@ -169,6 +169,12 @@ impl Drive {
         self.completed
     }
 
+    /// How long all of them took, in the drive's time.
+    #[must_use]
+    pub fn latencies(&self) -> &Histogram {
+        &self.all
+    }
+
     /// Requests under way, and an erase or a standby that a host has asked for.
     #[must_use]
     pub fn under_way(&self) -> usize {

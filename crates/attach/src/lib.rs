@@ -48,5 +48,5 @@ pub use export::{Export, serial};
 pub use limits::Limits;
 pub use lock::Lock;
 pub use server::{OnCut, Protocol, Server, ServerOptions, Snapshots};
-pub use status::{CONTROL_PATIENCE, Statistics, lateness_line};
+pub use status::{CONTROL_PATIENCE, Statistics, lateness_line, lateness_warning};
 pub use stream::{Listener, Stream};

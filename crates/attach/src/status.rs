@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use ssdlab_core::{Histogram, Nanos, Op, SECOND, SECTOR_BYTES, to_us};
+use ssdlab_core::{Histogram, Nanos, Op, SECOND, SECTOR_BYTES, format_duration, to_us};
 use ssdlab_device::Security;
 
 use crate::came_back;
@@ -76,6 +76,7 @@ pub fn status(view: &mut View<'_>) -> Value {
         "requests_under_way": drive.under_way(),
         "requests": requests,
         "lateness": lateness(statistics),
+        "warning": lateness_warning(statistics, drive, clock.scale()),
         "cuts": statistics.cuts,
         "unclean_shutdowns": drive.device.unclean_shutdowns(),
         "ready_after_restore_ms": statistics.last_mount.map(|t| t as f64 / 1e6),
@@ -145,6 +146,35 @@ pub fn lateness_line(statistics: &Statistics) -> String {
     )
 }
 
+/// So few replies say nothing of a machine: the first of a large drive are late whatever it is.
+const LEAST_REPLIES: u64 = 100;
+
+/// That the machine did not keep up, and what helps: replies were late by more than what the drive itself took, at the median
+/// or at the 99th percentile. Clients then see more of the machine than of the drive.
+#[must_use]
+pub fn lateness_warning(statistics: &Statistics, drive: &Drive, time_scale: f64) -> Option<String> {
+    warning(&statistics.lateness, drive.latencies(), time_scale)
+}
+
+/// `late` is in the machine's time, `own` in the drive's.
+fn warning(late: &Histogram, own: &Histogram, time_scale: f64) -> Option<String> {
+    if late.count() < LEAST_REPLIES {
+        return None;
+    }
+    let own = |percent| (own.percentile(percent) as f64 * time_scale) as Nanos;
+    let parts = [(50.0, "median"), (99.0, "99th percentile")];
+    // What takes no time takes none at any scale.
+    let is_late = |percent| own(percent) > 0 && late.percentile(percent) > own(percent);
+    let (percent, name) = parts.into_iter().rfind(|&(percent, _)| is_late(percent))?;
+    Some(format!(
+        "replies were late by {} at the {name}, where the drive itself takes {}: this machine does not keep up, and clients \
+         measure it more than the drive. Attach with --time-scale {} or more, or on a machine with a core to spare",
+        format_duration(late.percentile(percent)),
+        format_duration(own(percent)),
+        10.0 * time_scale,
+    ))
+}
+
 /// Counters by the names that smartctl and nvme-cli print, as far as the device has them.
 ///
 /// # Errors
@@ -210,3 +240,39 @@ pub fn timeline(view: &mut View<'_>) -> Result<Value, String> {
 
 /// What a client of the control socket waits for at most, snapshots apart.
 pub const CONTROL_PATIENCE: Duration = Duration::from_secs(120);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: [(u64, Nanos); 2]) -> Histogram {
+        let mut histogram = Histogram::new();
+        values.iter().for_each(|&(count, value)| (0..count).for_each(|_| histogram.record(value)));
+        histogram
+    }
+
+    #[test]
+    fn a_machine_that_is_later_than_the_drive_takes_is_warned_of() {
+        let drive = of([(980, 90_000), (20, 190_000)]);
+        assert_eq!(
+            warning(&of([(980, 40_000), (20, 180_000)]), &drive, 1.0),
+            None,
+            "that much is the way there and back"
+        );
+        assert_eq!(
+            warning(&of([(980, 40_000), (20, 4_584_000)]), &drive, 1.0).as_deref(),
+            Some(
+                "replies were late by 4.58 ms at the 99th percentile, where the drive itself takes 190.0 us: this machine does \
+                 not keep up, and clients measure it more than the drive. Attach with --time-scale 10 or more, or on a machine \
+                 with a core to spare"
+            )
+        );
+        let late = of([(980, 100_000), (20, 180_000)]);
+        assert!(warning(&late, &drive, 1.0).is_some_and(|said| said.contains("100.0 us at the median")));
+        assert_eq!(warning(&late, &drive, 10.0), None, "a drive ten times as slow");
+        let said = warning(&of([(980, 0), (20, 4_584_000)]), &drive, 2.0).unwrap();
+        assert!(said.contains("takes 380.0 us") && said.contains("--time-scale 20 "), "{said}");
+        assert_eq!(warning(&late, &of([(980, 0), (20, 0)]), 1.0), None, "no scale helps there");
+        assert_eq!(warning(&of([(50, 1_000_000), (49, 1_000_000)]), &drive, 1.0), None, "too few to say");
+    }
+}

@@ -90,6 +90,19 @@ fn a_wait_for_a_drive_to_be_ready_is_told_as_that() {
     );
 }
 
+/// What takes a nanosecond is answered later than that by any machine.
+#[test]
+fn a_machine_that_does_not_keep_up_is_warned_of() {
+    let server = serve(Steady::new(1, true), options());
+    let mut c = server.client();
+    assert_eq!(c.read(0, 512), Ok(vec![0; 512]));
+    assert!(server.order(&Order::Status)["warning"].is_null(), "one reply says nothing");
+    (0..120).for_each(|_| assert_eq!(c.read(0, 512), Ok(vec![0; 512])));
+    let status = server.order(&Order::Status);
+    let warning = status["warning"].as_str().unwrap();
+    assert!(warning.starts_with("replies were late by ") && warning.contains("--time-scale 10 or more"), "{warning}");
+}
+
 #[test]
 fn with_errors_clients_stay_and_every_request_fails() {
     let server = serve(Steady::new(300_000_000, true), ServerOptions { on_cut: OnCut::Errors, ..options() });

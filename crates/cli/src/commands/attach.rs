@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use ssdlab_attach::{
-    CutPlan, Drive, Export, Limits, Listener, Lock, OnCut, Protocol, Server, ServerOptions, Statistics, captive, iscsi,
-    lateness_line, serial,
+    CutPlan, Drive, Export, Limits, Listener, Lock, OnCut, Protocol, Server, ServerOptions, captive, iscsi,
+    lateness_line, lateness_warning, serial,
 };
 use ssdlab_bench::parse_bytes;
 use ssdlab_catalog::device;
@@ -108,10 +108,12 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     let server = Server::new(drive, now, listeners, Some(Listener::Unix(control)), stop, options).map_err(failed)?;
     let (drive, now, statistics, snapshots) = server.run().map_err(failed)?;
     drop(places);
+    let warning = lateness_warning(&statistics, &drive, args.time_scale);
     let closed = close(drive, now);
     // After that, so that the drive is safe first.
     snapshots.wait();
-    report(&statistics);
+    complain(&lateness_line(&statistics));
+    warning.iter().for_each(|warning| complain(&format!("warning: {warning}")));
     closed?;
     captive.map_or(Ok(()), |captive| conclude(&captive))
 }
@@ -305,10 +307,6 @@ fn close(mut drive: Drive, mut now: Nanos) -> Result<(), Failure> {
         ));
     }
     image.map_or(Ok(()), Image::close).map_err(|e| Failure::run(format!("the image could not be closed: {e}")))
-}
-
-fn report(statistics: &Statistics) {
-    complain(&lateness_line(statistics));
 }
 
 /// What tells an image from every other.
