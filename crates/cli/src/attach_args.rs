@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Subcommand, ValueEnum};
+use clap::{Args as _, Subcommand, ValueEnum};
 use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 
 #[derive(Debug, clap::Args)]
@@ -66,7 +66,7 @@ pub struct AttachArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Run a command on a private socket, with $uri, $unixsocket and $control set (and $iscsi with --iscsi), and end with it
-    /// and its exit code. One word is a line for the shell; must come last
+    /// and its exit code. One word is a line for the shell; must come last, behind all other options
     #[arg(long, value_name = "CMD", num_args = 1.., allow_hyphen_values = true, conflicts_with_all = ["socket", "listen"])]
     pub run: Vec<String>,
 }
@@ -157,6 +157,14 @@ pub enum ImageWhat {
     },
 }
 
+/// Whether a word is an option of `attach`, with or without its value.
+pub fn is_option(word: &str) -> bool {
+    let Some(name) = word.strip_prefix("--").map(|word| word.split_once('=').map_or(word, |(name, _)| name)) else {
+        return false;
+    };
+    AttachArgs::augment_args(clap::Command::new("attach")).get_arguments().any(|arg| arg.get_long() == Some(name))
+}
+
 fn time_scale(text: &str) -> Result<f64, String> {
     let scale: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.01..=1e6).contains(&scale) { Ok(scale) } else { Err("use 0.01 to 1000000".into()) }
@@ -183,6 +191,16 @@ fn duration(text: &str) -> Result<Nanos, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_of_attach_are_known_by_their_names() {
+        for option in ["--cut-at", "--cut-at=2s", "--run", "--iscsi"] {
+            assert!(is_option(option), "{option}");
+        }
+        for other in ["--name=a", "cut-at", "-c", "--", "--cut", "--help"] {
+            assert!(!is_option(other), "{other}");
+        }
+    }
 
     #[test]
     fn times_have_units() {

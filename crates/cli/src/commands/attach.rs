@@ -21,7 +21,7 @@ use ssdlab_core::{Nanos, UNIT_BYTES};
 use ssdlab_device::{Device, DeviceInfo, Security};
 use ssdlab_opal::{Geometry, Identity, Tper};
 
-use crate::attach_args::{AttachArgs, AttachPrefill, TrimmedArg};
+use crate::attach_args::{AttachArgs, AttachPrefill, TrimmedArg, is_option};
 use crate::failure::Failure;
 use crate::memory::say_if_scarce;
 use crate::output::{complain, print};
@@ -31,6 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const NEEDS_SPACE: &str = "an image needs free space on its disk; with --read-only it needs none, and stays as it is";
 
 pub fn run(args: &AttachArgs) -> Result<(), Failure> {
+    options_before_run(args)?;
     let recipe = device(&args.device)?;
     let memory = parse_bytes(&args.memory).filter(|&bytes| bytes > 0);
     let memory =
@@ -92,7 +93,7 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
             }
             command => {
                 let started = captive::start(command, &places.socket, &places.control, url.as_deref(), stopper);
-                Some(started.map_err(|e| Failure::bad_input(format!("cannot run {}: {e}", command[0])))?)
+                Some(started.map_err(|e| cannot_run(command, &e))?)
             }
         };
         Ok((listeners, control, captive))
@@ -116,6 +117,37 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     warning.iter().for_each(|warning| complain(&format!("warning: {warning}")));
     closed?;
     captive.map_or(Ok(()), |captive| conclude(&captive))
+}
+
+/// A line for the shell with more words behind it is taken for the name of a program.
+fn cannot_run(command: &[String], error: &std::io::Error) -> Failure {
+    let failure = Failure::bad_input(format!("cannot run {}: {error}", command[0]));
+    match command {
+        [line, word, ..] if line.contains(char::is_whitespace) => failure.help(format!(
+            "with `{word}` behind it, '{line}' is the name of a program; alone it is a line for the shell"
+        )),
+        _ => failure,
+    }
+}
+
+/// What stands behind `--run CMD` goes to the command, also what looks like an option of `attach`. A line for the shell takes
+/// nothing behind it, so that such an option is certainly in the wrong place.
+fn options_before_run(args: &AttachArgs) -> Result<(), Failure> {
+    let Some((command, others)) = args.run.split_first() else { return Ok(()) };
+    let Some(option) = others.iter().find(|word| is_option(word)) else { return Ok(()) };
+    if command.contains(char::is_whitespace) && !Path::new(command).exists() {
+        return Err(Failure::bad_input(format!(
+            "`{option}` stands behind --run, which takes everything that follows it"
+        ))
+        .help(format!(
+            "options of attach stand before --run: `ssdlab attach {} {option} … --run '{command}'`",
+            args.device
+        )));
+    }
+    complain(&format!(
+        "notice: `{option}` stands behind --run, and goes to {command}; options of attach stand before --run"
+    ));
+    Ok(())
 }
 
 /// Where iSCSI clients come in, and how they say it.

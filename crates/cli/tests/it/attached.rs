@@ -62,3 +62,29 @@ fn cuts_are_told_on_the_terminal_of_the_server_and_by_ctl() {
     let said: Vec<&str> = error.lines().filter(|line| line.starts_with("notice: the power of ")).collect();
     assert!(said.len() == 2 && said[0].contains(" was cut at ") && said[1].contains(" is back at "), "{error}");
 }
+
+#[test]
+fn an_option_behind_run_is_in_the_wrong_place() {
+    let said = |args: &[&str]| {
+        let output = attach(args);
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let (code, error) = said(&["--run", "fio --name=a", "--cut-at", "2s"]);
+    assert_eq!(code, Some(2), "{error}");
+    assert!(
+        error.starts_with("error: `--cut-at` stands behind --run, which takes everything that follows it\n"),
+        "{error}"
+    );
+    assert!(error.contains("small.toml --cut-at … --run 'fio --name=a'`"), "{error}");
+    let (code, error) = said(&["--run", "no such program", "x"]);
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("with `x` behind it, 'no such program' is the name of a program"), "{error}");
+    let (code, told) = said(&["--run", "echo", "--seed=3"]);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(
+        told.contains("--seed=3\n") && told.contains("notice: `--seed=3` stands behind --run, and goes to echo"),
+        "{told}"
+    );
+    let (code, told) = said(&["--memory", "1GiB", "--run", "echo", "--name=a"]);
+    assert!(code == Some(0) && !told.contains("notice"), "{told}");
+}
