@@ -604,7 +604,7 @@ fn n31_runs_with_different_settings_are_compared_with_what_differs() {
 fn n32_what_keeps_a_prediction_from_being_made_is_said_before_the_work() {
     let place = Place::new("32");
     let predict = |device: &str, dir: &str| place.ssdlab(&["predict", device, "--dir", dir]);
-    predict("bx200-480gb", "p").refused("published figures of bx200-480gb are in the catalog");
+    predict("bx200-480gb", "p").refused("published figures of bx200-480gb are known");
     fs::create_dir(place.path("spoilt")).unwrap();
     place.file("occupied", "kept").file("spoilt/package.json", "{}");
     predict(DRIVE, "occupied").refused("occupied: ");
