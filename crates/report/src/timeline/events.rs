@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn times_below_a_picture_are_in_the_unit_that_is_written_below_them() {
         let request = command(1_500_000, 1_900_000);
-        let seen = SlowestSeen { request, from: 0, timeline: Timeline::default(), slower: None };
+        let seen = SlowestSeen { request, from: 0, timeline: Timeline::default(), slower: None, starting: 0 };
         let svg = crate::timeline_svg(&seen, "a drive");
         let labelled = |text: &str| svg.contains(&format!(">{text}</text>"));
         assert!(labelled("µs since the request was sent") && labelled("-1,000") && labelled("0"), "{svg}");

@@ -207,6 +207,7 @@ impl Point {
             Kind::Compressed if [1000, 500, 250, 125].contains(&self.size) => 0.3,
             Kind::Compressed => 0.5,
             Kind::Fifo => 0.2,
+            Kind::CostBenefit | Kind::CostBenefitApart => 1.0,
             Kind::TwoStreams => 1.5,
             Kind::DemandMap | Kind::BastMerges | Kind::BastTime | Kind::FastMerges | Kind::FastTime => 2.0,
             Kind::Reads | Kind::FixedMapTime | Kind::FixedMapData => 0.1,
@@ -215,8 +216,6 @@ impl Point {
             | Kind::HotColdFifo
             | Kind::HotColdGreedy
             | Kind::HotColdApart
-            | Kind::CostBenefit
-            | Kind::CostBenefitApart
             | Kind::Trim
             | Kind::StaticTrim
             | Kind::OpenArrivals => 0.5,
