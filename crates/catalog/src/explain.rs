@@ -5,7 +5,7 @@ use std::ops::Range;
 use ssdlab_core::nearest;
 use ssdlab_keys::Key;
 
-use crate::template::OVER_PROVISIONING;
+use crate::keys::OVER_PROVISIONING;
 
 /// Units that keys end in, with their names.
 const UNITS: &[(&str, &str)] = &[

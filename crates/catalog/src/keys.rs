@@ -6,6 +6,11 @@ use serde::Serialize;
 use ssdlab_keys::KeyTable;
 use toml_edit::{Document, TableLike};
 
+/// Spare area in per cent of the capacity sold. A drive that builds its flash to an exact spare
+/// (`flash.exact_spare_per_10000`) keeps its capacity and gets more or less flash; any other keeps its flash and is
+/// sold as more or less capacity.
+pub const OVER_PROVISIONING: &str = "over_provisioning_percent";
+
 /// Where a value comes from, as the comment behind it says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -34,9 +34,9 @@ pub use adapter::{Adapter, adapter, adapter_names};
 pub use device::{BuildSsd, DEVICE, DeviceRecipe, DeviceTemplate, Parts, device, reference};
 pub use diagnostic::{Diagnostic, Place};
 pub use disk::{Disk, disk, disk_names, parse_disk};
-pub use keys::{Origin, SpecRow};
+pub use keys::{OVER_PROVISIONING, Origin, SpecRow};
 pub use load::parse;
 pub use resolve::{
     Die, Drive, array_names, die, die_names, drive_names, is_of_catalog, parse_die, parse_drive, resolve,
 };
-pub use template::{DIE_PREFIX, OVER_PROVISIONING, Refusal, Template, is_key_without_section};
+pub use template::{DIE_PREFIX, Refusal, Template, is_key_without_section};

@@ -15,17 +15,12 @@ use toml::{Table, Value};
 use crate::diagnostic::Diagnostic;
 use crate::embedded::find;
 use crate::explain::explain;
-use crate::keys::keys_of;
+use crate::keys::{OVER_PROVISIONING, keys_of};
 use crate::load::merged;
 use crate::resolve::{DIE, DRIVE, Drive, RESERVED_BLOCKS, locate, missing_die, read_file, resolve};
 
 /// What stands before the keys of a die file.
 pub const DIE_PREFIX: &str = "die.";
-
-/// Spare area in per cent of the capacity sold. A drive that builds its flash to an exact spare
-/// (`flash.exact_spare_per_10000`) keeps its capacity and gets more or less flash; any other keeps its flash and is
-/// sold as more or less capacity.
-pub const OVER_PROVISIONING: &str = "over_provisioning_percent";
 
 /// Whether a drive has such a key outside of all sections, as `capacity_bytes`.
 #[must_use]
