@@ -58,7 +58,7 @@ check.value = { test = "random-write", metric = "iops", value = %s, unit = "IOPS
 
 
 def test_figures_of_ones_own_are_laid_beside(tmp_path, cli_json):
-    measured = ssdlab.Drive("ideal-32die").test("random-write", **SETTINGS).metrics["iops"]
+    measured = ssdlab.Drive("ideal-32die").test("random-write", **SETTINGS).metrics["iops"].value
     for published, state in ((round(measured), "met"), (round(measured * 2), "missed")):
         file = tmp_path / f"{state}.toml"
         file.write_text(FIGURE % (published, published))

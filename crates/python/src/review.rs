@@ -151,11 +151,13 @@ pub fn claims_json(
     let mut judged: Vec<&str> = drives.iter().map(|d| d.device()).collect();
     let jobs = check_published(&all, &judged).and_then(|()| needed_jobs(&all, &judged));
     let jobs = jobs.map_err(|f| exception(py, &f, Wrong::Drive))?;
-    let (outcomes, _, _) = run(py, &drives, jobs, PlanOptions { threads, seed, quick }, progress)?;
+    let (outcomes, _, failures) = run(py, &drives, jobs, PlanOptions { threads, seed, quick }, progress)?;
     if everything {
         judged.extend(claims::missing_drives(&all));
     }
-    Ok(document(&claims::evaluate(&all, &judged, &outcomes), seed, quick).to_string())
+    let mut document = document(&claims::evaluate(&all, &judged, &outcomes), seed, quick);
+    document["complete"] = failures.is_empty().into();
+    Ok(document.to_string())
 }
 
 /// The figures of two results.json side by side, as `ssdlab compare --json` prints them. Each is (text, name); without a

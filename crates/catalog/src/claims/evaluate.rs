@@ -1,8 +1,8 @@
 //! Lays the outcomes of the bench beside what was published.
 
 use serde::Serialize;
-use ssdlab_bench::suite::INTERVAL_ENDS;
-use ssdlab_bench::{Metric, Outcome};
+use ssdlab_bench::suite::{COMMON_PARAMS, INTERVAL_ENDS, find_test};
+use ssdlab_bench::{Metric, Outcome, Params};
 
 use super::ClaimKind;
 use super::check::{Band, Check, Figure, Order, RangeCheck, Ranking, ValueCheck, Values};
@@ -235,12 +235,25 @@ fn find<'a>(outcomes: &'a [Outcome], device: &str, test: &str, params: &Values) 
     if of_test.peek().is_none() {
         return Err(format!("`{test}` has not run on {device}"));
     }
-    of_test.find(|o| params.iter().all(|(key, value)| o.params.get(key).is_some_and(|v| same(v, value)))).ok_or_else(
-        || {
+    let read = as_the_test_reads(test, params);
+    let is_meant = |key: &String, value: &toml::Value, ours: &serde_json::Value| {
+        same(ours, value) || read.get(key).is_some_and(|read| read == ours)
+    };
+    of_test
+        .find(|o| params.iter().all(|(key, value)| o.params.get(key).is_some_and(|v| is_meant(key, value, v))))
+        .ok_or_else(|| {
             let wanted: Vec<String> = params.iter().map(|(k, v)| format!("{k}={}", super::setting(v))).collect();
             format!("`{test}` has not run on {device} with {}", wanted.join(", "))
-        },
-    )
+        })
+}
+
+/// Parameters as they stand in an outcome: `64MB` is a number there.
+fn as_the_test_reads(test: &str, params: &Values) -> serde_json::Value {
+    let settings: Vec<(String, String)> = params.iter().map(|(k, v)| (k.clone(), super::setting(v))).collect();
+    let resolved = find_test(test)
+        .and_then(|def| Params::resolve(def.name, &[def.params, COMMON_PARAMS], &settings, false))
+        .map(|params| params.to_json());
+    serde_json::to_value(resolved.unwrap_or_default()).unwrap_or_default()
 }
 
 fn same(ours: &serde_json::Value, published: &toml::Value) -> bool {

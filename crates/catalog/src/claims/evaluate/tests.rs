@@ -329,3 +329,16 @@ fn a_ranking_allows_its_share_of_pairs_in_the_wrong_order() {
     assert!(needed.is_empty(), "without all of its drives there is nothing to rank: {needed:?}");
     assert_eq!(super::super::needed(&claim(&text(10.0)), &["a", "b", "c", "d"]).len(), 4);
 }
+
+#[test]
+fn a_size_with_its_unit_is_the_number_of_bytes_that_the_test_had() {
+    let value = VALUE.replace("\"t\"", "\"random-write\"").replace("queue_depth = 32", "span_bytes = \"64MB\"");
+    let state = |span: i64| {
+        let run = Outcome {
+            test: "random-write".into(),
+            ..outcome("d", &[("span_bytes", span)], &[("iops", 100.0, "IOPS")])
+        };
+        evaluate(&claim(&value), &["d"], &[run])[0].state
+    };
+    assert_eq!((state(64_000_000), state(64 << 20)), (ClaimState::Met, ClaimState::NotRun));
+}
