@@ -45,6 +45,9 @@ pub struct ParamDef {
     pub kind: Kind,
     /// What `--quick` divides the default by; 1 leaves it alone. Only durations and counts are shortened.
     pub quick_divisor: u64,
+    /// Whether another value makes another test of it, whose figures stand beside none of those that it is known for. Not so
+    /// how long or how far it goes, which whoever compares looks at, nor how its figures are drawn and judged.
+    pub of_method: bool,
 }
 
 /// A parameter's value.
@@ -477,6 +480,7 @@ mod tests {
             doc: "",
             kind: Kind::Integer { min: 1, max: 1000 },
             quick_divisor: 10,
+            of_method: true,
         },
         ParamDef {
             key: "half_minute",
@@ -485,6 +489,7 @@ mod tests {
             doc: "",
             kind: Kind::Integer { min: 1, max: 1000 },
             quick_divisor: 8,
+            of_method: true,
         },
         ParamDef {
             key: "requests",
@@ -493,6 +498,7 @@ mod tests {
             doc: "",
             kind: Kind::Integer { min: 1, max: 1_000_000 },
             quick_divisor: 1,
+            of_method: true,
         },
         ParamDef {
             key: "span_bytes",
@@ -501,6 +507,7 @@ mod tests {
             doc: "",
             kind: Kind::Bytes { min: 4096, max: u64::MAX, multiple: 512 },
             quick_divisor: 1,
+            of_method: true,
         },
         ParamDef {
             key: "length",
@@ -509,6 +516,7 @@ mod tests {
             doc: "",
             kind: Kind::Integer { min: 1, max: 9999 },
             quick_divisor: 10,
+            of_method: true,
         },
         ParamDef {
             key: "depths",
@@ -517,6 +525,7 @@ mod tests {
             doc: "",
             kind: Kind::List { min: 1, max: 32 },
             quick_divisor: 1,
+            of_method: true,
         },
     ];
 

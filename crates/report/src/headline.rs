@@ -1,7 +1,9 @@
 //! The figures by which drives are compared at first sight: what each is, where it comes from, and which end is good.
 
-use ssdlab_bench::suite::{COMMON_PARAMS, find_test};
-use ssdlab_bench::{Metric, Outcome, Params};
+use ssdlab_bench::suite::is_as_declared;
+use ssdlab_bench::{Metric, Outcome};
+
+use crate::random_writes;
 
 /// A figure that belongs on the first screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +46,7 @@ pub const HEADLINES: [Headline; 11] = [
             "Steady random write",
             "steady random write",
             "4 KiB, QD32, mean over the whole drive once it has settled",
-            ["consistency", "2013", "iops_mean_tail"],
+            [random_writes::TEST, random_writes::VARIANT, "iops_mean_tail"],
         )
     },
     Headline {
@@ -55,7 +57,7 @@ pub const HEADLINES: [Headline; 11] = [
             "Worst second in steady state",
             "the worst second in steady state",
             "4 KiB random writes, QD32",
-            ["consistency", "2013", "iops_min"],
+            [random_writes::TEST, random_writes::VARIANT, "iops_min"],
         )
     },
     higher(
@@ -142,23 +144,6 @@ pub fn are_level(a: f64, b: f64) -> bool {
     (a - b).abs() < LEVEL * a.max(b)
 }
 
-/// Parameters that make a figure another one than its title says.
-const SUBSTANCE: [&str; 7] =
-    ["block_size", "requests", "prefill", "max_transfer_bytes", "think_us", "compressibility_percent", "link_power"];
-
-/// Whether a test ran with the parameters that the figures' titles speak of, in full or as a quick run has them.
-fn is_as_described(outcome: &Outcome) -> bool {
-    let Ok(test) = find_test(&outcome.test) else { return true };
-    let of = |quick| Params::resolve(test.name, &[test.params, COMMON_PARAMS], &[], quick).map(|p| p.to_json());
-    let (Ok(full), Ok(quick)) = (of(false), of(true)) else { return true };
-    SUBSTANCE.iter().all(|&key| {
-        let ours = outcome.params.get(key);
-        // A drive in small gets as many requests less as it is smaller.
-        let shrunk = key == "requests" && outcome.small_by.is_some();
-        shrunk || !full.contains_key(key) || ours.is_none() || ours == full.get(key) || ours == quick.get(key)
-    })
-}
-
 impl Headline {
     /// Its value for a drive, if that was measured and is what the title says.
     #[must_use]
@@ -174,7 +159,7 @@ impl Headline {
     }
 
     pub(crate) fn outcome<'a>(&self, outcomes: &'a [Outcome], device: &str) -> Option<&'a Outcome> {
-        outcomes.iter().find(|o| o.device == device && self.fits(&o.test, &o.variant) && is_as_described(o))
+        outcomes.iter().find(|o| o.device == device && self.fits(&o.test, &o.variant) && is_as_declared(o))
     }
 
     /// Whether it is a figure of this test in this variant.
@@ -224,20 +209,27 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_of_another_block_size_is_not_the_one_of_the_title() {
-        let burst = HEADLINES.into_iter().find(|h| h.key == "random-write").unwrap();
-        let of = |block_size: u64| {
+    fn a_figure_of_another_block_size_or_depth_is_not_the_one_of_the_title_and_one_of_a_longer_run_is() {
+        let has = |key: &str, variant: &str, param: &str, value: serde_json::Value| {
+            let headline = HEADLINES.into_iter().find(|h| h.key == key).unwrap();
             let outcome = Outcome {
-                test: "random-write".into(),
-                variant: "QD32".into(),
+                test: headline.test.into(),
+                variant: variant.into(),
                 device: "d".into(),
-                params: [("block_size".to_owned(), block_size.into()), ("seconds".to_owned(), 5.into())].into(),
-                metrics: [("iops".to_owned(), Metric::new(2_519.0, "IOPS"))].into(),
+                params: [(param.to_owned(), value)].into(),
+                metrics: [(headline.metric.to_owned(), Metric::new(2_519.0, "IOPS"))].into(),
                 ..Outcome::default()
             };
-            burst.of(&[outcome], "d").is_some()
+            headline.of(&[outcome], "d").is_some()
         };
-        assert_eq!([4096, 131_072].map(of), [true, false]);
+        assert_eq!([4096, 131_072].map(|block| has("random-write", "QD32", "block_size", block.into())), [true, false]);
+        assert!(has("random-write", "QD32", "seconds", 5.into()));
+        let depths = |key, variant| [1, 3, 8, 32].map(|depth| has(key, variant, "queue_depth", depth.into()));
+        assert_eq!(depths("steady-write", "2013"), [false, false, false, true]);
+        // Whose variant is named after the depth that it ran at.
+        assert_eq!(depths("sequential-write", "QD32"), [true, false, false, false]);
+        assert_eq!(depths("random-read", "QD3"), [false, true, false, false]);
+        assert_eq!([8, 64].map(|load| has("file-server", "", "headline_depth", load.into())), [true, false]);
     }
 
     #[test]

@@ -60,6 +60,7 @@ mod json;
 mod name;
 mod number;
 mod png;
+mod random_writes;
 mod reach;
 mod reference;
 mod review;

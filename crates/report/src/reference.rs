@@ -7,10 +7,9 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use ssdlab_bench::NotSteady;
-use ssdlab_bench::suite::{PUBLISHED_SECONDS, is_of_whole_drive};
+use ssdlab_bench::suite::PUBLISHED_SECONDS;
 
 use crate::headline::Headline;
-use crate::review::Review;
 
 /// A drive with its headline figures and the curve of its random writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,18 +62,6 @@ pub(crate) fn beside(name: &str, supports_trim: bool) -> Vec<&'static ReferenceD
     }
     drives.truncate(BESIDE);
     drives
-}
-
-/// Seconds and IOPS of random writes over the whole drive; empty if that was not measured.
-pub(crate) fn consistency_curve(review: &Review, device: &str) -> Vec<[f64; 2]> {
-    review
-        .outcomes
-        .iter()
-        .filter(|o| o.device == device && o.test == "consistency" && is_of_whole_drive(o))
-        .flat_map(|o| &o.charts)
-        .find(|c| c.id.starts_with("iops-whole"))
-        .and_then(|c| c.series.first())
-        .map_or_else(Vec::new, |s| s.points.clone())
 }
 
 #[cfg(test)]

@@ -7,12 +7,13 @@ mod facts;
 mod steady;
 mod words;
 
-use ssdlab_bench::suite::{LONGEST_GAPS, is_of_whole_drive};
+use ssdlab_bench::suite::LONGEST_GAPS;
 use ssdlab_bench::{Outcome, SlowIo, TimeShare, Unsettled};
 
 use crate::felt::LIMITS;
 use crate::headline::{HEADLINES, Headline, are_level};
 use crate::number;
+use crate::random_writes;
 use crate::review::{Review, ReviewedDevice};
 use apart::{Fresh, capital};
 use facts::{Facts, Sustained, Values, not_settled};
@@ -87,7 +88,7 @@ pub(crate) fn decks(review: &Review) -> Decks {
 }
 
 /// Whether a run ended before its writes had settled, and not because that is left to a full one.
-fn drifts(run: &Outcome) -> bool {
+pub(crate) fn drifts(run: &Outcome) -> bool {
     !run.has_settled() && !run.is_unsettled_by(Unsettled::LeftToFullRun)
 }
 
@@ -99,7 +100,7 @@ pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
     let note = |device: &ReviewedDevice| {
         let facts = Facts::of(review, device);
         // In place of the bar that it does not have.
-        let run = facts.outcome("consistency", "2013");
+        let run = facts.random_writes();
         if headline.key == "steady-write" && run.is_some_and(drifts) {
             return Some(format!("{}: {}.", crate::name::pretty(facts.name()), not_settled(&facts.last_part()?)));
         }
@@ -166,7 +167,7 @@ fn finding(before: &str, bold: String, after: String, test: &'static str) -> Fin
 
 fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
     let Some(s) = steady else { return unsettled(facts) };
-    let cause = facts.outcome("consistency", "2013").and_then(|o| main_cause(&o.slowest));
+    let cause = facts.random_writes().and_then(|o| main_cause(&o.slowest));
     if s.mean == 0.0 {
         return Some(no_more_writes());
     }
@@ -188,7 +189,7 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
             "Random writes settle to a flat line: ",
             format!("{} IOPS, and no second is more than {} % below", iops(s.figure()), number::trimmed(within, 0)),
             format!(".{waits}"),
-            "consistency",
+            random_writes::TEST,
         )
     } else if s.stalls() {
         stalls_of_writes(s, &why, waits_untold)
@@ -199,7 +200,7 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
             "Random writes settle around ",
             format!("{} IOPS, from then on never below {}", iops(s.level), iops(s.lowest)),
             format!("; {:.0} % of the seconds lie within {:.0} % of that.{waits}", s.on_the_line, NEAR * 100.0),
-            "consistency",
+            random_writes::TEST,
         )
     })
 }
@@ -210,7 +211,7 @@ fn no_more_writes() -> Finding {
         "Random writes ",
         "stop".to_owned(),
         ": not one was answered in the last part of the run.".to_owned(),
-        "consistency",
+        random_writes::TEST,
     )
 }
 
@@ -221,7 +222,7 @@ fn stalls_of_writes(s: &Steady, why: &str, more: &str) -> Finding {
         "",
         format!("Random writes run at {} IOPS and drop to {} {period}", iops(s.level), iops(s.lowest)),
         format!("{why}. For {share} of the time the rate is below a quarter of that.{more}"),
-        "consistency",
+        random_writes::TEST,
     )
 }
 
@@ -235,19 +236,19 @@ fn bursts_of_writes(s: &Steady, why: &str, of: &str, more: &str) -> Finding {
             iops(s.mean),
             s.below_half
         ),
-        "consistency",
+        random_writes::TEST,
     )
 }
 
 /// Of a run that ended before the writes had settled: where they were, and what keeps them from being steady.
 fn unsettled(facts: &Facts<'_>) -> Option<Finding> {
-    let run = facts.outcome("consistency", "2013")?;
+    let run = facts.random_writes()?;
     let not_steady = run.not_steady.iter().find(|n| n.reason != Unsettled::LeftToFullRun)?;
     let measured = facts.last_part().zip(facts.last_part_seconds());
     // However flat, what goes to the spare area is not what becomes of the drive.
     let Some((s, length)) = measured.filter(|_| not_steady.reason != Unsettled::SpareNotWritten) else {
         let after = format!(": {}.", not_steady.why);
-        return Some(finding("Random writes are ", "not steady yet".to_owned(), after, "consistency"));
+        return Some(finding("Random writes are ", "not steady yet".to_owned(), after, random_writes::TEST));
     };
     let parts = format!("the means of its five parts run from {} to {} IOPS", iops(s.parts.0), iops(s.parts.1));
     let waits = waits_of_the_last_part(facts).unwrap_or_default();
@@ -267,14 +268,14 @@ fn unsettled(facts: &Facts<'_>) -> Option<Finding> {
             "Random writes had not settled: ",
             format!("{} IOPS", iops(s.level)),
             format!(" is the median of the last {length:.0} s{mean}, and {parts}.{waits}"),
-            "consistency",
+            random_writes::TEST,
         )
     })
 }
 
 /// What random writes of the last part of the run wait for, if that is most of their time.
 fn waits_of_the_last_part(facts: &Facts<'_>) -> Option<String> {
-    let [_, .., share] = facts.outcome("consistency", "2013")?.time_shares.as_slice() else { return None };
+    let [_, .., share] = facts.random_writes()?.time_shares.as_slice() else { return None };
     let (key, us) = share.mean_us.iter().filter(|(key, _)| *key != LINK).max_by(|a, b| a.1.total_cmp(b.1))?;
     let percent = |us: f64, of: f64| 100.0 * us / of.max(1e-9);
     let mostly = percent(*us, share.latency_mean_us);
@@ -298,8 +299,8 @@ fn waits_of_the_last_part(facts: &Facts<'_>) -> Option<String> {
 
 fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
     let mean = |run: &Outcome| Some(run.metrics.get("iops_mean_tail")?.value);
-    let all = facts.outcome("consistency", "2013").filter(|o| is_of_whole_drive(o))?;
-    let part = facts.outcome("consistency", "2013, 25 %")?;
+    let all = facts.random_writes()?;
+    let part = facts.outcome(random_writes::TEST, random_writes::SPACIOUS)?;
     let (stock, spacious) = (mean(all)?, mean(part)?);
     if stock == 0.0 {
         return None;
@@ -314,7 +315,7 @@ fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
             "What leaving a fifth of its flash unused does for random writes ",
             "cannot be said".to_owned(),
             format!(": {}.", drifting.join(", and ")),
-            "consistency",
+            random_writes::TEST,
         ));
     }
     let ratio = spacious / stock;
@@ -323,14 +324,14 @@ fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
             "Leaving a fifth of its flash unused lifts the mean ",
             format!("{}, to {} IOPS", times(ratio), iops(spacious)),
             ": worth it for anyone who writes at random.".to_owned(),
-            "consistency",
+            random_writes::TEST,
         )
     } else {
         finding(
             "Leaving a fifth of its flash unused changes little: ",
             format!("{} IOPS with it, {} without", iops(spacious), iops(stock)),
             ". Spare area is not what it lacks.".to_owned(),
-            "consistency",
+            random_writes::TEST,
         )
     })
 }
@@ -671,7 +672,7 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
         }
     };
     let Some(last) = facts.last_part() else { return slow_when_fresh(unsuited) };
-    let longest = facts.metric("consistency", "2013", "latency_max_tail").map(number::latency);
+    let longest = facts.of_random_writes("latency_max_tail").map(number::latency);
     let wait = longest.map_or(String::new(), |l| format!(": a commit may wait {l}"));
     let drops = format!(": {} writes a second drop to {}", iops(last.level), iops(last.lowest));
     // A fault that holds most of the last part of a run speaks against a drive even if its means still drift.
@@ -708,7 +709,7 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
     // Who reads one drive's page takes it for the better one of those beside it.
     let unsettled: String = facts.unsettled().iter().map(|other| format!("; {other}")).collect();
     let told = format!("{} writes a second, and no second below {}", iops(s.figure()), iops(s.lowest));
-    match facts.metric("consistency", "2013", "latency_p99_9_tail") {
+    match facts.of_random_writes("latency_p99_9_tail") {
         Some(us) if us >= LONG_COMMIT_US => unsuited.push(format!(
             "Databases whose users wait for each commit: {told}, but one write in a thousand takes over {}.",
             number::latency(us)

@@ -40,7 +40,8 @@ pub(super) const DEF: TestDef = TestDef {
             1_000_000,
             "width of the linear distribution's bins; wider where the drive is so slow that there would be more than \
              2,000. Not published",
-        ),
+        )
+        .beside_method(),
         integer(
             "flush_limit_seconds",
             "3600",
@@ -48,7 +49,8 @@ pub(super) const DEF: TestDef = TestDef {
             1,
             1_000_000,
             "how long the drive is watched after the writes, at most",
-        ),
+        )
+        .beside_method(),
     ],
     metrics: &[
         metric("latency_mean_read", "us", "mean service time of reads").likewise(&[

@@ -54,9 +54,12 @@ pub(super) const DEF: TestDef = TestDef {
             10_000_000,
             "where the steady state is taken to begin; published: 1400 of 2000, 3200 of 3600; in proportion for other \
              lengths",
-        ),
-        depth("fill_queue_depth", "32", "requests in flight while filling with 128 KiB writes. Not published"),
-        integer("level_bin_iops", "250", "IOPS", 1, 1_000_000, "width of the bins for the most common level"),
+        )
+        .beside_method(),
+        depth("fill_queue_depth", "32", "requests in flight while filling with 128 KiB writes. Not published")
+            .beside_method(),
+        integer("level_bin_iops", "250", "IOPS", 1, 1_000_000, "width of the bins for the most common level")
+            .beside_method(),
     ],
     metrics: &[
         metric("steady", "ratio", "1 if the tail is a steady state, 0 if not"),

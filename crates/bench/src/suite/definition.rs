@@ -164,7 +164,8 @@ pub const COMMON_PARAMS: &[ParamDef] = &[
         1_000_000,
         "rest between preparing the drive and measuring it, in which it may tidy up. Not published: the time it takes to \
          start the next program",
-    ),
+    )
+    .beside_method(),
     number(
         "think_us",
         "0",
@@ -211,7 +212,7 @@ pub(crate) const fn integer(
     max: u64,
     doc: &'static str,
 ) -> ParamDef {
-    ParamDef { key, default, unit, doc, kind: Kind::Integer { min, max }, quick_divisor: 1 }
+    ParamDef { key, default, unit, doc, kind: Kind::Integer { min, max }, quick_divisor: 1, of_method: true }
 }
 
 /// What `--quick` divides drives, spans and times by.
@@ -220,12 +221,12 @@ pub const QUICK_DIVISOR: u64 = 8;
 /// A duration that `--quick` shortens with the drive.
 pub(crate) const fn seconds(key: &'static str, default: &'static str, doc: &'static str) -> ParamDef {
     let kind = Kind::Integer { min: 1, max: 10_000_000 };
-    ParamDef { key, default, unit: "s", doc, kind, quick_divisor: QUICK_DIVISOR }
+    ParamDef { key, default, unit: "s", doc, kind, quick_divisor: QUICK_DIVISOR, of_method: false }
 }
 
 pub(crate) const fn bytes(key: &'static str, default: &'static str, min: u64, max: u64, doc: &'static str) -> ParamDef {
     let kind = Kind::Bytes { min, max, multiple: 512 };
-    ParamDef { key, default, unit: "B", doc, kind, quick_divisor: 1 }
+    ParamDef { key, default, unit: "B", doc, kind, quick_divisor: 1, of_method: true }
 }
 
 /// A request size, up to 1 GiB.
@@ -235,19 +236,28 @@ pub(crate) const fn block(key: &'static str, default: &'static str, doc: &'stati
 
 /// An address range.
 pub(crate) const fn span(key: &'static str, default: &'static str, doc: &'static str) -> ParamDef {
-    bytes(key, default, 4096, 1 << 60, doc)
+    bytes(key, default, 4096, 1 << 60, doc).beside_method()
 }
 
 /// For tests over the whole drive: 0 stands for it.
 pub(crate) const WHOLE_SPAN: ParamDef =
-    bytes("span_bytes", "0", 0, 1 << 60, "the test stays within the first so many bytes of the drive; 0: all of it");
+    bytes("span_bytes", "0", 0, 1 << 60, "the test stays within the first so many bytes of the drive; 0: all of it")
+        .beside_method();
 
 pub(crate) const fn depth(key: &'static str, default: &'static str, doc: &'static str) -> ParamDef {
     integer(key, default, "", 1, 65_536, doc)
 }
 
 pub(crate) const fn depths(key: &'static str, default: &'static str, doc: &'static str) -> ParamDef {
-    ParamDef { key, default, unit: "", doc, kind: Kind::List { min: 1, max: 65_536 }, quick_divisor: 1 }
+    ParamDef {
+        key,
+        default,
+        unit: "",
+        doc,
+        kind: Kind::List { min: 1, max: 65_536 },
+        quick_divisor: 1,
+        of_method: true,
+    }
 }
 
 pub(crate) const fn number(
@@ -258,12 +268,12 @@ pub(crate) const fn number(
     max: f64,
     doc: &'static str,
 ) -> ParamDef {
-    ParamDef { key, default, unit, doc, kind: Kind::Number { min, max }, quick_divisor: 1 }
+    ParamDef { key, default, unit, doc, kind: Kind::Number { min, max }, quick_divisor: 1, of_method: true }
 }
 
 /// Which addresses are how likely.
 pub(crate) const fn distribution(key: &'static str, default: &'static str, doc: &'static str) -> ParamDef {
-    ParamDef { key, default, unit: "", doc, kind: Kind::Distribution, quick_divisor: 1 }
+    ParamDef { key, default, unit: "", doc, kind: Kind::Distribution, quick_divisor: 1, of_method: true }
 }
 
 pub(crate) const fn choice(
@@ -272,7 +282,14 @@ pub(crate) const fn choice(
     choices: &'static [&'static str],
     doc: &'static str,
 ) -> ParamDef {
-    ParamDef { key, default, unit: "", doc, kind: Kind::Choice(choices), quick_divisor: 1 }
+    ParamDef { key, default, unit: "", doc, kind: Kind::Choice(choices), quick_divisor: 1, of_method: true }
+}
+
+impl ParamDef {
+    /// The same, of which another value makes no other test: see [`ParamDef::of_method`].
+    pub(crate) const fn beside_method(self) -> ParamDef {
+        ParamDef { of_method: false, ..self }
+    }
 }
 
 impl Variant {

@@ -21,14 +21,15 @@ pub(super) const DEF: TestDef = TestDef {
     params: &[
         block("block_size", "131072", "size of the reads. Not published"),
         depth("queue_depth", "1", "reads in flight. Not published"),
-        integer("places", "64", "", 2, 100_000, "points of the curve. Not published"),
+        integer("places", "64", "", 2, 100_000, "points of the curve. Not published").beside_method(),
         bytes(
             "place_bytes",
             "32MiB",
             4096,
             1 << 40,
             "read in sequence at each place, or as much as there is between two of them. Not published",
-        ),
+        )
+        .beside_method(),
     ],
     metrics: &[
         metric("rate_begin", "MB/s", "transfer rate at the first addresses, in decimal megabytes"),

@@ -55,7 +55,8 @@ pub(super) const DEF: TestDef = TestDef {
             "25,50,75,100,125,150,200,250,300,400,500,600,800,1000,1500,2000",
             "points of its life, in per cent of the rated wear. The last ones are left out once data are lost, but not those \
              up to 100 %",
-        ),
+        )
+        .beside_method(),
         integer(
             "retention_days",
             "365",

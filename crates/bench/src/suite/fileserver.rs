@@ -21,7 +21,8 @@ pub(super) const DEF: TestDef = TestDef {
             "queue_depths",
             "1,4,8,64,256",
             "outstanding requests: Iometer's linear, very light, light, moderate, heavy load",
-        ),
+        )
+        .beside_method(),
         depth("headline_depth", "8", "the load whose figures are the test's; it must be among queue_depths"),
         seconds("seconds", "60", "length of each load. Not published"),
     ],

@@ -68,7 +68,7 @@ use crate::error::BenchError;
 use crate::lab::{Lab, stored_note};
 use crate::monitor::Monitor;
 use crate::outcome::Outcome;
-use crate::params::ParamError;
+use crate::params::{ParamError, Params};
 
 macro_rules! suite {
     ($($module:ident),* $(,)?) => {
@@ -130,6 +130,23 @@ pub fn find_test(name: &str) -> Result<&'static TestDef, ParamError> {
             nearest: nearest(name, known.iter().copied()).into_iter().map(str::to_owned).collect(),
             known: known.iter().map(|&k| k.to_owned()).collect(),
         }
+    })
+}
+
+/// Whether a run was of its test as that is declared, in full or as a quick run has it, in one of its variants or in none:
+/// whatever else was set does not [make another test of it](crate::ParamDef::of_method). Of what is no test of the suite
+/// there is no doubt.
+#[must_use]
+pub fn is_as_declared(outcome: &Outcome) -> bool {
+    let Ok(test) = find_test(&outcome.test) else { return true };
+    let settings = test.variants.iter().find(|v| v.name == outcome.variant).map_or_else(Vec::new, Variant::settings);
+    let of = |quick| Params::resolve(test.name, &[test.params, COMMON_PARAMS], &settings, quick).map(|p| p.to_json());
+    let (Ok(full), Ok(quick)) = (of(false), of(true)) else { return true };
+    test.params.iter().chain(COMMON_PARAMS).filter(|p| p.of_method).all(|p| {
+        let ours = outcome.params.get(p.key);
+        // A drive in small gets as many requests less as it is smaller.
+        let shrunk = p.key == "requests" && outcome.small_by.is_some();
+        shrunk || ours.is_none() || ours == full.get(p.key) || ours == quick.get(p.key)
     })
 }
 

@@ -25,12 +25,14 @@ pub(super) const DEF: TestDef = TestDef {
             "all",
             &["all", "random-read", "random-write", "sequential-read", "sequential-write"],
             "which of the four; each begins with a new drive",
-        ),
+        )
+        .beside_method(),
         depths(
             "queue_depths",
             "auto",
             "requests in flight, a run for each; left to the test, powers of two to 32, and on to 256 where the device takes more",
-        ),
+        )
+        .beside_method(),
         seconds("seconds", "180", "length of each run"),
         span(
             "write_span_bytes",

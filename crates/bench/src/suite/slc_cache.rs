@@ -18,6 +18,7 @@ use crate::params::{Kind, ParamDef};
 const IDLE: ParamDef = ParamDef {
     kind: Kind::List { min: 0, max: 1_000_000 },
     ..depths("idle_seconds", "0,1,10,60,600", "idle times after which the recovery is measured, one after the other")
+        .beside_method()
 };
 const TORTURE: ParamDef = ParamDef {
     kind: Kind::Integer { min: 0, max: 1_000_000 },
@@ -38,7 +39,8 @@ pub(super) const DEF: TestDef = TestDef {
     params: &[
         block("block_size", "131072", "size of the requests"),
         depth("queue_depth", "1", "requests in flight. 1, as HD Tach, whose curves show the stages in the reviews"),
-        integer("zones", "2000", "", 8, 20_000, "points of the curve: equal zones of the address range. Not published"),
+        integer("zones", "2000", "", 8, 20_000, "points of the curve: equal zones of the address range. Not published")
+            .beside_method(),
         IDLE,
         choice(
             "recovery",
@@ -46,7 +48,8 @@ pub(super) const DEF: TestDef = TestDef {
             &["both", "overwrite", "trim", "none"],
             "whether the drive is just written again, or the full drive trimmed before it rests. Not published as a test of \
              its own",
-        ),
+        )
+        .beside_method(),
         TORTURE,
     ],
     metrics: &[

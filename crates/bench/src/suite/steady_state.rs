@@ -63,7 +63,8 @@ pub(super) const DEF: TestDef = TestDef {
             0.01,
             100.0,
             "in each round of the window IOPS and write amplification must be within this of the window's mean. As in PTS",
-        ),
+        )
+        .beside_method(),
         number(
             "trend_percent",
             "5",
@@ -71,7 +72,8 @@ pub(super) const DEF: TestDef = TestDef {
             0.01,
             100.0,
             "the line fitted through the rounds of the window must change by no more than this from end to end. PTS: 10 %",
-        ),
+        )
+        .beside_method(),
         number(
             "settle_turnovers",
             "auto",
@@ -82,7 +84,8 @@ pub(super) const DEF: TestDef = TestDef {
              that, blocks of the fill are still being collected, and quiet is no sign of having settled. auto: 2 after a \
              sequential fill, 1 after an aged one; 20 where some addresses are written more than others, since what is \
              rarely written settles last",
-        ),
+        )
+        .beside_method(),
         integer(
             "max_rounds",
             "400",
@@ -90,7 +93,8 @@ pub(super) const DEF: TestDef = TestDef {
             2,
             1_000_000,
             "gives up there; the figures are then those of the last window",
-        ),
+        )
+        .beside_method(),
     ],
     metrics: &[
         metric("steady", "ratio", "1 if the steady state was reached, 0 if not"),

@@ -79,6 +79,7 @@ pub(super) const fn requests(published: &'static str) -> ParamDef {
               addresses shrink with it",
         kind: Kind::Integer { min: 1_000, max: 1_000_000_000 },
         quick_divisor: 100,
+        of_method: true,
     }
 }
 

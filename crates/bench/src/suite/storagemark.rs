@@ -44,6 +44,7 @@ pub(super) const fn requests(full: &'static str) -> ParamDef {
               proportion",
         kind: Kind::Integer { min: 1_000, max: 100_000_000 },
         quick_divisor: 10,
+        of_method: true,
     }
 }
 

@@ -20,7 +20,8 @@ pub(super) const BLOCK: ParamDef = block(
 pub(super) const DEPTH: ParamDef =
     depth("queue_depth", "1", "the sweep's requests in flight. Not published; HD Tach waits for each request");
 pub(super) const ZONES: ParamDef =
-    integer("zones", "400", "", 1, 100_000, "points of the curve: equal zones of the address range. Not published");
+    integer("zones", "400", "", 1, 100_000, "points of the curve: equal zones of the address range. Not published")
+        .beside_method();
 
 /// Ten stretches of the drive, for comparing curves.
 const PARTS: usize = 10;

@@ -845,3 +845,33 @@ fn what_ends_after_the_time_is_no_latency_and_its_energy_goes_with_its_time() {
     let (mean, most) = (value(&out, "power_mean"), value(&out, "power_max"));
     assert!(mean <= 1.001 * most && mean >= 0.5, "{mean} W, {most} W at most");
 }
+
+#[test]
+fn what_is_set_makes_another_test_of_it_unless_it_only_says_how_long_or_how_to_judge() {
+    let declared = |test: &TestDef, variant: &Variant, more: &[(&str, &str)]| {
+        let more = more.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
+        let settings: Vec<(String, String)> = variant.settings().into_iter().chain(more).collect();
+        let params = Params::resolve(test.name, &[test.params, COMMON_PARAMS], &settings, false).unwrap().to_json();
+        let (test, variant) = (test.name.to_owned(), variant.name.to_owned());
+        is_as_declared(&Outcome { test, variant, params, ..Outcome::default() })
+    };
+    for test in TESTS {
+        assert!(
+            test.params.iter().all(|p| !p.of_method || p.default != "auto"),
+            "{}: no value to hold it against",
+            test.name
+        );
+        for variant in test.variants {
+            assert!(declared(test, variant, &[("settle_seconds", "1")]), "{} {}", test.name, variant.name);
+            assert!(!declared(test, variant, &[("think_us", "7")]), "{} {}", test.name, variant.name);
+        }
+    }
+    let of = |name: &str, more: &[(&str, &str)]| {
+        let test = find_test(name).unwrap();
+        declared(test, &test.variants[0], more)
+    };
+    assert!(of("consistency", &[("seconds", "9")]) && !of("consistency", &[("over_provisioning", "raw-25")]));
+    assert!(of("trim", &[("tolerance_percent", "1")]) && !of("trim", &[("torture_queue_depth", "1")]));
+    // A common parameter of which the test has a default of its own.
+    assert!(of("atto", &[]) && !of("atto", &[("compressibility_percent", "0")]));
+}

@@ -38,7 +38,8 @@ pub(super) const DEF: TestDef = TestDef {
             100.0,
             "how far a curve may fall below the clean one, over the whole drive and in each tenth of it, and still count \
              as the same. The reviews compare by eye",
-        ),
+        )
+        .beside_method(),
     ],
     metrics: &[
         metric("clean_bandwidth", "MB/s", "mean write rate of the clean curve"),

@@ -136,6 +136,7 @@ pub(super) const DEF: TestDef = TestDef {
             doc: "length of the mixes, of that of their own tests",
             kind: Kind::Integer { min: 1, max: 1000 },
             quick_divisor: 10,
+            of_method: true,
         },
     ],
     metrics: METRICS,

@@ -1,7 +1,7 @@
 //! The first screen: what the drive is, how steadily it writes, how it compares, what was found, for whom it is, and how far
 //! to trust all that.
 
-use ssdlab_bench::suite::is_of_whole_drive;
+use ssdlab_bench::suite::is_as_declared;
 use ssdlab_bench::{Axis, ClaimKind, Mark, Outcome, Series, Unsettled};
 
 use super::summary::last_part;
@@ -10,10 +10,11 @@ use crate::compare::TestGroup;
 use crate::headline::{HEADLINES, Headline};
 use crate::name;
 use crate::number;
+use crate::random_writes;
 use crate::reach::{self, Reach};
-use crate::reference::{STEP_SECONDS, beside, consistency_curve};
+use crate::reference::{STEP_SECONDS, beside};
 use crate::review::{Reality, Review, ReviewedDevice};
-use crate::story::{Decks, Story, bar_notes, decks, story, written_share};
+use crate::story::{Decks, Story, bar_notes, decks, drifts, story, written_share};
 use crate::svg::{Figure, Layout};
 use crate::text::escape;
 
@@ -41,7 +42,7 @@ struct Bar {
 fn concludes(review: &Review, charts: &[(Headline, Vec<Bar>)], stories: &[Story]) -> bool {
     !charts.is_empty()
         || stories.iter().any(|story| !story.findings.is_empty())
-        || review.devices.iter().any(|d| !consistency_curve(review, &d.facts.name).is_empty())
+        || review.devices.iter().any(|d| !random_writes::curve(review, &d.facts.name).is_empty())
 }
 
 /// Writes it, and returns whether there was something to compare or to conclude.
@@ -140,11 +141,9 @@ fn traits(out: &mut String, device: &ReviewedDevice) {
 
 /// Where names stand at the ends of a scatter: no figure, since those are of another part of the run.
 fn at_median(review: &Review) -> String {
-    let runs = review.outcomes.iter().filter(|o| o.test == "consistency" && is_of_whole_drive(o));
-    let runs: Vec<&Outcome> = runs.collect();
     format!(
         "Names beside the dots stand at the median of the last eighth of each run; figures are of the {}.",
-        last_part(&runs)
+        last_part(&random_writes::all_drawn(review))
     )
 }
 
@@ -156,7 +155,7 @@ fn scatter(out: &mut String, review: &Review) {
     let single = review.devices.len() == 1;
     let (mut series, mut colours): (Vec<Series>, Vec<usize>) = (Vec::new(), Vec::new());
     for (i, device) in review.devices.iter().enumerate() {
-        let points = consistency_curve(review, &device.facts.name);
+        let points = random_writes::curve(review, &device.facts.name).to_vec();
         if !points.is_empty() {
             series.push(Series { name: name::short(&device.facts.name), points });
             colours.push(i);
@@ -216,15 +215,15 @@ fn scatter(out: &mut String, review: &Review) {
     out.push_str("</figure>\n");
 }
 
-/// Whether any of its devices was measured whole.
+/// Whether the random writes of any of its drives were measured whole.
 fn whole(review: &Review) -> bool {
-    review.outcomes.iter().any(|o| o.test == "consistency" && o.small_by.is_none())
+    random_writes::all_drawn(review).iter().any(|o| o.small_by.is_none())
 }
 
 /// The drives whose random writes were measured in small.
 fn names_in_small(review: &Review) -> String {
-    let is_small = |o: &&Outcome| o.test == "consistency" && o.small_by.is_some() && is_of_whole_drive(o);
-    let names: Vec<String> = review.outcomes.iter().filter(is_small).map(|o| name::pretty(&o.device)).collect();
+    let in_small = random_writes::all_drawn(review).into_iter().filter(|o| o.small_by.is_some());
+    let names: Vec<String> = in_small.map(|o| name::pretty(&o.device)).collect();
     names.join(" and ")
 }
 
@@ -236,7 +235,7 @@ fn in_small(review: &Review) -> bool {
 /// Where the stalls of the drive of a review lie.
 fn stall_zone(review: &Review) -> Option<(f64, f64, String)> {
     let [one] = review.devices.as_slice() else { return None };
-    let curve = consistency_curve(review, &one.facts.name);
+    let curve = random_writes::curve(review, &one.facts.name);
     let half: Vec<f64> = curve.iter().skip(curve.len() / 2).map(|p| p[1]).collect();
     let steady = crate::story::Steady::of(&half).filter(|s| s.stalls() && s.lowest > 0.0)?;
     // A quick run collects smaller ones.
@@ -458,15 +457,28 @@ const HANGS_ON: [&str; 12] = [
     "write unit",
 ];
 
-/// Runs whose end is no steady state, whatever figures of it stand below; of one drive also those that it is set beside.
-fn not_settled(review: &Review) -> String {
-    let single = review.devices.len() == 1;
-    let drifts = |o: &&Outcome| !o.has_settled() && !o.is_unsettled_by(Unsettled::LeftToFullRun);
+/// The names of those runs of which this is so; of several drives, with whose they are.
+fn names_of_runs(review: &Review, is_so: impl Fn(&Outcome) -> bool) -> Vec<String> {
     let name_of = |o: &Outcome| {
         let test = if o.variant.is_empty() { o.test.clone() } else { format!("{} {}", o.test, o.variant) };
-        if single { test } else { format!("{} in {test}", name::pretty(&o.device)) }
+        if review.devices.len() == 1 { test } else { format!("{} in {test}", name::pretty(&o.device)) }
     };
-    let runs: Vec<String> = review.outcomes.iter().filter(drifts).map(name_of).collect();
+    review.outcomes.iter().filter(|o| is_so(o)).map(name_of).collect()
+}
+
+/// Runs that would have a headline figure if nothing had been set that makes another test of theirs.
+fn of_other_tests(review: &Review) -> String {
+    let would_have = |o: &Outcome| HEADLINES.iter().any(|h| h.fits(&o.test, &o.variant) && h.is_shown(review.quick));
+    let runs = names_of_runs(review, |o| would_have(o) && !is_as_declared(o));
+    if runs.is_empty() {
+        return String::new();
+    }
+    format!("Run with other parameters than the test's own, and so compared with nothing: {}. ", runs.join("; "))
+}
+
+/// Runs whose end is no steady state, whatever figures of it stand below; of one drive also those that it is set beside.
+fn not_settled(review: &Review) -> String {
+    let runs = names_of_runs(review, drifts);
     let mut said = Vec::new();
     if !runs.is_empty() {
         said.push(format!(
@@ -474,7 +486,7 @@ fn not_settled(review: &Review) -> String {
             runs.join("; ")
         ));
     }
-    if let ([one], true) = (review.devices.as_slice(), review.outcomes.iter().any(|o| o.test == "consistency")) {
+    if let ([one], [_]) = (review.devices.as_slice(), random_writes::all_drawn(review).as_slice()) {
         let others = beside(&one.facts.name, one.facts.supports_trim);
         let names: Vec<String> = others.iter().filter(|d| !d.has_settled()).map(|d| name::pretty(&d.name)).collect();
         if !names.is_empty() {
@@ -529,6 +541,7 @@ fn trust(out: &mut String, review: &Review) {
             n => format!("; {n} more are met after the model was calibrated to them. "),
         });
     }
+    out.push_str(&escape(&of_other_tests(review)));
     out.push_str(&escape(&not_settled(review)));
     if let [one] = review.devices.as_slice() {
         let rows = one.specification.iter().filter(|row| row.estimate);

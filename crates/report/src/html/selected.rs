@@ -4,6 +4,7 @@ use super::tables;
 use super::test::{is_flat, write_panel};
 use crate::compare::TestGroup;
 use crate::name;
+use crate::random_writes;
 use crate::review::Review;
 use crate::svg::{Figure, Layout};
 use crate::text::escape;
@@ -13,9 +14,9 @@ pub(crate) type Choice = (usize, usize);
 
 /// Test, what its variant holds, and chart.
 const CHARTS: [(&str, &str, &str); 13] = [
-    ("consistency", "25 %", "iops-whole-log"),
-    ("consistency", "2013", "latency-percentiles"),
-    ("consistency", "2013", "stalls"),
+    (random_writes::TEST, "25 %", "iops-whole-log"),
+    (random_writes::TEST, "2013", "latency-percentiles"),
+    (random_writes::TEST, "2013", "stalls"),
     ("qd-scaling", "", "random"),
     ("qd-scaling", "", "sequential"),
     ("mixed-random", "", "bandwidth-by-mix"),

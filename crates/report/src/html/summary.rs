@@ -4,6 +4,7 @@ use ssdlab_bench::{Outcome, Unsettled};
 
 use crate::compare::TestGroup;
 use crate::felt;
+use crate::random_writes;
 use crate::reach;
 use crate::review::{LeftOut, Review};
 use crate::text::{self, escape, prose};
@@ -73,7 +74,7 @@ pub(crate) fn key_metrics<'a>(outcomes: &[&'a Outcome], n: usize) -> Vec<&'a str
 /// What a figure of these outcomes is called: of requests that were sent at recorded times with what that makes of it.
 pub(crate) fn label(outcomes: &[&Outcome], key: &str) -> String {
     let label = number::metric_label(key);
-    if outcomes.iter().all(|o| o.test == CONSISTENCY) {
+    if outcomes.iter().all(|o| o.test == random_writes::TEST) {
         return of_consistency(outcomes, key, label);
     }
     if matches!(key, "iops" | "bandwidth") && outcomes.iter().all(|o| is_as_asked(o)) {
@@ -90,10 +91,8 @@ pub(crate) fn label(outcomes: &[&Outcome], key: &str) -> String {
     if is_timed { format!("{label}{of_timed}") } else { label }
 }
 
-/// The test that has figures of its whole run, fresh at first, and of the last part of it.
-const CONSISTENCY: &str = "consistency";
-
-/// What its figures are called: which part of the run each is of.
+/// What figures of the test are called that has some of its whole run, fresh at first, and some of the last part of it:
+/// which part of the run each is of.
 fn of_consistency(outcomes: &[&Outcome], key: &str, label: String) -> String {
     let last = last_part(outcomes);
     if ["iops_min", "iops_max"].contains(&key) {
@@ -250,7 +249,7 @@ const SETTLES: &str = "iops_mean_tail";
 pub(crate) fn keys_of<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a str, String)> {
     let is = |test: &str| outcomes.iter().any(|o| o.test == test);
     // Of a run that has not settled there is no steady state, and its mean is of the fresh drive as well.
-    if is(CONSISTENCY) {
+    if is(random_writes::TEST) {
         return vec![(SETTLES, label(outcomes, SETTLES))];
     }
     let full = outcomes.iter().any(|o| o.metrics.contains_key("bandwidth_full"));

@@ -146,14 +146,12 @@ impl Told {
         Told {
             fresh: Fresh::of(facts),
             full: Full::of(facts),
-            zero: facts.metric("consistency", "2013", "zero_iops_seconds"),
+            zero: facts.of_random_writes("zero_iops_seconds"),
             is_between: apart.is_none() && is_compared(facts),
             apart,
             is_settled: facts.steady().is_some(),
             last_seconds: facts.last_part_seconds(),
-            is_of_spare: facts
-                .outcome("consistency", "2013")
-                .is_some_and(|run| run.is_unsettled_by(Unsettled::SpareNotWritten)),
+            is_of_spare: facts.random_writes().is_some_and(|run| run.is_unsettled_by(Unsettled::SpareNotWritten)),
         }
     }
 

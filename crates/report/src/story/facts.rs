@@ -1,6 +1,6 @@
 //! What the sentences are made of: the figures of a drive and of those beside it.
 
-use ssdlab_bench::suite::FOLDING_SHARE;
+use ssdlab_bench::suite::{FOLDING_SHARE, is_as_declared};
 use ssdlab_bench::{Outcome, Unsettled};
 
 use super::steady::Steady;
@@ -8,8 +8,9 @@ use super::words::{iops, rounded};
 use crate::headline::{HEADLINES, Headline, are_level};
 use crate::name;
 use crate::number;
+use crate::random_writes;
 use crate::reach::Reach;
-use crate::reference::{ReferenceDrive, beside, consistency_curve};
+use crate::reference::{ReferenceDrive, beside};
 use crate::review::{Review, ReviewedDevice};
 
 /// What the sentences about a drive are made of.
@@ -23,6 +24,11 @@ pub(super) struct Facts<'a> {
 /// Whether the last part of a run of random writes is a steady state.
 fn is_steady(run: &Outcome) -> bool {
     run.has_settled() && run.metrics.contains_key("iops_mean_tail")
+}
+
+/// The second from which on a run of random writes is taken for the steady state.
+fn tail_from(run: &Outcome) -> Option<f64> {
+    run.params.get("tail_from_seconds").and_then(serde_json::Value::as_f64)
 }
 
 /// A rate at which another drive goes on writing in sequence.
@@ -66,17 +72,26 @@ impl<'a> Facts<'a> {
         &self.device.facts.name
     }
 
+    /// A run of a test in this variant, or in any if that is empty. What ran with other parameters than the test's own is
+    /// another test, which no sentence is about.
     pub fn outcome(&self, test: &str, variant: &str) -> Option<&'a Outcome> {
-        self.outcome_of(self.name(), test, variant)
-    }
-
-    pub fn outcome_of(&self, device: &str, test: &str, variant: &str) -> Option<&'a Outcome> {
-        let mut of_device = self.review.outcomes.iter().filter(|o| o.device == device);
-        of_device.find(|o| o.test == test && o.variant.starts_with(variant))
+        let is_meant =
+            |o: &&Outcome| o.test == test && (variant.is_empty() || o.variant == variant) && is_as_declared(o);
+        self.review.outcomes.iter().filter(|o| o.device == self.name()).find(is_meant)
     }
 
     pub fn metric(&self, test: &str, variant: &str, key: &str) -> Option<f64> {
         self.outcome(test, variant)?.metrics.get(key).map(|m| m.value)
+    }
+
+    /// Its run of random writes over every address.
+    pub fn random_writes(&self) -> Option<&'a Outcome> {
+        random_writes::compared(self.review, self.name())
+    }
+
+    /// A figure of that run.
+    pub fn of_random_writes(&self, key: &str) -> Option<f64> {
+        self.random_writes()?.metrics.get(key).map(|m| m.value)
     }
 
     pub fn headline(&self, key: &str) -> Option<(Headline, f64)> {
@@ -134,7 +149,7 @@ impl<'a> Facts<'a> {
 
     /// Whether a quick run leaves the steady state to a full one, as of a set.
     pub fn is_left_to_a_full_run(&self) -> bool {
-        self.outcome("consistency", "2013").is_some_and(|o| o.is_unsettled_by(Unsettled::LeftToFullRun))
+        self.random_writes().is_some_and(|o| o.is_unsettled_by(Unsettled::LeftToFullRun))
     }
 
     /// Of a device that took small writes into a cache and wrote them back for long after: until when it was busy.
@@ -237,7 +252,7 @@ impl<'a> Facts<'a> {
     fn has_settled(&self, device: &str, values: &Values) -> bool {
         match values {
             Values::Shipped(drive) => drive.has_settled(),
-            Values::Reviewed => self.outcome_of(device, "consistency", "2013").is_some_and(is_steady),
+            Values::Reviewed => random_writes::compared(self.review, device).is_some_and(is_steady),
         }
     }
 
@@ -297,7 +312,7 @@ impl<'a> Facts<'a> {
 
     pub fn steady(&self) -> Option<Steady> {
         // A run that has not settled has no steady state to describe.
-        self.outcome("consistency", "2013").filter(|run| is_steady(run))?;
+        self.random_writes().filter(|run| is_steady(run))?;
         self.last_part()
     }
 
@@ -311,19 +326,14 @@ impl<'a> Facts<'a> {
 
     /// How long that part is.
     pub fn last_part_seconds(&self) -> Option<f64> {
-        let from = self.tail_from(self.name())?;
-        Some(consistency_curve(self.review, self.name()).last()?[0] - from)
-    }
-
-    fn tail_from(&self, device: &str) -> Option<f64> {
-        let outcome = self.outcome_of(device, "consistency", "2013")?;
-        outcome.params.get("tail_from_seconds").and_then(serde_json::Value::as_f64)
+        let run = self.random_writes()?;
+        Some(random_writes::curve_of(run).last()?[0] - tail_from(run)?)
     }
 
     /// Writes at random of a device in the last part of the run, second by second.
     fn tail_of(&self, device: &str) -> Option<Vec<f64>> {
-        let from = self.tail_from(device)?;
-        let curve = consistency_curve(self.review, device);
+        let run = random_writes::compared(self.review, device)?;
+        let (from, curve) = (tail_from(run)?, random_writes::curve_of(run));
         let tail: Vec<f64> = curve.iter().filter(|p| p[0] > from).map(|p| p[1]).collect();
         let moment = curve.get(1).map_or(1.0, |second| second[0] - curve[0][0]);
         Some(pooled(&tail, moment))
@@ -344,7 +354,7 @@ impl<'a> Facts<'a> {
     /// Other drives of the review whose writes at random were measured and came to no steady state, and where they were.
     pub fn unsettled(&self) -> Vec<String> {
         let so_far = |(label, device, _): &(String, &str, Values)| {
-            self.outcome_of(device, "consistency", "2013").filter(|run| !is_steady(run))?;
+            random_writes::compared(self.review, device).filter(|run| !is_steady(run))?;
             let tail = Steady::of(&self.tail_of(device)?)?;
             Some(format!("{label} {}", not_settled(&tail)))
         };
@@ -412,7 +422,7 @@ impl<'a> Facts<'a> {
             return None;
         }
         let (_, rate) = self.headline("sequential-write")?;
-        let whole = self.metric("consistency", "2013", "fill_bandwidth").filter(|&whole| whole < FALLS * rate)?;
+        let whole = self.of_random_writes("fill_bandwidth").filter(|&whole| whole < FALLS * rate)?;
         let means = format!(
             "{rate:.0} MB/s in the mean over the first part of the drive, {whole:.0} in the mean over all of it"
         );

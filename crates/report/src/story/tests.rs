@@ -1061,3 +1061,28 @@ fn the_best_of_slow_drives_is_not_quick() {
     assert!(told(400.0).contains("All are slow at random writes"), "{}", told(400.0));
     assert!(told(90_000.0).contains("Quick at random writes"), "{}", told(90_000.0));
 }
+
+#[test]
+fn nothing_is_told_of_the_drive_by_a_run_over_a_part_of_it_or_by_one_of_other_requests() {
+    let told = |run: &dyn Fn(&mut Outcome)| {
+        let mut review = review(GOOD);
+        review.outcomes.truncate(1);
+        run(&mut review.outcomes[0]);
+        (text(&story(&review, &review.devices[0]).findings), decks(&review).each.concat())
+    };
+    let (findings, deck) = told(&|_| {});
+    assert!(
+        findings.contains("settle to a flat line") && deck.contains("no second passes without an answer"),
+        "{deck}"
+    );
+    let over_a_part: fn(&mut Outcome) = |run| {
+        run.variant = random_writes::SPACIOUS.to_owned();
+        run.params.insert("over_provisioning".to_owned(), "raw-25".into());
+        run.not_steady = vec![NotSteady::new(Unsettled::Drifts, "they drift".to_owned())];
+    };
+    let one_at_a_time: fn(&mut Outcome) = |run| drop(run.params.insert("queue_depth".to_owned(), 1.into()));
+    for run in [over_a_part, one_at_a_time] {
+        let (findings, deck) = told(&run);
+        assert!(!findings.contains("andom writes") && deck == "a drive", "{findings}{deck}");
+    }
+}

@@ -373,6 +373,14 @@ fn the_first_screen_says_what_the_drive_is_for_and_how_far_to_trust_it() {
     }
     assert!(index_html(&review).unwrap().contains("4 KiB, QD32, over 1 GB"));
     assert!(first.contains("too short to be held against what magazines and makers measured"), "{first}");
+    // What was set to other requests is a run of its own, and the page says why it has no bar of it.
+    assert!(!page.contains("Run with other parameters"));
+    for outcome in review.outcomes.iter_mut().filter(|o| o.test == "random-write") {
+        outcome.params.insert("think_us".into(), 50.into());
+    }
+    let page = index_html(&review).unwrap();
+    let said = "Run with other parameters than the test&#39;s own, and so compared with nothing: random-write QD32.";
+    assert!(page.contains(said) && !page.contains("id=\"bar-random-write\""));
 }
 
 #[test]
