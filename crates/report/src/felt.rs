@@ -4,6 +4,7 @@ use ssdlab_bench::Outcome;
 
 use crate::compare::TestGroup;
 use crate::number;
+use crate::review::Review;
 
 /// Keys and headings of the limits.
 pub(crate) const LIMITS: [(&str, &str); 3] =
@@ -24,10 +25,10 @@ pub(crate) struct Felt {
 /// drives of a test first; and how many others there are.
 ///
 /// Nothing where some drives were run in small: the table would tell of the others alone.
-pub(crate) fn felt(groups: &[TestGroup]) -> (Vec<Felt>, Others) {
+pub(crate) fn felt(review: &Review, groups: &[TestGroup]) -> (Vec<Felt>, Others) {
     let mut rows = Vec::new();
     let mut others = Others::default();
-    if groups.iter().flat_map(|group| &group.outcomes).any(|outcome| outcome.small_by.is_some()) {
+    if review.is_in_small() {
         return (rows, others);
     }
     for group in groups {

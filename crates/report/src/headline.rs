@@ -24,6 +24,30 @@ pub struct Headline {
     pub in_quick: bool,
     /// Whether it is a figure of a state that a drive has to reach: it has none if it has not, whatever was measured.
     pub settles: bool,
+    pub(crate) by_cache: ByCache,
+}
+
+/// How a cache, in a device or before it, can make a figure that is none of the device's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ByCache {
+    Never,
+    /// It takes all that the test writes, and writes it back after the end.
+    TakesAll,
+    /// It answers while it has room, and then nothing does.
+    AnswersBetween,
+}
+
+impl ByCache {
+    /// What devices do whose figures are such: of one, and of several.
+    pub(crate) const fn in_words(self, several: bool) -> &'static str {
+        match (self, several) {
+            (ByCache::Never, _) => "",
+            (ByCache::TakesAll, false) => "answers from its cache",
+            (ByCache::TakesAll, true) => "answer from their caches",
+            (ByCache::AnswersBetween, false) => "answers in bursts",
+            (ByCache::AnswersBetween, true) => "answer in bursts",
+        }
+    }
 }
 
 const fn higher(
@@ -33,8 +57,8 @@ const fn higher(
     detail: &'static str,
     [test, variant, metric]: [&'static str; 3],
 ) -> Headline {
-    let (lower_is_better, in_quick, settles) = (false, true, false);
-    Headline { key, title, in_words, detail, test, variant, metric, lower_is_better, in_quick, settles }
+    let (lower_is_better, in_quick, settles, by_cache) = (false, true, false, ByCache::Never);
+    Headline { key, title, in_words, detail, test, variant, metric, lower_is_better, in_quick, settles, by_cache }
 }
 
 /// In the order in which a page shows them.
@@ -93,16 +117,20 @@ pub const HEADLINES: [Headline; 11] = [
         "128 KiB, QD1",
         ["sequential-read", "", "bandwidth"],
     ),
-    higher(
-        "file-server",
-        "File server",
-        "the file-server test at QD8",
-        "four reads to a write, QD8, full drive",
-        ["fileserver", "", "iops"],
-    ),
+    Headline {
+        by_cache: ByCache::AnswersBetween,
+        ..higher(
+            "file-server",
+            "File server",
+            "the file-server test at QD8",
+            "four reads to a write, QD8, full drive",
+            ["fileserver", "", "iops"],
+        )
+    },
     // A drive in small is smaller than what the mix uses.
     Headline {
         in_quick: false,
+        by_cache: ByCache::AnswersBetween,
         ..higher(
             "desktop-mix",
             "Desktop mix",
@@ -125,6 +153,7 @@ pub const HEADLINES: [Headline; 11] = [
     },
     Headline {
         lower_is_better: true,
+        by_cache: ByCache::TakesAll,
         ..higher(
             "write-access",
             "Write access",

@@ -5,7 +5,7 @@ use ssdlab_bench::{Outcome, Params};
 
 use crate::headline::Headline;
 use crate::number;
-use crate::review::Review;
+use crate::review::{Review, ReviewedDevice};
 
 /// What a run covered, in the measures of the whole drive: a drive in small stands for one that is so many times as large, and its
 /// seconds for as many.
@@ -68,22 +68,41 @@ fn param(outcome: &Outcome, key: &str) -> Option<f64> {
 }
 
 pub(crate) fn capacity_of(review: &Review, device: &str) -> f64 {
-    let device = review.devices.iter().find(|d| d.facts.name == device);
-    device.map_or(f64::INFINITY, |d| d.facts.capacity_bytes as f64)
+    review.device(device).map_or(f64::INFINITY, |d| d.facts.capacity_bytes as f64)
+}
+
+/// The bytes that a device of this capacity had in the run.
+fn whole_of(outcome: &Outcome, capacity: f64) -> f64 {
+    capacity / f64::from(outcome.small_by.unwrap_or(1))
 }
 
 /// How often a test in sequence went over its addresses.
-pub(crate) fn turns(outcome: &Outcome, capacity: f64) -> Option<f64> {
-    let small = f64::from(outcome.small_by.unwrap_or(1));
-    let span = param(outcome, "span_bytes").unwrap_or(f64::INFINITY).min(capacity / small);
+fn turns(outcome: &Outcome, capacity: f64) -> Option<f64> {
+    let span = span_of(outcome, capacity).unwrap_or(whole_of(outcome, capacity));
     let turns = outcome.metrics.get("bandwidth")?.value * 1e6 * param(outcome, "seconds")? / span;
     turns.is_finite().then_some(turns)
 }
 
 /// The span of a run in bytes, if it is one of a part of the drive: no more than the drive has.
 pub(crate) fn span_of(outcome: &Outcome, capacity: f64) -> Option<f64> {
-    let small = f64::from(outcome.small_by.unwrap_or(1));
-    Some(param(outcome, "span_bytes")?.min(capacity / small))
+    Some(param(outcome, "span_bytes")?.min(whole_of(outcome, capacity)))
+}
+
+/// How much of their drives the runs of a headline figure in sequence went over, in per cent: the least and the most.
+pub(crate) fn written_share(review: &Review, headline: &Headline) -> Option<(f64, f64)> {
+    let of = |device: &ReviewedDevice| {
+        let outcome = headline.outcome(&review.outcomes, &device.facts.name)?;
+        let capacity = device.facts.capacity_bytes as f64;
+        let whole = whole_of(outcome, capacity);
+        Some((turns(outcome, capacity)?, span_of(outcome, capacity).unwrap_or(whole) / whole))
+    };
+    let mut runs: Vec<(f64, f64)> = review.devices.iter().filter_map(of).collect();
+    // Past its end it begins again, and stands in no order with those that did not.
+    if runs.iter().any(|&(turns, _)| turns < 1.0) {
+        runs.retain(|&(turns, _)| turns < 1.0);
+    }
+    let shares: Vec<f64> = runs.into_iter().map(|(turns, span)| 100.0 * turns.min(1.0) * span).collect();
+    Some((shares.iter().copied().reduce(f64::min)?, shares.into_iter().reduce(f64::max)?))
 }
 
 /// A span for a reader: a unit of the drive may keep it from being a round number.

@@ -198,6 +198,21 @@ impl Review {
         }
     }
 
+    /// Its device of this name.
+    pub(crate) fn device(&self, name: &str) -> Option<&ReviewedDevice> {
+        self.devices.iter().find(|d| d.facts.name == name)
+    }
+
+    /// Whether some test ran on a device in small.
+    pub(crate) fn is_in_small(&self) -> bool {
+        self.outcomes.iter().any(|o| o.small_by.is_some())
+    }
+
+    /// Whether some test was cut short, on request or by a setting.
+    pub(crate) fn is_shortened(&self) -> bool {
+        self.outcomes.iter().any(|o| o.shortened.is_some())
+    }
+
     /// The names of its real devices, for a sentence.
     pub(crate) fn real_names(&self) -> String {
         let real: Vec<&str> =

@@ -110,9 +110,7 @@ pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
             "random-write" => {
                 format!("{} IOPS at first; the mean is of what came after, too", iops(facts.first_random_writes()?))
             }
-            "write-access" => facts.written_back().or_else(|| facts.cache_was_full())?,
-            "file-server" | "desktop-mix" => facts.answered_in_bursts(headline.test)?,
-            _ => return None,
+            _ => facts.from_cache(headline).or_else(|| facts.cache_was_full(headline))?,
         };
         headline.of(&review.outcomes, facts.name())?;
         Some(format!("{}: {said}.", crate::name::pretty(facts.name())))
@@ -132,25 +130,6 @@ pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
         }));
     }
     notes
-}
-
-/// How much of an empty drive a test of so many seconds wrote at its rate, in per cent: of the least and of the most.
-pub(crate) fn written_share(review: &Review, headline: &Headline) -> Option<(f64, f64)> {
-    let share = |device: &ReviewedDevice| {
-        let facts = Facts::of(review, device);
-        let outcome = facts.outcome(headline.test, headline.variant)?;
-        let seconds = outcome.params.get("seconds").and_then(serde_json::Value::as_f64)?;
-        let rate = outcome.metrics.get("bandwidth")?.value;
-        let small = f64::from(outcome.small_by.unwrap_or(1));
-        Some(100.0 * rate * 1e6 * seconds / (device.facts.capacity_bytes as f64 / small))
-    };
-    let mut shares: Vec<f64> = review.devices.iter().filter_map(share).collect();
-    // Past its end it begins again, and stands in no order with those that did not.
-    if shares.iter().any(|&share| share < 100.0) {
-        shares.retain(|&share| share < 100.0);
-    }
-    let shares = shares.into_iter().map(|share| share.min(100.0)).collect::<Vec<f64>>();
-    Some((shares.iter().copied().reduce(f64::min)?, shares.into_iter().reduce(f64::max)?))
 }
 
 /// The cause that weighs most in the slowest requests, by key.
@@ -342,7 +321,7 @@ fn felt(facts: &Facts<'_>) -> Option<Finding> {
         .into_iter()
         .find(|(test, _)| facts.metric(test, "", LIMITS[0].0).is_some())?;
     // Beside drives that were run in small, which tell nothing of it, it would seem the only one that waits.
-    if facts.review.outcomes.iter().any(|o| o.small_by.is_some()) {
+    if facts.review.is_in_small() {
         return None;
     }
     let share = |key: &str| facts.metric(test, "", key).filter(|&share| share >= 1.0);
@@ -632,8 +611,7 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     }
     if unsuited.is_empty() {
         // Rates that another drive does not keep put nobody behind it.
-        let in_order = |r: &Relative| r.key != "sequential-write" || !facts.some_long_write_falls();
-        let worst = relative.into_iter().find(in_order).filter(|r| r.ratio < 0.8);
+        let worst = relative.into_iter().find(|r| facts.puts_in_order(r.key)).filter(|r| r.ratio < 0.8);
         unsuited.extend(worst.map(|r| {
             if r.lower_is_better {
                 format!("{}, {} the best here.", r.what, times(1.0 / r.ratio))

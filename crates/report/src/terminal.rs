@@ -90,9 +90,7 @@ pub fn terminal_summary(review: &Review, written: Option<&Written>, colour: bool
         line(&format!("  {} · {capacity}{spare}", facts.description));
     }
     let quick = match review.quick {
-        true if review.outcomes.iter().any(|o| o.shortened.is_some()) => {
-            " · quick: runs are shorter than the published method"
-        }
+        true if review.is_shortened() => " · quick: runs are shorter than the published method",
         true => " · quick",
         false => "",
     };
@@ -113,7 +111,7 @@ pub fn terminal_summary(review: &Review, written: Option<&Written>, colour: bool
             line(&if head { painter.paint(Tone::Head, &text) } else { text });
         }
         runs(review, &groups, &mut line);
-        felt(&groups, &painter, &mut line);
+        felt(review, &groups, &painter, &mut line);
         verdicts(&groups, &painter, &mut line);
     }
     claims(review, &painter, &mut line);
@@ -164,8 +162,8 @@ fn metric_rows(review: &Review, group: &TestGroup) -> Vec<Vec<String>> {
 }
 
 /// How often a user would have noticed that the drive was busy.
-fn felt(groups: &[TestGroup], painter: &Painter, line: &mut impl FnMut(&str)) {
-    let (noticed, others) = felt::felt(groups);
+fn felt(review: &Review, groups: &[TestGroup], painter: &Painter, line: &mut impl FnMut(&str)) {
+    let (noticed, others) = felt::felt(review, groups);
     let sentence = others.sentence(noticed.len());
     if noticed.is_empty() && sentence.is_empty() {
         return;

@@ -14,7 +14,7 @@ use crate::random_writes;
 use crate::reach::{self, Reach};
 use crate::reference::{STEP_SECONDS, beside};
 use crate::review::{Reality, Review, ReviewedDevice};
-use crate::story::{Decks, Story, bar_notes, decks, drifts, story, written_share};
+use crate::story::{Decks, Story, bar_notes, decks, drifts, story};
 use crate::svg::{Figure, Layout};
 use crate::text::escape;
 
@@ -170,7 +170,7 @@ fn scatter(out: &mut String, review: &Review) {
         // Behind the drive of the review: what is drawn last lies on top.
         for (i, other) in beside(&f.name, f.supports_trim).into_iter().enumerate() {
             // A quick run has an eighth of the drive and of the time.
-            let stretch = if in_small(review) { last / (other.iops.len() * STEP_SECONDS) as f64 } else { 1.0 };
+            let stretch = if review.is_in_small() { last / (other.iops.len() * STEP_SECONDS) as f64 } else { 1.0 };
             let at = |k: usize| (k * STEP_SECONDS + 1) as f64 * stretch;
             let points =
                 other.iops.iter().enumerate().map(|(k, &v)| [at(k), v]).filter(|p| p[0] <= last + 1.0).collect();
@@ -185,7 +185,7 @@ fn scatter(out: &mut String, review: &Review) {
         title: "Random writes over every address".to_owned(),
         subject: format!(
             "4 KiB, QD32, after one sequential fill{dots}{}",
-            match (in_small(review), whole(review)) {
+            match (review.is_in_small(), whole(review)) {
                 (true, true) => format!(", {} on an eighth of the drive", names_in_small(review)),
                 (true, false) => ", an eighth of the drive".to_owned(),
                 (false, _) => String::new(),
@@ -209,7 +209,7 @@ fn scatter(out: &mut String, review: &Review) {
     };
     // Names that are too long for it stand in the legend.
     let at_median = crate::svg::has_names_at_end(&figure).then(|| at_median(review));
-    let laid_over = (single && in_small(review) && figure.series.len() > 1).then(|| LAID_OVER.to_owned());
+    let laid_over = (single && review.is_in_small() && figure.series.len() > 1).then(|| LAID_OVER.to_owned());
     figure.caption = at_median.into_iter().chain(laid_over).collect::<Vec<_>>().join(" ");
     open_figure(out, &figure, Layout::Full, &figure.title);
     out.push_str("</figure>\n");
@@ -225,11 +225,6 @@ fn names_in_small(review: &Review) -> String {
     let in_small = random_writes::all_drawn(review).into_iter().filter(|o| o.small_by.is_some());
     let names: Vec<String> = in_small.map(|o| name::pretty(&o.device)).collect();
     names.join(" and ")
-}
-
-/// Whether its drives were measured in small.
-fn in_small(review: &Review) -> bool {
-    review.outcomes.iter().any(|o| o.small_by.is_some())
 }
 
 /// Where the stalls of the drive of a review lie.
@@ -401,7 +396,7 @@ fn span(review: &Review, headline: &Headline) -> Option<(f64, f64)> {
 /// What the figure is of; of a write in sequence also how far it went, since an SLC cache may hold that much and no more.
 /// `beside`: drives stand beside those of the review, whose runs were full ones.
 fn detail(review: &Review, headline: &Headline, beside: bool) -> String {
-    let others = if beside && in_small(review) { " (the others: full runs)" } else { "" };
+    let others = if beside && review.is_in_small() { " (the others: full runs)" } else { "" };
     if let Some((least, most)) = span(review, headline) {
         let span = if least < most {
             format!("{} to {}", number::bytes(least), number::bytes(most))
@@ -410,7 +405,7 @@ fn detail(review: &Review, headline: &Headline, beside: bool) -> String {
         };
         return format!("{}, over {span}{others}", headline.detail);
     }
-    let share = written_share(review, headline).filter(|_| headline.key == "sequential-write");
+    let share = reach::written_share(review, headline).filter(|_| headline.key == "sequential-write");
     let Some((least, most)) = share else { return headline.detail.to_owned() };
     let [least, most] = [least, most].map(|percent| number::trimmed(percent, 0));
     let share = if least == most { most } else { format!("{least} to {most}") };
@@ -501,7 +496,6 @@ fn trust(out: &mut String, review: &Review) {
     let chosen = review.tally(ClaimKind::Calibration).met;
     out.push_str("<div class=\"trust\" id=\"trust\"><p><b>How far to trust this page.</b> ");
     if review.quick {
-        let is_shortened = review.outcomes.iter().any(|o| o.shortened.is_some());
         let is_whole = |device: &ReviewedDevice| {
             let mut runs = review.outcomes.iter().filter(|o| o.device == device.facts.name).peekable();
             runs.peek().is_some() && runs.all(|o| o.small_by.is_none())
@@ -512,7 +506,7 @@ fn trust(out: &mut String, review: &Review) {
             "A quick run: {} whole, and of the rest an eighth for an eighth of the time. It is too short to be",
             whole.join(", ")
         );
-        out.push_str(match (in_small(review), is_shortened) {
+        out.push_str(match (review.is_in_small(), review.is_shortened()) {
             (true, _) if !whole.is_empty() => &mixed,
             (true, _) => "A quick run: an eighth of the drive for an eighth of the time. It is too short to be",
             (false, true) => "A quick run, shorter than the published one. It is too short to be",
@@ -522,9 +516,8 @@ fn trust(out: &mut String, review: &Review) {
             " held against what magazines and makers measured on the real drives; that takes a run at full length. ",
         );
     } else if tally.met + tally.missed == 0 {
-        let shortened = review.outcomes.iter().any(|o| o.shortened.is_some());
         let changed = review.devices.iter().any(|d| name::changed(&d.facts.name).is_some());
-        out.push_str(match (changed, shortened) {
+        out.push_str(match (changed, review.is_shortened()) {
             (true, _) => "A drive with changed values is held against no published figure. ",
             (false, true) => "Tests that were shortened are held against no published figure. ",
             (false, false) => "For these tests nobody has published figures that they could be held against. ",

@@ -58,7 +58,7 @@ pub(crate) fn page(review: &Review, groups: &[TestGroup]) -> String {
         let concludes = first_screen::write(out, review, groups);
         let chosen = selected::choose(groups);
         selected::write(out, review, groups, &chosen);
-        summary::write(out, groups);
+        summary::write(out, review, groups);
         summary::left_out(out, review);
         all_figures(out, review, groups, &chosen, !concludes);
         out.push_str("</main>\n");
@@ -126,8 +126,7 @@ fn brand(out: &mut String, name: &str) {
 }
 
 fn masthead(out: &mut String, review: &Review) {
-    let shortened = review.outcomes.iter().any(|o| o.shortened.is_some());
-    let length = match (review.quick, shortened) {
+    let length = match (review.quick, review.is_shortened()) {
         (true, _) => "quick run",
         (false, true) => "shortened run",
         (false, false) => "full length",

@@ -143,10 +143,10 @@ fn keeps_up(outcome: &Outcome) -> bool {
 const OF_TIMED: &str = "delayed";
 
 /// What was made for a yes or no, and what a user would have noticed: beside each other if there are both.
-pub(crate) fn write(out: &mut String, groups: &[TestGroup]) {
+pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup]) {
     let (mut decided, mut noticed) = (String::new(), String::new());
     verdicts(&mut decided, groups);
-    felt_like(&mut noticed, groups);
+    felt_like(&mut noticed, review, groups);
     out.push_str("<section id=\"verdicts\" aria-label=\"Verdicts\">\n");
     if decided.is_empty() || noticed.is_empty() {
         out.push_str(&decided);
@@ -177,8 +177,8 @@ fn verdicts(out: &mut String, groups: &[TestGroup]) {
     out.push_str("</ul>\n");
 }
 
-fn felt_like(out: &mut String, groups: &[TestGroup]) {
-    let (noticed, others) = felt::felt(groups);
+fn felt_like(out: &mut String, review: &Review, groups: &[TestGroup]) {
+    let (noticed, others) = felt::felt(review, groups);
     if noticed.is_empty() && others.calm == 0 {
         return;
     }

@@ -257,10 +257,7 @@ fn apart(facts: &Facts<'_>) -> Option<String> {
     let (mut ahead, mut behind): (Option<Apart>, Option<Apart>) = (None, None);
     for headline in HEADLINES {
         let Some((headline, ours)) = facts.headline(headline.key) else { continue };
-        if headline.key == "sequential-write" && facts.some_long_write_falls() {
-            continue;
-        }
-        if !facts.carries(&headline) {
+        if !facts.puts_in_order(headline.key) || !facts.carries(&headline) {
             continue;
         }
         // What leads by the mean and lags by the median, or the other way round, is in no order.

@@ -5,7 +5,7 @@ use ssdlab_bench::{Outcome, Unsettled};
 
 use super::steady::Steady;
 use super::words::{iops, rounded};
-use crate::headline::{HEADLINES, Headline, are_level};
+use crate::headline::{ByCache, HEADLINES, Headline, are_level};
 use crate::name;
 use crate::number;
 use crate::random_writes;
@@ -116,7 +116,7 @@ impl<'a> Facts<'a> {
     pub fn best_other_sustained(&self, headline: &Headline) -> Option<Sustained<'_>> {
         let rates = self.others_by(headline).into_iter().map(|(other, rate)| {
             let name = self.others[other].0.as_str();
-            let Some(device) = self.review.devices.iter().find(|d| d.facts.name == self.others[other].1) else {
+            let Some(device) = self.review.device(self.others[other].1) else {
                 return Sustained { name, rate, is_seen: false };
             };
             let facts = Facts::of(self.review, device);
@@ -133,7 +133,7 @@ impl<'a> Facts<'a> {
     pub fn best_other_writes(&self, headline: &Headline) -> Option<String> {
         let (other, rate) = self.others_by(headline).into_iter().next()?;
         let (name, key, _) = &self.others[other];
-        let device = self.review.devices.iter().find(|d| d.facts.name == *key);
+        let device = self.review.device(key);
         Some(match device.and_then(|device| Facts::of(self.review, device).long_write()) {
             // Its bar is of a run that may have gone on past the cache, and then is none of these rates.
             Some((rates, _)) => format!("{name} goes at {rates}"),
@@ -141,10 +141,11 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Whether the sequential writes of this drive or of one beside it are known to fall: then the rate of their first
-    /// gigabytes puts them in no order.
-    pub fn some_long_write_falls(&self) -> bool {
-        self.review.devices.iter().any(|device| Facts::of(self.review, device).long_write().is_some())
+    /// Whether a headline figure puts the drives in an order: not the rate of the first gigabytes where the sequential writes of
+    /// this drive or of one beside it are known to fall.
+    pub fn puts_in_order(&self, key: &str) -> bool {
+        let falls = |device| Facts::of(self.review, device).long_write().is_some();
+        key != "sequential-write" || !self.review.devices.iter().any(falls)
     }
 
     /// Whether a quick run leaves the steady state to a full one, as of a set.
@@ -152,17 +153,26 @@ impl<'a> Facts<'a> {
         self.random_writes().is_some_and(|o| o.is_unsettled_by(Unsettled::LeftToFullRun))
     }
 
-    /// Of a device that took small writes into a cache and wrote them back for long after: until when it was busy.
-    pub fn written_back(&self) -> Option<String> {
-        let flush = self.metric("analyzedisk", "", "flush_seconds").filter(|&seconds| seconds >= LONG_FLUSH)?;
-        let waits = self.metric("analyzedisk", "", "latency_p50_write").is_some_and(|us| us >= NOTICED_US);
-        (!waits).then(|| format!("into its cache; then it writes back for {flush:.0} s"))
+    /// For how many seconds a device wrote back what it took of small writes, if a reader should know.
+    fn writes_back_for(&self) -> Option<f64> {
+        self.metric("analyzedisk", "", "flush_seconds").filter(|&seconds| seconds >= LONG_FLUSH)
     }
 
-    /// The same of one whose cache was full by then for most of the writes.
-    pub fn cache_was_full(&self) -> Option<String> {
-        let flush = self.metric("analyzedisk", "", "flush_seconds").filter(|&seconds| seconds >= LONG_FLUSH)?;
-        let wait = self.metric("analyzedisk", "", "latency_p50_write").filter(|&us| us >= NOTICED_US)?;
+    /// What half of the small writes waited for longer, if a user notices it.
+    fn noticed_wait(&self) -> Option<f64> {
+        self.metric("analyzedisk", "", "latency_p50_write").filter(|&us| us >= NOTICED_US)
+    }
+
+    /// Of a device that took small writes into a cache and wrote them back for long after: until when it was busy.
+    fn written_back(&self) -> Option<String> {
+        let flush = self.writes_back_for().filter(|_| self.noticed_wait().is_none())?;
+        Some(format!("into its cache; then it writes back for {flush:.0} s"))
+    }
+
+    /// The same of one whose cache was full by then for most of the writes: its figure is its own.
+    pub fn cache_was_full(&self, headline: &Headline) -> Option<String> {
+        let takes_all = headline.by_cache == ByCache::TakesAll;
+        let (flush, wait) = self.writes_back_for().zip(self.noticed_wait()).filter(|_| takes_all)?;
         Some(format!(
             "half of the writes wait longer than {}, with a full cache; then it writes back for {flush:.0} s",
             number::latency(wait)
@@ -171,7 +181,7 @@ impl<'a> Facts<'a> {
 
     /// Of a test in which most of the time went by without an answer, although most requests had theirs at once: its rate
     /// is of what a cache took in between.
-    pub fn answered_in_bursts(&self, test: &str) -> Option<String> {
+    fn answered_in_bursts(&self, test: &str) -> Option<String> {
         let of = |key| self.metric(test, "", key);
         if let Some(gap) = of("longest_gap_share").filter(|&share| share >= LONG_GAP) {
             return Some(format!(
@@ -186,13 +196,18 @@ impl<'a> Facts<'a> {
         Some(format!("nothing is answered in {silent:.0} % of the time{longest}; its rate is of what came in between"))
     }
 
+    /// What a cache did that made this figure of the drive, if one did.
+    pub fn from_cache(&self, headline: &Headline) -> Option<String> {
+        match headline.by_cache {
+            ByCache::Never => None,
+            ByCache::TakesAll => self.written_back(),
+            ByCache::AnswersBetween => self.answered_in_bursts(headline.test),
+        }
+    }
+
     /// Whether a figure of this drive may be set against others': not what a cache took in a moment, and had still to write.
     pub fn carries(&self, headline: &Headline) -> bool {
-        match headline.key {
-            "write-access" => self.written_back().is_none(),
-            "file-server" | "desktop-mix" => self.answered_in_bursts(headline.test).is_none(),
-            _ => true,
-        }
+        self.from_cache(headline).is_none()
     }
 
     /// Others whose figure is better than this drive's but [carries](Facts::carries) nothing: whoever sees their bar must hear of
@@ -207,14 +222,11 @@ impl<'a> Facts<'a> {
         let left_out = self.review.devices.iter().filter(is_left_out);
         let names: Vec<String> = left_out.map(|device| name::pretty(&device.facts.name)).collect();
         let unlike = self.unlike(headline);
-        let how = match (headline.key, names.len()) {
-            (_, 0) if unlike.is_empty() => return String::new(),
-            (_, 0) => return format!(" but for {}, {OF_ANOTHER}", unlike.join(" and ")),
-            ("write-access", 1) => "answers from its cache",
-            ("write-access", _) => "answer from their caches",
-            (_, 1) => "answers in bursts",
-            _ => "answer in bursts",
-        };
+        if names.is_empty() {
+            let unlike = unlike.join(" and ");
+            return if unlike.is_empty() { unlike } else { format!(" but for {unlike}, {OF_ANOTHER}") };
+        }
+        let how = headline.by_cache.in_words(names.len() > 1);
         let also =
             if unlike.is_empty() { String::new() } else { format!(", and {}, {OF_ANOTHER}", unlike.join(" and ")) };
         format!(" but for {}, which {how}{also}", names.join(" and "))
@@ -299,7 +311,7 @@ impl<'a> Facts<'a> {
         let value = |(_, device, values): &'_ (String, &str, Values)| match values {
             Values::Shipped(drive) => drive.figure(headline),
             Values::Reviewed => {
-                let other = || self.review.devices.iter().find(|d| d.facts.name == *device);
+                let other = || self.review.device(device);
                 let carries = other().is_none_or(|d| Facts::of(self.review, d).carries(headline));
                 headline.of(&self.review.outcomes, device).map(|m| m.value).filter(|_| carries)
             }
