@@ -110,7 +110,7 @@ pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
             "random-write" => {
                 format!("{} IOPS at first; the mean is of what came after, too", iops(facts.first_random_writes()?))
             }
-            _ => facts.from_cache(headline).or_else(|| facts.cache_was_full(headline))?,
+            _ => facts.made_by_cache(headline).or_else(|| facts.cache_was_full(headline))?,
         };
         headline.of(&review.outcomes, facts.name())?;
         Some(format!("{}: {said}.", crate::name::pretty(facts.name())))

@@ -197,7 +197,7 @@ impl<'a> Facts<'a> {
     }
 
     /// What a cache did that made this figure of the drive, if one did.
-    pub fn from_cache(&self, headline: &Headline) -> Option<String> {
+    pub fn made_by_cache(&self, headline: &Headline) -> Option<String> {
         match headline.by_cache {
             ByCache::Never => None,
             ByCache::TakesAll => self.written_back(),
@@ -207,7 +207,7 @@ impl<'a> Facts<'a> {
 
     /// Whether a figure of this drive may be set against others': not what a cache took in a moment, and had still to write.
     pub fn carries(&self, headline: &Headline) -> bool {
-        self.from_cache(headline).is_none()
+        self.made_by_cache(headline).is_none()
     }
 
     /// Others whose figure is better than this drive's but [carries](Facts::carries) nothing: whoever sees their bar must hear of
