@@ -55,6 +55,7 @@ impl RealDevice {
             members: Vec::new(),
             traits: traits(&drive),
             superblock_bytes: None,
+            lost_with_power_bytes: None,
         };
         Ok(RealDevice { drive, reviewed })
     }

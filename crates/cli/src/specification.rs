@@ -30,7 +30,8 @@ pub fn traits(recipe: &DeviceRecipe, specification: &[ReportRow]) -> Vec<String>
     match &recipe.parts {
         Parts::Ssd(drive) => {
             let (spec, die) = (&drive.spec, &drive.die.spec);
-            let cells = ["SLC", "MLC", "TLC"].get(die.geometry.bits_per_cell as usize - 1).copied().unwrap_or("flash");
+            let cells =
+                ["SLC", "MLC", "TLC", "QLC"].get(die.geometry.bits_per_cell as usize - 1).copied().unwrap_or("flash");
             traits.push(format!("{}, {} channels", spec.controller.name, spec.controller.channels));
             traits.push(format!("{} dies of {cells}", spec.flash.dies));
             traits.push(if spec.log_blocks.is_some() { "log-block mapping" } else { "page-level mapping" }.to_owned());
@@ -56,6 +57,21 @@ pub fn superblock_bytes(recipe: &DeviceRecipe) -> Option<u64> {
     let striped =
         drive.spec.log_blocks.is_none() && drive.spec.mapping.superblock != ssdlab_ftl::SuperblockSpan::OneDie;
     striped.then(|| block * u64::from(g.planes) * dies)
+}
+
+/// Writes that caches without a battery answer for at most before the drives behind them have them; `None`: there is none.
+pub fn lost_with_power_bytes(recipe: &DeviceRecipe) -> Option<u64> {
+    let of_this = match &recipe.parts {
+        Parts::Adapter(adapter, _) => adapter.spec.cache.as_ref().filter(|cache| !cache.battery),
+        _ => None,
+    };
+    let of_this =
+        of_this.map(|cache| (u64::from(cache.capacity_mib) << 20) * u64::from(cache.dirty_limit_percent) / 100);
+    let of_members = recipe
+        .counted_members()
+        .into_iter()
+        .filter_map(|(count, member)| Some(count as u64 * lost_with_power_bytes(member)?));
+    of_this.into_iter().chain(of_members).reduce(|a, b| a + b)
 }
 
 fn report_row(row: &SpecRow) -> ReportRow {
@@ -88,6 +104,23 @@ mod tests {
         assert_eq!(found("Flash bus", "speed").unit, "MT/s");
         assert_eq!(found("Garbage collection", "start free superblocks").unit, "");
         assert!(rows.iter().all(|r| !r.value.starts_with('[')));
+    }
+
+    #[test]
+    fn a_cache_without_a_battery_says_what_it_answers_for() {
+        let of = |text: &str| lost_with_power_bytes(&device(text).unwrap());
+        let one = 2048 * (1 << 20) * 90 / 100;
+        assert_eq!(of("a-data-trio-arc-1280ml"), Some(one));
+        assert_eq!(of("raid0(arc-1280ml(spinpoint-f1-1tb)*2)"), Some(2 * one));
+        assert_eq!(of("arc-1280ml(spinpoint-f1-1tb, cache.battery=true)"), None);
+        assert_eq!((of("a-data-trio-ich10r"), of("m550-256gb")), (None, None));
+    }
+
+    #[test]
+    fn cells_of_four_bits_have_their_name() {
+        let drive = device("860-qvo-1tb").unwrap();
+        let told = traits(&drive, &specification(&drive));
+        assert!(told.iter().any(|t| t.ends_with("dies of QLC")), "{told:?}");
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub struct ReviewedDevice {
     pub traits: Vec<String>,
     /// What is collected at once, if it is flash that maps by pages.
     pub superblock_bytes: Option<u64>,
+    /// Writes that an adapter's cache without a battery answers for at most, before the drives have them.
+    pub lost_with_power_bytes: Option<u64>,
 }
 
 /// A device that others are made of.

@@ -53,6 +53,9 @@ const LINK_IS_FULL: f64 = 90.0;
 /// The cause of waiting behind other requests.
 const QUEUE: &str = "queue";
 
+/// Random writes a second of a full drive that databases ask for at the least.
+const DATABASE: f64 = 500.0;
+
 /// A commit that takes as long is one that somebody notices.
 const LONG_COMMIT_US: f64 = 100_000.0;
 
@@ -621,6 +624,13 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
             }
         }));
     }
+    unsuited.extend(facts.device.lost_with_power_bytes.map(|bytes| {
+        format!(
+            "Writes that a power cut must not take: up to {} of them lie in an adapter's cache without a battery, until they \
+             are flushed.",
+            number::bytes(bytes as f64)
+        )
+    }));
     let said = |sentences: Vec<String>, none: &str| match sentences.is_empty() {
         false => sentences.join(" "),
         true if compared => none.to_owned(),
@@ -674,8 +684,19 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
         ));
         return;
     }
-    let Some(s) = steady else { return slow_when_fresh(unsuited) };
-    if s.level < 500.0 {
+    let Some(s) = steady else {
+        slow_when_fresh(unsuited);
+        // Wherever a drift leads, no part of this was a rate for databases.
+        if unsuited.is_empty() && last.parts.1 < DATABASE {
+            unsuited.push(format!(
+                "Databases, and random writes to a full drive: {} to {} a second, as far as this run went.",
+                iops(last.parts.0),
+                iops(last.parts.1)
+            ));
+        }
+        return;
+    };
+    if s.level < DATABASE {
         unsuited.push(format!("Databases, and random writes to a full drive{wait}."));
         return;
     }

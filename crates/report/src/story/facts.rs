@@ -188,6 +188,11 @@ impl<'a> Facts<'a> {
                 "no answer for {gap:.0} % of the run at a stretch; its rate is of what came before or after"
             ));
         }
+        if let Some(kept) = self.kept_by_a_cache(test) {
+            return Some(format!(
+                "{kept:.0} % of what it wrote still lay in a cache when the run ended; its rate is of a cache that fills"
+            ));
+        }
         // A drive by itself is as slow as that; an adapter's cache answers for it while it has room.
         let silent = of("stall_share").filter(|&share| share >= MOSTLY && self.device.facts.kind == "array")?;
         of("latency_p50").filter(|&us| us < NOTICED_US)?;
@@ -205,6 +210,16 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Of a set or an adapter in the file server, whose writes are scattered over all of a full drive: the share of them, in per
+    /// cent, that had not come to flash when the run ended, if it is most of them. How much a cache takes until it is full
+    /// depends on the length of the run, not on the drives.
+    fn kept_by_a_cache(&self, test: &str) -> Option<f64> {
+        let scattered = test == "fileserver" && self.device.facts.kind == "array";
+        let on_flash = self.metric(test, "", "waf_host").filter(|_| scattered)?;
+        let kept = 100.0 * (1.0 - on_flash);
+        (kept > MOSTLY).then_some(kept)
+    }
+
     /// Whether a figure of this drive may be set against others': not what a cache took in a moment, and had still to write.
     pub fn carries(&self, headline: &Headline) -> bool {
         self.made_by_cache(headline).is_none()
@@ -220,13 +235,16 @@ impl<'a> Facts<'a> {
                 && !Facts::of(self.review, device).carries(headline)
         };
         let left_out = self.review.devices.iter().filter(is_left_out);
-        let names: Vec<String> = left_out.map(|device| name::pretty(&device.facts.name)).collect();
+        let left_out: Vec<&ReviewedDevice> = left_out.collect();
+        let cached = |device: &&ReviewedDevice| Facts::of(self.review, device).kept_by_a_cache(headline.test).is_some();
+        let names: Vec<String> = left_out.iter().map(|device| name::pretty(&device.facts.name)).collect();
         let unlike = self.unlike(headline);
         if names.is_empty() {
             let unlike = unlike.join(" and ");
             return if unlike.is_empty() { unlike } else { format!(" but for {unlike}, {OF_ANOTHER}") };
         }
-        let how = headline.by_cache.in_words(names.len() > 1);
+        let by_cache = if left_out.iter().all(cached) { ByCache::TakesAll } else { headline.by_cache };
+        let how = by_cache.in_words(names.len() > 1);
         let also =
             if unlike.is_empty() { String::new() } else { format!(", and {}, {OF_ANOTHER}", unlike.join(" and ")) };
         format!(" but for {}, which {how}{also}", names.join(" and "))

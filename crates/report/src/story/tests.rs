@@ -113,6 +113,7 @@ fn review(f: Figures) -> Review {
             members: Vec::new(),
             traits: Vec::new(),
             superblock_bytes: Some(256 << 20),
+            lost_with_power_bytes: None,
         }],
         outcomes: vec![
             consistency,
@@ -1055,6 +1056,54 @@ fn what_a_full_cache_answers_in_between_is_no_rate_to_compare_by() {
     assert_eq!(leads("array"), (false, vec![said.to_owned()]));
     // A drive that is as slow as that by itself is.
     assert_eq!(leads("ssd"), (true, vec![]));
+}
+
+#[test]
+fn a_file_server_whose_writes_lie_in_a_cache_is_no_rate_to_compare_by() {
+    let served = |iops: f64, on_flash: f64, kind: &str| {
+        let mut review = review(GOOD);
+        review.outcomes.retain(|o| o.test != "fileserver");
+        let metrics = [("iops", iops, "IOPS"), ("latency_p50", 900.0, "us"), ("waf_host", on_flash, "ratio")];
+        review.outcomes.push(outcome("fileserver", "", &metrics));
+        review.devices[0].facts.kind = kind.into();
+        review
+    };
+    let headline = HEADLINES.into_iter().find(|h| h.key == "file-server").unwrap();
+    let leads = |on_flash: f64, kind: &str| {
+        let plain = served(36.0, 1.2, "array");
+        let both = together(vec![("plain-1tb", plain), ("cached-1tb", served(1_245.0, on_flash, kind))]);
+        let plain = Facts::of(&both, &both.devices[0]);
+        (plain.best_other(&headline).is_some(), plain.but_for(&headline, 36.0), bar_notes(&both, &headline))
+    };
+    let said = "Cached 1 TB: 94 % of what it wrote still lay in a cache when the run ended; its rate is of a cache that fills.";
+    let but_for = " but for Cached 1 TB, which answers from its cache".to_owned();
+    assert_eq!(leads(0.056, "array"), (false, but_for, vec![said.to_owned()]));
+    assert_eq!(leads(0.97, "array"), (true, String::new(), vec![]), "what it writes reaches the drives");
+    assert_eq!(leads(0.3, "ssd"), (true, String::new(), vec![]), "a drive that compresses");
+}
+
+#[test]
+fn what_has_not_settled_and_is_slow_is_none_for_databases() {
+    let told = |rate: f64| {
+        let review = with_seconds(Figures { burst: 9_000.0, ..GOOD }, &[rate], false);
+        story(&review, &review.devices[0]).unsuited
+    };
+    let said = "Databases, and random writes to a full drive: 23 to 23 a second, as far as this run went.";
+    assert!(told(23.0).contains(said), "{}", told(23.0));
+    assert!(!told(23_000.0).contains("Databases"), "{}", told(23_000.0));
+}
+
+#[test]
+fn a_cache_without_a_battery_is_told_of_by_what_a_power_cut_takes() {
+    let mut review = review(GOOD);
+    let told = |review: &Review| story(review, &review.devices[0]).unsuited;
+    assert!(!told(&review).contains("power cut"), "{}", told(&review));
+    review.devices[0].lost_with_power_bytes = Some(1_932_735_283);
+    assert!(
+        told(&review).contains("up to 1.93 GB of them lie in an adapter's cache without a battery"),
+        "{}",
+        told(&review)
+    );
 }
 
 #[test]
