@@ -272,8 +272,8 @@ impl SourceText {
             Diagnostic::new(format!("{}: {}", error.key, error.problem)).at(self.value_place(&error.key));
         if !self.has(&error.key) && self.of_base.contains(&error.key) {
             let key = &error.key;
-            diagnostic =
-                diagnostic.help(format!("{key} comes from the base; `without` leaves keys and sections of it out"));
+            diagnostic = diagnostic
+                .help(format!("{key} comes from the base: state it in this file, too, or leave it out with `without`"));
         }
         diagnostic.help(error.expected.clone())
     }

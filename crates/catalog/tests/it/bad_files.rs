@@ -232,7 +232,10 @@ fn a_file_leaves_keys_and_sections_of_its_base_out() {
     let base = "base = \"600p-512gb\"\n";
     let dynamic = "[slc_cache]\npolicy = \"dynamic\"\nkeep_free_per_1000 = 70\nhost_while_folding = \"native\"\n";
     let error = message("with", &format!("{base}{dynamic}"));
-    assert!(error.contains("comes from the base; `without` leaves keys and sections of it out"), "{error}");
+    assert!(
+        error.contains("comes from the base: state it in this file, too, or leave it out with `without`"),
+        "{error}"
+    );
     let folder = Folder::new("without");
     let text = format!("{base}without = [\"slc_cache\"]\n{dynamic}");
     let drive = resolve(&folder.write("my.toml", &text)).unwrap_or_else(|e| panic!("{e}"));
