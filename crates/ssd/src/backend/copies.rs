@@ -145,6 +145,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                     // The row is known, and its block to the translation layer alone.
                     let (channel, transfer) = (copier.channel, Interval::new(begin, begin));
                     let details = || Details { block: None, page: row, channel, transfer };
+                    explanations.operation_ended(die, copier.until);
                     explanations.operation(die, OpKind::CopyProgram, [begin, end, end], details);
                 });
                 programmed += programs[row as usize];
@@ -153,6 +154,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             }
             probe.explain(|explanations| {
                 let details = || Details::of(&read, copier.channel, transfer);
+                explanations.operation_ended(die, end);
                 explanations.operation(die, OpKind::CopyRead, [end, ready, transfer.to], details);
             });
             sensed += array;

@@ -36,6 +36,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     #[inline(never)]
     fn joint_op_ended(&mut self, d: DieId, retry: Option<&ReadRetry>) {
         let op = self.backend.end(d).op;
+        self.probe.explain(|explanations| explanations.operation_ended(d, self.now));
         let beside = self.backend.take_joint(d);
         let kind = op.kind();
         if kind == OpKind::HostRead {
@@ -102,6 +103,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     #[inline(always)]
     fn op_ended(&mut self, d: DieId, retry: Option<&ReadRetry>) {
         let ended = self.backend.end(d);
+        self.probe.explain(|explanations| explanations.operation_ended(d, self.now));
         self.translation.prefetch_ahead();
         let op = ended.op;
         let mapped = self.mapped_die(d, &op);

@@ -102,7 +102,7 @@ impl Backend {
         if let Some(planes) = &mut self.planes {
             planes.interrupted_or_resumed(d);
         }
-        probe.explain(|explanations| explanations.interrupted(d, now, ends));
+        probe.explain(|explanations| explanations.interrupted(d, now, now + time));
         probe.check(|checks| checks.interrupted(d, now, now + time));
         Some(now + time)
     }

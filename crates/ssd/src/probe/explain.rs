@@ -28,23 +28,69 @@ const DIE_CAUSES: [Cause; 8] = [
     Cause::Merge,
 ];
 
-/// Time of all dies by what they were at. Every write notes it once or twice: it is small.
+/// How many of them a busy drive is at all the time: the others are looked at apart.
+const COMMON: usize = 4;
+
+/// Time of all dies by what they were at, at any time: what began counts up to then, and no further.
 #[derive(Clone, Copy, Debug, Default)]
-struct DieTime([Nanos; DIE_CAUSES.len()]);
+struct DieTime {
+    /// The ends of what has ended less the begins of what has begun, wrapping.
+    sums: [Nanos; DIE_CAUSES.len()],
+    /// Dies that are at it.
+    running: [u16; DIE_CAUSES.len()],
+}
 
 impl DieTime {
     #[inline]
-    fn of(&mut self, cause: Cause) -> &mut Nanos {
-        &mut self.0[cause as usize - DIE_CAUSES[0] as usize]
+    fn begins(&mut self, lane: usize, at: Nanos) {
+        self.sums[lane] = self.sums[lane].wrapping_sub(at);
+        self.running[lane] += 1;
     }
 
-    /// What has come to it since it was `before`, by cause. Of an operation that was interrupted meanwhile, time is taken
-    /// back.
     #[inline]
-    fn since(&self, before: &DieTime) -> [Nanos; DIE_CAUSES.len()] {
-        std::array::from_fn(|k| self.0[k].saturating_sub(before.0[k]))
+    fn ends(&mut self, lane: usize, at: Nanos) {
+        if let Some(running) = self.running.get_mut(lane) {
+            *running -= 1;
+            self.sums[lane] = self.sums[lane].wrapping_add(at);
+        }
+    }
+
+    /// Of what a die is at, some time is another cause's.
+    #[cold]
+    fn moves(&mut self, lane: usize, to: usize, time: Nanos) {
+        self.sums[lane] = self.sums[lane].wrapping_sub(time);
+        self.sums[to] = self.sums[to].wrapping_add(time);
+    }
+
+    /// What has come to it from `from`, when it was `before`, until `to`, by cause.
+    #[inline(always)]
+    fn since(&self, before: &DieTime, from: Nanos, to: Nanos) -> [Nanos; DIE_CAUSES.len()] {
+        let of = |lane: usize| {
+            let came = self.sums[lane]
+                .wrapping_sub(before.sums[lane])
+                .wrapping_add(to.wrapping_mul(self.running[lane].into()))
+                .wrapping_sub(from.wrapping_mul(before.running[lane].into()));
+            // Of a read that is tried again, time is down before it has passed; a wait may begin a little after its
+            // begin was noted.
+            came.cast_signed().max(0).cast_unsigned()
+        };
+        let mut parts = [0; DIE_CAUSES.len()];
+        parts[..COMMON].iter_mut().enumerate().for_each(|(lane, part)| *part = of(lane));
+        if self.sums[COMMON..] != before.sums[COMMON..] || self.running[COMMON..] != [0; DIE_CAUSES.len() - COMMON] {
+            parts.iter_mut().enumerate().skip(COMMON).for_each(|(lane, part)| *part = of(lane));
+        }
+        parts
     }
 }
+
+/// The place of what a die does in [`DIE_CAUSES`].
+#[inline]
+fn lane_of(cause: Cause) -> usize {
+    cause as usize - DIE_CAUSES[0] as usize
+}
+
+/// In the place of that for a die that is at nothing.
+const IDLE: usize = DIE_CAUSES.len();
 
 /// How many of [`CAUSES`], from the first on, an SSD knows beside heat. Those between are of disks and adapters.
 const FIRST_CAUSES: usize = Cause::Merge as usize + 1;
@@ -120,6 +166,10 @@ impl Ran {
 struct DieLog {
     began: Nanos,
     array_ended: Nanos,
+    /// What was interrupted last gave the die free then.
+    free_at: Nanos,
+    /// What it is at.
+    lane: usize,
     logged: usize,
     ran: [Ran; LOG],
 }
@@ -147,7 +197,7 @@ pub struct Explanations {
 impl Explanations {
     #[must_use]
     pub fn new(slots: u32, dies: u32) -> Self {
-        let log = DieLog { began: 0, array_ended: 0, logged: 0, ran: [Ran::new(Cause::Queue, 0, 0); LOG] };
+        let log = DieLog { began: 0, array_ended: 0, free_at: 0, lane: IDLE, logged: 0, ran: [Ran::new(Cause::Queue, 0, 0); LOG] };
         Explanations {
             accounts: vec![Account::default(); slots as usize],
             dies: vec![log; dies as usize],
@@ -198,9 +248,10 @@ impl Explanations {
             records.power_cut(now);
         }
         self.round = None;
+        self.spent = DieTime::default();
         for die in &mut self.dies {
-            die.logged = 0;
-            (die.began, die.array_ended) = (0, 0);
+            (die.logged, die.lane) = (0, IDLE);
+            (die.began, die.array_ended, die.free_at) = (0, 0, 0);
         }
     }
 
@@ -259,7 +310,7 @@ impl Explanations {
         if wait == 0 {
             return;
         }
-        let mut parts = self.spent.since(before);
+        let mut parts = self.spent.since(before, from, to);
         let total: u64 = parts.iter().sum();
         // The wait as so many parts in 2^32 of a nanosecond for each nanosecond of a die: rounded down twice, so that the
         // shares never exceed the whole.
@@ -269,7 +320,7 @@ impl Explanations {
         }
         let left = wait - parts.iter().sum::<u64>();
         // What the host's programs took counts as `rest`: that says what they were waited for.
-        let own = std::mem::take(&mut parts[Cause::Program as usize - DIE_CAUSES[0] as usize]);
+        let own = std::mem::take(&mut parts[lane_of(Cause::Program)]);
         times.add_of_dies(parts, wait - own - left);
         times.add(rest, own + left);
     }
@@ -326,27 +377,40 @@ impl Explanations {
             records.operation(die, kind, Interval::new(from, to), &more());
         }
         let log = &mut self.dies[die.index()];
-        (log.began, log.array_ended) = (from, array_ended.max(from));
+        // What was interrupted may take the first of it.
+        let from = from.max(log.free_at);
+        (log.began, log.array_ended, log.lane) = (from, array_ended.max(from), lane_of(cause));
         log.push(Ran::new(cause, from, to));
-        *self.spent.of(cause) += to - from;
+        self.spent.begins(lane_of(cause), from);
     }
 
-    /// What a die was at ends early, for now; it would have ended at `to`.
-    pub fn interrupted(&mut self, die: DieId, now: Nanos, to: Nanos) {
+    /// What a die was at has ended, its retries included.
+    #[inline]
+    pub fn operation_ended(&mut self, die: DieId, at: Nanos) {
+        let lane = std::mem::replace(&mut self.dies[die.index()].lane, IDLE);
+        self.spent.ends(lane, at);
+    }
+
+    /// What a die was at ends early, for now; something else may begin at `free_at`.
+    pub fn interrupted(&mut self, die: DieId, now: Nanos, free_at: Nanos) {
         if let Some(records) = &mut self.records {
             records.interrupted(die, now);
         }
         let log = &mut self.dies[die.index()];
         let last = &mut log.ran[(log.logged - 1) % LOG];
-        *self.spent.of(last.cause()) -= to - now;
-        *last = Ran::new(last.cause(), last.from(), now);
+        *last = Ran::new(last.cause(), last.from(), free_at);
+        log.free_at = free_at;
+        self.operation_ended(die, free_at);
     }
 
     /// A die goes on with a read whose plain read was not enough.
     pub fn retry(&mut self, die: DieId, from: Nanos, to: Nanos) {
         if to > from {
-            self.dies[die.index()].push(Ran::new(Cause::EccRetry, from, to));
-            *self.spent.of(Cause::EccRetry) += to - from;
+            let log = &mut self.dies[die.index()];
+            log.push(Ran::new(Cause::EccRetry, from, to));
+            if log.lane != IDLE {
+                self.spent.moves(log.lane, lane_of(Cause::EccRetry), to - from);
+            }
             if let Some(records) = &mut self.records {
                 records.retry(die, Interval::new(from, to));
             }
@@ -395,4 +459,107 @@ fn scaled(part: Nanos, scale: u128) -> Nanos {
 fn scale_to_long_wait(parts: &mut [Nanos], wait: Nanos, total: Nanos) {
     let scale = (u128::from(wait) << 32).checked_div(total.into()).unwrap_or(0);
     parts.iter_mut().for_each(|part| *part = scaled(*part, scale));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLOT: Slot = Slot::new(0);
+    const DIES: [DieId; 2] = [DieId::new(0), DieId::new(1)];
+
+    /// Something that has asked for no details.
+    fn begins(e: &mut Explanations, die: DieId, kind: OpKind, times: [Nanos; 3]) {
+        e.operation(die, kind, times, || unreachable!("nobody records"));
+    }
+
+    /// A wait between these times, in which `meanwhile` happens.
+    fn wait(e: &mut Explanations, [from, to]: [Nanos; 2], meanwhile: impl FnOnce(&mut Explanations)) -> Breakdown {
+        e.arrive(SLOT, [from; 4]);
+        e.begin_drive_wait(SLOT);
+        meanwhile(e);
+        e.end_drive_wait(SLOT, from, to, Cause::Buffer);
+        told(e)
+    }
+
+    fn told(e: &Explanations) -> Breakdown {
+        let mut told = Breakdown::NOTHING;
+        e.tell(SLOT, &mut told);
+        told
+    }
+
+    fn parts(of: &[(Cause, Nanos)]) -> Breakdown {
+        let mut parts = Breakdown::NOTHING;
+        of.iter().for_each(|&(cause, time)| parts.add(cause, time));
+        parts
+    }
+
+    #[test]
+    fn a_wait_is_for_what_was_under_way_when_it_began_and_not_for_what_begins_as_it_ends() {
+        let mut e = Explanations::new(1, 2);
+        begins(&mut e, DIES[0], OpKind::Erase, [0, 3_000, 3_000]);
+        let waited = wait(&mut e, [1_000, 3_000], |e| {
+            e.operation_ended(DIES[0], 3_000);
+            begins(e, DIES[0], OpKind::GcRead, [3_000, 3_050, 3_060]);
+        });
+        assert_eq!(waited, parts(&[(Cause::Erase, 2_000)]));
+        // 60 of collecting, and 940 of a program that goes on.
+        let waited = wait(&mut e, [3_000, 4_000], |e| {
+            e.operation_ended(DIES[0], 3_060);
+            begins(e, DIES[0], OpKind::HostProgram, [3_060, 9_000, 9_000]);
+        });
+        assert_eq!(waited, parts(&[(Cause::GarbageCollection, 60), (Cause::Buffer, 940)]));
+        // Two dies, of which one folds for half of the time: a third of what they do is that.
+        let waited = wait(&mut e, [4_000, 4_600], |e| {
+            begins(e, DIES[1], OpKind::FoldProgram, [4_300, 9_000, 9_000]);
+        });
+        assert_eq!(waited, parts(&[(Cause::Fold, 199), (Cause::Buffer, 401)]), "rounded down");
+        // And from then on for all of it: half.
+        assert_eq!(wait(&mut e, [4_600, 4_700], |_| ()), parts(&[(Cause::Fold, 50), (Cause::Buffer, 50)]));
+    }
+
+    #[test]
+    fn retries_are_no_part_of_the_read_that_they_follow() {
+        let mut e = Explanations::new(1, 1);
+        begins(&mut e, DIES[0], OpKind::GcRead, [0, 50, 60]);
+        e.retry(DIES[0], 60, 100);
+        let waited = wait(&mut e, [0, 200], |e| {
+            e.retry(DIES[0], 100, 200);
+            e.operation_ended(DIES[0], 200);
+        });
+        // What was noted before the wait began is not told apart, and scaled with the rest.
+        assert_eq!(waited.sum(), 200);
+        assert!(waited.get(Cause::EccRetry) >= 100, "{waited:?}");
+        // Afterwards the books are even.
+        let waited = wait(&mut e, [200, 300], |e| {
+            begins(e, DIES[0], OpKind::Erase, [200, 300, 300]);
+            e.operation_ended(DIES[0], 300);
+        });
+        assert_eq!(waited, parts(&[(Cause::Erase, 100)]));
+    }
+
+    #[test]
+    fn until_an_interrupted_program_lets_go_of_its_die_a_read_waits_for_the_program() {
+        let mut e = Explanations::new(1, 1);
+        begins(&mut e, DIES[0], OpKind::GcProgram, [0, 500, 500]);
+        e.arrive(SLOT, [90; 4]);
+        e.interrupted(DIES[0], 100, 130);
+        begins(&mut e, DIES[0], OpKind::HostRead, [100, 180, 190]);
+        e.operation_ended(DIES[0], 190);
+        e.read_ended(SLOT, DIES[0], 90, 190, None);
+        assert_eq!(told(&e), parts(&[(Cause::GarbageCollection, 40), (Cause::Read, 50), (Cause::Bus, 10)]));
+    }
+
+    #[test]
+    fn after_a_power_cut_no_die_is_at_anything() {
+        let mut e = Explanations::new(1, 1);
+        begins(&mut e, DIES[0], OpKind::Erase, [0, 3_000, 3_000]);
+        e.power_cut(1_000);
+        e.operation_ended(DIES[0], 1_000);
+        let waited = wait(&mut e, [2_000, 2_500], |e| {
+            begins(e, DIES[0], OpKind::GcRead, [2_000, 2_500, 2_500]);
+            e.operation_ended(DIES[0], 2_500);
+        });
+        assert_eq!(waited, parts(&[(Cause::GarbageCollection, 500)]));
+    }
 }

@@ -7,6 +7,7 @@
 
 mod bench;
 mod cache_program;
+mod causes;
 mod cell_modes;
 mod channels;
 mod cores;
