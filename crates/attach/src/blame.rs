@@ -28,7 +28,10 @@ pub fn blame(view: &View<'_>) -> Value {
         })
     });
     let told: Vec<Value> = told.collect();
-    json!({ "summary": summary(&slow, &|at| seconds(view.clock.since_start(at))), "slow": told })
+    let beyond: Map<String, Value> =
+        view.drive.slow_beyond().map(|(op, limit)| (op.name().to_owned(), to_us(limit).into())).collect();
+    let summary = summary(&slow, &|at| seconds(view.clock.since_start(at)));
+    json!({ "summary": summary, "slow_beyond_us": beyond, "slow": told })
 }
 
 /// All of them together; nothing of none.

@@ -11,6 +11,7 @@ use crate::export::Export;
 use crate::lock::{Lock, Meets};
 use crate::request::{DriveError, DriveRequest, Extent, Outcome, Started};
 use crate::settling::Settling;
+use crate::slow_beyond::SlowBeyond;
 use crate::stand_by::StandBy;
 
 /// What one command carries: larger requests are split as the system's block layer would, into parts that are sent
@@ -94,10 +95,8 @@ pub struct Drive {
     done: Vec<Completion>,
     pub served: [Served; Op::ALL.len()],
     slow: std::collections::VecDeque<SlowRequest>,
-    /// A request that takes longer is slow: the 99th percentile of a while ago.
-    slow_from: Nanos,
-    completed: u64,
-    all: Histogram,
+    /// A request that takes longer is slow.
+    slow_beyond: SlowBeyond,
     /// What the parts of the device do while the slowest request waits, if they tell.
     watch: Option<Watch>,
     /// When it began to be served.
@@ -132,9 +131,7 @@ impl Drive {
             done: Vec::new(),
             served: Default::default(),
             slow: std::collections::VecDeque::new(),
-            slow_from: 0,
-            completed: 0,
-            all: Histogram::new(),
+            slow_beyond: SlowBeyond::default(),
             watch,
             began: 0,
             restores: 0,
@@ -166,13 +163,13 @@ impl Drive {
     /// Requests that have ended since serving began.
     #[must_use]
     pub fn requests_served(&self) -> u64 {
-        self.completed
+        self.slow_beyond.all().count()
     }
 
     /// How long all of them took, in the drive's time.
     #[must_use]
     pub fn latencies(&self) -> &Histogram {
-        &self.all
+        self.slow_beyond.all()
     }
 
     /// Requests under way, and an erase or a standby that a host has asked for.
@@ -229,6 +226,11 @@ impl Drive {
     /// What the parts of the device did while the slowest request waited, of those that have ended since this was asked last.
     pub fn slowest_seen(&mut self) -> Option<SlowestSeen> {
         self.watch.as_mut()?.begin_anew()
+    }
+
+    /// What slow requests take longer than, by the kinds of which enough have ended to tell.
+    pub fn slow_beyond(&self) -> impl Iterator<Item = (Op, Nanos)> {
+        self.slow_beyond.told()
     }
 
     /// The last slow requests, the latest first.
@@ -631,11 +633,7 @@ impl Drive {
         served.bytes += job.total_bytes;
         served.errors += u64::from(job.error.is_some());
         served.latency.record(latency);
-        self.all.record(latency);
-        self.completed += 1;
-        if self.completed.is_multiple_of(512) {
-            self.slow_from = self.all.percentile(99.0);
-        }
+        let is_slow = self.slow_beyond.is_slow(job.op, latency, &served.latency);
         if let Some(watch) = &mut self.watch {
             let request = Completion {
                 tag: 0,
@@ -649,7 +647,7 @@ impl Drive {
             };
             watch.ended(&request, &mut self.device);
         }
-        if latency >= self.slow_from {
+        if is_slow {
             if self.slow.len() == REMEMBERED {
                 self.slow.pop_front();
             }

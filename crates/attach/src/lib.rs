@@ -36,6 +36,7 @@ pub mod request;
 pub mod scsi;
 mod server;
 mod settling;
+mod slow_beyond;
 mod stand_by;
 mod status;
 mod stream;
