@@ -197,7 +197,14 @@ pub struct Explanations {
 impl Explanations {
     #[must_use]
     pub fn new(slots: u32, dies: u32) -> Self {
-        let log = DieLog { began: 0, array_ended: 0, free_at: 0, lane: IDLE, logged: 0, ran: [Ran::new(Cause::Queue, 0, 0); LOG] };
+        let log = DieLog {
+            began: 0,
+            array_ended: 0,
+            free_at: 0,
+            lane: IDLE,
+            logged: 0,
+            ran: [Ran::new(Cause::Queue, 0, 0); LOG],
+        };
         Explanations {
             accounts: vec![Account::default(); slots as usize],
             dies: vec![log; dies as usize],
