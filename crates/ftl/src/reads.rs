@@ -30,13 +30,24 @@ pub struct RowReads {
     operations: u32,
     /// The drive compresses: operations tell how many logical units they bring, not which comes first.
     packed: bool,
+    /// Units whose addresses differ in this bit or in a higher one are read by operations of their own, though they lie in one
+    /// row.
+    apart_from_bit: u8,
 }
 
 impl RowReads {
     #[inline]
     #[must_use]
     pub fn new(command: u16, packed: bool) -> Self {
-        RowReads { command, pending: None, wanted: 0, operations: 0, packed }
+        // No address has so many bits that count.
+        RowReads { command, pending: None, wanted: 0, operations: 0, packed, apart_from_bit: 6 }
+    }
+
+    /// Each operation reads one plane, whose page has so many units, a power of two; `None`: all planes of a row together.
+    #[inline]
+    #[must_use]
+    pub fn by_plane(self, page_units: Option<u32>) -> Self {
+        RowReads { apart_from_bit: page_units.map_or(6, |units| units.trailing_zeros() as u8), ..self }
     }
 
     /// Adds a logical page that lives at `unit`, and takes `units` of it, in a row of `at`: die, block and page.
@@ -52,6 +63,7 @@ impl RowReads {
         if let Some((_, op)) = &mut self.pending
             && op.block() == block
             && op.page() == row
+            && self.wanted.trailing_zeros() >> self.apart_from_bit == unit.bit() >> self.apart_from_bit
         {
             op.take_in(units, self.packed);
             self.wanted |= bit;

@@ -25,6 +25,11 @@ pub struct Features {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub cache_program_busy_us: Option<f64>,
+    /// Each plane reads a page for the host by itself, whatever the others read (independent plane reads). All else, reads of
+    /// collectors and of the map included, takes the die as a whole. No effect on dies of one plane, and where host reads do not go
+    /// first (`controller.reads_first`) or data are compressed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub independent_plane_reads: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycles: Option<BusCycles>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,6 +42,7 @@ impl Default for Features {
             program_passes: 1,
             cache_read_busy_us: None,
             cache_program_busy_us: None,
+            independent_plane_reads: false,
             cycles: None,
             suspend: None,
         }

@@ -20,6 +20,7 @@
 mod as_device;
 mod backend;
 mod books;
+mod die_parts;
 mod firmware;
 mod flash_life;
 mod frontend;
@@ -46,6 +47,7 @@ use ssdlab_ftl::{
 use ssdlab_nand::{DieSpec, GrowingFaults, SpecError, Variation};
 
 use backend::{Backend, Correction, NEVER};
+use die_parts::DieParts;
 use firmware::Firmware;
 use flash_life::WearNotes;
 use frontend::Frontend;
@@ -263,7 +265,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let medium = translation.medium();
         let correction = match (&drive.ecc, &die.errors) {
             (Some(ecc), Some(errors)) => {
-                let size = (drive.flash.dies, medium.layout().block_count(), medium.layout().planes);
+                let parts = DieParts::of(drive, die).count();
+                let size = (parts, medium.layout().block_count(), medium.layout().planes);
                 let mut correction = Correction::new(ecc, die, errors, drive.mapping.unit_bytes(), size, &rng)?;
                 if let Some(most) = drive.refresh.as_ref().and_then(|refresh| refresh.after_block_reads) {
                     correction.watch_reads(most);

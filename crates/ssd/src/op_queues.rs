@@ -44,9 +44,11 @@ impl OpSink for OpQueues<'_> {
 
     #[inline(always)]
     fn enqueue_read(&mut self, die: DieId, op: FlashOp, wanted: u64) {
-        self.backend.expect_read(self.backend.die_of(die), op.block(), wanted);
+        let reader = self.backend.reader_of(die, wanted);
+        self.backend.expect_read(reader, op.block(), wanted);
         let in_part = self.part != 0 && op.kind() == OpKind::HostRead;
-        self.enqueue(die, if in_part { op.of_part(self.part) } else { op });
+        // The processor prepares no read of the host's.
+        self.backend.queue(self.now, reader, if in_part { op.of_part(self.part) } else { op });
     }
 
     #[cold]

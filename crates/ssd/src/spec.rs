@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use ssdlab_core::MAX_DIES;
 use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{
     CompressionSpec, GcSpec, HostShare, KeepsOlderPages, LogBlockSpec, MappingSpec, RowSpan, SlcCachePolicy,
@@ -552,7 +553,26 @@ impl DriveSpec {
         die.units_per_page(self.mapping.unit_bytes() / self.compression_ratio())
     }
 
+    /// Whether planes of a die read by themselves for the host.
+    #[must_use]
+    pub fn reads_planes_apart(&self, die: &DieSpec) -> bool {
+        let planes = die.features.independent_plane_reads && die.geometry.planes > 1;
+        planes && self.controller.reads_first && self.compression.is_none()
+    }
+
     fn validate_flash_size(&self, die: &DieSpec) -> Result<(), SpecError> {
+        let parts = self.flash.dies * (1 + die.geometry.planes);
+        if self.reads_planes_apart(die) && parts > MAX_DIES {
+            let planes = die.geometry.planes;
+            return Err(SpecError::new(
+                "flash.dies",
+                format!(
+                    "{} dies of {planes} planes that read by themselves are more than can be simulated",
+                    self.flash.dies
+                ),
+                format!("use at most {}, or a die without features.independent_plane_reads", MAX_DIES / (1 + planes)),
+            ));
+        }
         let blocks = u128::from(self.blocks_per_die(die)) * u128::from(self.flash.dies);
         let flash = blocks * u128::from(die.raw_bytes() / u64::from(die.geometry.blocks_per_plane));
         let most = MAX_FLASH_UNITS * u64::from(self.mapping.unit_bytes() / self.compression_ratio());

@@ -62,6 +62,7 @@ impl Case {
             add_log_blocks(&mut drive, &mut die, &mut rng);
             add_lanes(&mut drive, &die, seed);
             add_cache_program(&mut die, seed);
+            add_plane_reads(&mut die, seed);
             change(&mut die, &mut drive);
             add_read_granule(&mut drive, seed);
             add_encryption(&mut drive, seed);
@@ -92,6 +93,7 @@ impl Case {
             add_windowed_greedy(&mut drive, seed);
             add_features(&mut die, &mut drive, seed);
             add_cache_program(&mut die, seed);
+            add_plane_reads(&mut die, seed);
             add_way_past_cache(&mut drive, &die, seed);
             add_demand_map(&mut drive, seed);
             add_processor_time(&mut drive, seed);
@@ -419,6 +421,12 @@ fn add_features(die: &mut DieSpec, drive: &mut DriveSpec, seed: u64) {
         program_gain_at_rated_cycles_percent: 10.0,
         erase_growth_at_rated_cycles_percent: one(rng, &[0.0, 200.0]),
     });
+}
+
+/// On some dies of several planes, each reads by itself. Drawn from a stream of its own, as the cache is.
+fn add_plane_reads(die: &mut DieSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("plane reads");
+    die.features.independent_plane_reads = die.geometry.planes > 1 && rng.chance(1, 2);
 }
 
 /// Every other drive loads the next row while it programs. Drawn from a stream of its own, as the cache is.

@@ -83,6 +83,9 @@ impl Backend {
         translation: &mut T,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
+        if self.is_plane(d) {
+            return self.begin_on_plane(d, now, translation, probe);
+        }
         let mut free_at = now;
         if self.cache_program.is_some() {
             // It may be interrupted in its turn.
@@ -91,6 +94,15 @@ impl Backend {
         if self.dies[d.index()].busy {
             let Some(may_read_at) = self.interrupt(d, now, probe) else { return };
             free_at = may_read_at;
+            if self.plane_reads.is_some() {
+                self.leave_from(d, may_read_at);
+            }
+        }
+        if self.plane_reads.is_some() {
+            if self.leaves_to_planes(d) {
+                return self.events.set(d.index(), NEVER);
+            }
+            free_at = now.max(self.dies[d.index()].reads_from);
         }
         let die = &mut self.dies[d.index()];
         if die.reads.is_empty() && die.suspended.is_some() {
@@ -149,7 +161,7 @@ impl Backend {
             _ => &mut die.others,
         };
         let taken = planes.take_along(d, op, waiting, translation.medium());
-        if reads && self.cache_read.is_some() {
+        if reads && self.notes_asked {
             (0..taken).for_each(|_| _ = die.asked.pop_front());
         }
         for other in planes.beside(d) {
@@ -160,11 +172,21 @@ impl Backend {
     /// What goes with the operation that a die begins.
     #[inline]
     pub(super) fn beside(&self, d: DieId) -> &[FlashOp] {
-        self.planes.as_ref().map_or(&[], |planes| planes.beside(d))
+        match &self.planes {
+            Some(planes) if !self.is_plane(d) => planes.beside(d),
+            _ => &[],
+        }
     }
 
     /// Planes that an operation works on.
     pub(super) fn planes_of(&self, d: DieId, op: &FlashOp) -> u8 {
+        if let Some(plane) = self.plane_bit(d) {
+            return plane;
+        }
+        if self.plane_reads.is_some() && op.kind().act() == Act::Read {
+            // It is not one of those that leave the other planes to theirs.
+            return self.all_planes;
+        }
         self.planes.as_ref().map_or(self.all_planes, |planes| planes.of(d, op))
     }
 
@@ -191,7 +213,7 @@ impl Backend {
 
     /// When a die takes the command of an operation, and its share of the array time. `free_at`: when it takes commands;
     /// `asked`: when it was asked for this one.
-    fn course<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
+    pub(super) fn course<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
         d: DieId,
         op: &FlashOp,
@@ -295,7 +317,8 @@ impl Backend {
             let (work, data_here) = as_judged::<SPECIAL>(&op, joint, now);
             // The translation layer works on all planes of a die at once, unless it asks for each by itself.
             let planes = if SPECIAL { self.planes_of(d, &op) } else { self.all_planes };
-            checks.operation(&Operation { die: d, planes, mode, work, begin: taken, share, data_here, transfer, end })
+            let die = if SPECIAL { self.whole_die(d) } else { d };
+            checks.operation(&Operation { die, planes, mode, work, begin: taken, share, data_here, transfer, end })
         });
         self.work.add(work, array);
         let die = &mut self.dies[d.index()];
@@ -363,7 +386,7 @@ impl Backend {
 
     /// [`Backend::begin`] on flash that errs.
     #[inline(never)]
-    fn begin_corrected<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
+    pub(super) fn begin_corrected<T: Translation, const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
         d: DieId,
         op: FlashOp,
@@ -372,7 +395,8 @@ impl Backend {
         translation: &mut T,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
-        let beside = self.planes.as_ref().map_or(&[][..], |planes| planes.beside(d));
+        let alone = self.is_plane(d);
+        let beside = self.planes.as_ref().filter(|_| !alone).map_or(&[][..], |planes| planes.beside(d));
         let retry = self
             .correction
             .as_mut()

@@ -96,9 +96,10 @@ impl Backend {
         translation: &T,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) {
+        let reads = self.a_read_waits(d);
         let die = &mut self.dies[d.index()];
         let programs = die.busy && die.current.kind().act() == Act::Program && die.suspended.is_none();
-        if !programs || !die.reads.is_empty() || self.turns.as_ref().is_some_and(|turns| turns.any_waits()) {
+        if !programs || reads || self.turns.as_ref().is_some_and(|turns| turns.any_waits()) {
             return;
         }
         let Some(cache) = &mut self.cache_program else { return };

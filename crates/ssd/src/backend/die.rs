@@ -22,9 +22,12 @@ pub struct Die {
     pub channel: u8,
     /// The read under way did not decode at once.
     pub retry: Option<Box<ReadRetry>>,
-    /// With cache reads: when each of `reads` was asked for, and when the array had sensed the last.
+    /// With cache reads, and where planes read by themselves: when each of `reads` was asked for.
     pub asked: Ring<Nanos>,
+    /// With cache reads: when the array had sensed the last.
     pub sensed: Nanos,
+    /// When planes that read by themselves may, after an interruption.
+    pub reads_from: Nanos,
     pub suspended: Option<Suspended>,
     pub progress: Progress,
     /// Its event is when it may be interrupted; this is when its operation ends otherwise.
@@ -43,6 +46,7 @@ impl Die {
             others: Ring::new(8, nothing),
             asked: Ring::new(8, 0),
             sensed: 0,
+            reads_from: 0,
             suspended: None,
             progress: Progress::default(),
             ends_otherwise: None,

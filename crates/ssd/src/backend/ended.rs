@@ -27,7 +27,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// The die of the translation layer's that an operation of a die concerns.
     #[inline]
     pub(crate) fn mapped_die(&self, d: DieId, op: &FlashOp) -> DieId {
-        if self.backend.plane_shift() == 0 { d } else { self.translation.medium().layout().die_of(op.block()).0 }
+        if self.backend.plane_shift() == 0 {
+            self.backend.whole_die(d)
+        } else {
+            self.translation.medium().layout().die_of(op.block()).0
+        }
     }
 
     /// An operation on several planes of a die ends, each of which the translation layer asked for by itself. It hears of

@@ -15,6 +15,7 @@ mod correction;
 mod die;
 mod ended;
 mod events;
+mod plane_reads;
 mod planes;
 mod power_cut;
 mod retry;
@@ -25,6 +26,7 @@ use ssdlab_core::{DieSet, Nanos, SECTOR_BYTES, nanos_from_us};
 use ssdlab_ftl::{FlashOp, OpKind, Translation};
 use ssdlab_nand::{BlockId, DieId, DieSpec, Variation};
 
+use crate::die_parts::DieParts;
 use crate::power::{ArrayWork, FlashWork};
 use crate::probe::Probe;
 use crate::spec::DriveSpec;
@@ -37,6 +39,7 @@ use copies::Copier;
 pub use correction::{Correction, CorrectionCounters, Loss, LossReader, ReadRetry, SavedCorrection, ladder_of_unit};
 use die::Die;
 use events::Tournament;
+use plane_reads::PlaneReads;
 use planes::Planes;
 use suspend::SuspendRules;
 use turns::Turns;
@@ -51,6 +54,7 @@ const RENEWS_EVERY: Nanos = 120_000_000_000;
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct Backend {
+    /// All dies, and behind them their planes that read by themselves.
     dies: Vec<Die>,
     channels: Vec<Channel>,
     events: Tournament,
@@ -91,12 +95,16 @@ pub struct Backend {
     behind: Option<Box<Behind>>,
     /// Where the map asks for each plane by itself.
     planes: Option<Box<Planes>>,
+    /// Where planes read by themselves.
+    plane_reads: Option<PlaneReads>,
     variation: Option<Box<Variation>>,
     suspend: Option<SuspendRules>,
     cycles: Option<Cycles>,
     /// With cache reads: from one register to the other.
     cache_read: Option<Nanos>,
     cache_program: Option<Box<CacheProgram>>,
+    /// Whether it is noted when reads were asked for.
+    notes_asked: bool,
 }
 
 /// How long cycles occupy the channel.
@@ -128,6 +136,9 @@ impl Backend {
         let row_planes = if planes.is_some() { 1 } else { g.planes };
         let row_units = u64::from(row_planes * drive.units_per_page(die));
         let features = &die.features;
+        let page_units = drive.units_per_page(die);
+        let parts = DieParts::of(drive, die);
+        let plane_reads = PlaneReads::new(parts, drive, page_units, planes.is_some());
         let cycles = features.cycles.as_ref().map(|c| Cycles {
             read: nanos_from_us(c.read_us),
             data_out: nanos_from_us(c.data_out_us),
@@ -140,17 +151,19 @@ impl Backend {
         // Where the map asks for each plane by itself, what goes together is known once it begins.
         let cache_program = features.cache_program_busy_us.map(nanos_from_us).filter(|_| planes.is_none());
         Backend {
-            dies: (0..dies).map(|d| Die::idle((d % channels) as u8)).collect(),
+            dies: (0..parts.count())
+                .map(|part| Die::idle((parts.die_of(DieId::new(part)).number() % channels) as u8))
+                .collect(),
             channels: vec![Channel::default(); channels as usize],
-            events: Tournament::new(dies as usize),
-            woken: DieSet::with_room(dies),
+            events: Tournament::new(parts.count() as usize),
+            woken: DieSet::with_room(parts.count()),
             renews_at: RENEWS_EVERY,
             times: ArrayTimes::new(die),
             // Cycles that occupy the channel are booked there.
             command_time: if cycles.is_some() { 0 } else { nanos_from_us(die.bus.command_us) },
             unit_picos,
             row_units,
-            page_units: drive.units_per_page(die),
+            page_units,
             row_transfer: (row_units * unit_picos).div_ceil(1000),
             passes: features.program_passes.into(),
             all_planes: ((1u32 << g.planes) - 1) as u8,
@@ -169,6 +182,7 @@ impl Backend {
                 || cycles.is_some()
                 || cache_read.is_some()
                 || cache_program.is_some()
+                || plane_reads.is_some()
                 || features.program_passes > 1
                 || drive.controller.read_granule_bytes.is_some()
                 || drive.gc.background_beside_host,
@@ -181,14 +195,17 @@ impl Backend {
                 && cycles.is_none()
                 && cache_read.is_none()
                 && cache_program.is_none()
+                && plane_reads.is_none()
                 && !die.has_several_modes(),
             correction: correction.map(Box::new),
             behind: drive.gc.background_beside_host.then(|| Box::new(Behind::new(dies))),
             turns: turns.map(|most| Box::new(Turns::new(most, dies))),
             planes: planes.map(Box::new),
+            plane_reads,
             variation: variation.map(Box::new),
             suspend,
             cycles,
+            notes_asked: cache_read.is_some() || plane_reads.is_some(),
             cache_read,
             cache_program: cache_program.map(|busy| Box::new(CacheProgram::new(busy, dies))),
         }
@@ -265,7 +282,7 @@ impl Backend {
         let queues = &mut self.dies[die.index()];
         if host_read && self.reads_first {
             queues.reads.push_back(op);
-            if self.cache_read.is_some() {
+            if self.notes_asked {
                 queues.asked.push_back(now);
             }
         } else {
@@ -411,7 +428,7 @@ impl Backend {
     #[inline]
     #[must_use]
     pub fn is_joint(&self, d: DieId) -> bool {
-        self.planes.as_ref().is_some_and(|planes| !planes.beside(d).is_empty())
+        self.planes.is_some() && !self.beside(d).is_empty()
     }
 
     /// What has ended in other planes with the operation of a die; [`Backend::give_back_joint`] follows.

@@ -5,6 +5,7 @@ use ssdlab_ftl::{Act, FOR_BUFFER, FlashOp, NOBODY, OpKind};
 use ssdlab_nand::{BlockId, CellMode, DieId, Dies, LogicalPage, Medium};
 
 use super::begin::scaled;
+use super::plane_reads::PlaneReads;
 use super::{Backend, Channel, Correction, Die, NEVER, Tournament};
 
 /// A program or an erase that an array is at.
@@ -48,7 +49,7 @@ impl Backend {
     pub fn drop_reads(&mut self) {
         for die in &mut self.dies {
             die.reads = kept(&die.reads);
-            if self.cache_read.is_some() {
+            if self.notes_asked {
                 die.asked = Ring::new(8, 0);
                 die.reads.iter().for_each(|_| die.asked.push_back(0));
             }
@@ -57,7 +58,7 @@ impl Backend {
             die.current = for_nobody(die.current);
         }
         if let Some(planes) = &mut self.planes {
-            let dies = Dies::all(self.dies.len() as u32);
+            let dies = Dies::all(self.plane_reads.map_or(self.dies.len() as u32, PlaneReads::dies));
             dies.iter().for_each(|d| planes.for_each_mut(d, |op| *op = for_nobody(*op)));
         }
         if let Some(correction) = &mut self.correction {

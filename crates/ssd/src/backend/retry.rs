@@ -132,7 +132,7 @@ impl Backend {
         let planes = self.planes_of(d, &op);
         probe.check(|checks| {
             checks.operation(&Operation {
-                die: d,
+                die: self.whole_die(d),
                 planes,
                 mode: step.mode,
                 work: Work::ReadAgain { page: op.page(), rows: step.rows, senses, units },
@@ -155,7 +155,8 @@ impl Backend {
         now: Nanos,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) -> Nanos {
-        let dies = self.dies.len();
+        let whole = self.whole_die(d);
+        let dies = self.plane_reads.map_or(self.dies.len(), |plane_reads| plane_reads.dies() as usize);
         let page = self.dies[d.index()].current.page() as usize;
         let read_time = self.times.read(step.mode)[page];
         let length = (step.stripe_units * self.unit_picos).div_ceil(1000);
@@ -165,7 +166,7 @@ impl Backend {
         let mut last = now;
         for k in 0..step.stripe as usize {
             let others = (dies - 1).max(1);
-            let other = DieId::new(((d.index() + 1 + k % others) % dies) as u32);
+            let other = DieId::new(((whole.index() + 1 + k % others) % dies) as u32);
             let channel = self.dies[other.index()].channel;
             let ready = now + self.command_time + read_time * (k / others + 1) as u64;
             let from = self.channels[usize::from(channel)].book(now, ready, length);

@@ -80,8 +80,9 @@ impl Backend {
             return None;
         }
         let ends = self.end_of(d);
+        let reads = self.a_read_waits(d);
         let die = &mut self.dies[d.index()];
-        if die.suspended.is_some() || die.reads.is_empty() || die.progress.interruptions >= rules.most {
+        if die.suspended.is_some() || !reads || die.progress.interruptions >= rules.most {
             return None;
         }
         let time = rules.time(die.current.kind())?;

@@ -34,7 +34,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let (first, last) = self.unit.touched(&request);
         let mut parts = 0;
         let mut from_ram = 0u64;
-        let mut reads = RowReads::new(slot.for_read(), self.translation.compresses());
+        let mut reads =
+            RowReads::new(slot.for_read(), self.translation.compresses()).by_plane(self.backend.units_read_apart());
         let short = IN_PART && request.length_bytes < self.unit.bytes() && last - first == 1;
         let part = if short { self.backend.part_of_page(self.unit.sectors(&request, first)) } else { 0 };
         let mut queues = OpQueues::new(&mut self.backend, &mut self.firmware.processor, self.now).of_part(part);
@@ -131,7 +132,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     /// Reads pages into DRAM that the host has not asked for yet.
     fn fetch_ahead(&mut self, range: Range<LogicalPage>) {
-        let mut reads = RowReads::new(NOBODY, self.translation.compresses());
+        let mut reads = RowReads::new(NOBODY, self.translation.compresses()).by_plane(self.backend.units_read_apart());
         let mut queues = OpQueues::new(&mut self.backend, &mut self.firmware.processor, self.now);
         if self.translation.loads_on_demand() {
             self.translation.look_up(range.clone(), NOBODY, &mut queues);

@@ -9,6 +9,7 @@ use ssdlab_ftl::{FlashOp, OpKind};
 use ssdlab_nand::DieId;
 
 use super::record::{Details, Records, cause_of};
+use crate::die_parts::DieParts;
 use crate::firmware::Moving;
 use crate::slot::Slot;
 use crate::timing::Interval;
@@ -161,7 +162,8 @@ impl Ran {
     }
 }
 
-/// The last operations of a die, and when the one under way began and its array part ended.
+/// The last operations of a die, and when the one under way began and its array part ended. Of a plane that reads by itself:
+/// also what its die did as a whole; of its die: also when any of them read.
 #[derive(Clone, Debug)]
 struct DieLog {
     began: Nanos,
@@ -179,12 +181,29 @@ impl DieLog {
         self.ran[self.logged % LOG] = ran;
         self.logged += 1;
     }
+
+    /// What ran last ends early, and gives the die free then.
+    fn interrupted(&mut self, free_at: Nanos) {
+        let last = &mut self.ran[(self.logged - 1) % LOG];
+        *last = Ran::new(last.cause(), last.from(), free_at);
+        self.free_at = free_at;
+    }
+
+    /// What ran beside others: only the time in which none of those did.
+    fn push_beside(&mut self, cause: Cause, from: Nanos, to: Nanos) {
+        let last = self.logged.checked_sub(1).map_or(0, |last| self.ran[last % LOG].to);
+        if to > last {
+            self.push(Ran::new(cause, from.max(last), to));
+        }
+    }
 }
 
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct Explanations {
     accounts: Vec<Account>,
+    parts: DieParts,
+    /// Of each of the parts.
     dies: Vec<DieLog>,
     /// Die time by cause so far: what the drive as a whole was doing.
     spent: DieTime,
@@ -196,7 +215,7 @@ pub struct Explanations {
 
 impl Explanations {
     #[must_use]
-    pub fn new(slots: u32, dies: u32) -> Self {
+    pub fn new(slots: u32, parts: DieParts) -> Self {
         let log = DieLog {
             began: 0,
             array_ended: 0,
@@ -207,7 +226,8 @@ impl Explanations {
         };
         Explanations {
             accounts: vec![Account::default(); slots as usize],
-            dies: vec![log; dies as usize],
+            parts,
+            dies: vec![log; parts.count() as usize],
             spent: DieTime::default(),
             round: None,
             records: None,
@@ -220,7 +240,7 @@ impl Explanations {
         if stretches == 0 {
             return;
         }
-        let mut records = Records::new(stretches, self.dies.len(), now);
+        let mut records = Records::new(stretches, self.parts, now);
         // As if it had been noted when it began: a request that comes next may wait for it.
         let last = |(die, op, channel): (DieId, FlashOp, u8)| {
             let log = &self.dies[die.index()];
@@ -389,6 +409,19 @@ impl Explanations {
         (log.began, log.array_ended, log.lane) = (from, array_ended.max(from), lane_of(cause));
         log.push(Ran::new(cause, from, to));
         self.spent.begins(lane_of(cause), from);
+        if self.parts.count() > self.parts.dies() {
+            self.beside(die, cause, from, to);
+        }
+    }
+
+    /// What a part does, the others of its die are told that may wait for it.
+    #[cold]
+    fn beside(&mut self, part: DieId, cause: Cause, from: Nanos, to: Nanos) {
+        if self.parts.is_plane(part) {
+            self.dies[self.parts.die_of(part).index()].push_beside(cause, from, to);
+        } else {
+            self.parts.planes(part).for_each(|plane| self.dies[plane.index()].push(Ran::new(cause, from, to)));
+        }
     }
 
     /// What a die was at has ended, its retries included.
@@ -403,10 +436,8 @@ impl Explanations {
         if let Some(records) = &mut self.records {
             records.interrupted(die, now);
         }
-        let log = &mut self.dies[die.index()];
-        let last = &mut log.ran[(log.logged - 1) % LOG];
-        *last = Ran::new(last.cause(), last.from(), free_at);
-        log.free_at = free_at;
+        self.dies[die.index()].interrupted(free_at);
+        self.parts.planes(die).for_each(|plane| self.dies[plane.index()].interrupted(free_at));
         self.operation_ended(die, free_at);
     }
 
@@ -418,6 +449,7 @@ impl Explanations {
             if log.lane != IDLE {
                 self.spent.moves(log.lane, lane_of(Cause::EccRetry), to - from);
             }
+            self.beside(die, Cause::EccRetry, from, to);
             if let Some(records) = &mut self.records {
                 records.retry(die, Interval::new(from, to));
             }
@@ -503,7 +535,7 @@ mod tests {
 
     #[test]
     fn a_wait_is_for_what_was_under_way_when_it_began_and_not_for_what_begins_as_it_ends() {
-        let mut e = Explanations::new(1, 2);
+        let mut e = Explanations::new(1, DieParts::new(2, 0));
         begins(&mut e, DIES[0], OpKind::Erase, [0, 3_000, 3_000]);
         let waited = wait(&mut e, [1_000, 3_000], |e| {
             e.operation_ended(DIES[0], 3_000);
@@ -527,7 +559,7 @@ mod tests {
 
     #[test]
     fn retries_are_no_part_of_the_read_that_they_follow() {
-        let mut e = Explanations::new(1, 1);
+        let mut e = Explanations::new(1, DieParts::new(1, 0));
         begins(&mut e, DIES[0], OpKind::GcRead, [0, 50, 60]);
         e.retry(DIES[0], 60, 100);
         let waited = wait(&mut e, [0, 200], |e| {
@@ -547,7 +579,7 @@ mod tests {
 
     #[test]
     fn until_an_interrupted_program_lets_go_of_its_die_a_read_waits_for_the_program() {
-        let mut e = Explanations::new(1, 1);
+        let mut e = Explanations::new(1, DieParts::new(1, 0));
         begins(&mut e, DIES[0], OpKind::GcProgram, [0, 500, 500]);
         e.arrive(SLOT, [90; 4]);
         e.interrupted(DIES[0], 100, 130);
@@ -558,8 +590,28 @@ mod tests {
     }
 
     #[test]
+    fn a_plane_waits_for_its_die_and_a_die_for_its_planes() {
+        let planes = DieParts::new(1, 2);
+        let die = DieId::FIRST;
+        let [zero, one] = [0, 1].map(|plane| planes.plane(die, plane));
+        let mut e = Explanations::new(1, planes);
+        e.arrive(SLOT, [100; 4]);
+        begins(&mut e, die, OpKind::GcProgram, [0, 500, 500]);
+        e.operation_ended(die, 500);
+        begins(&mut e, one, OpKind::HostRead, [500, 540, 550]);
+        e.read_ended(SLOT, one, 100, 550, None);
+        assert_eq!(told(&e), parts(&[(Cause::GarbageCollection, 400), (Cause::Read, 40), (Cause::Bus, 10)]));
+        // Both planes read for some of the time, which is no longer for that.
+        begins(&mut e, zero, OpKind::HostRead, [520, 560, 570]);
+        e.arrive(SLOT, [510; 4]);
+        begins(&mut e, die, OpKind::MapRead, [570, 600, 610]);
+        e.map_read_ended(SLOT, die, 510, 610);
+        assert_eq!(told(&e), parts(&[(Cause::Read, 60), (Cause::Metadata, 40)]));
+    }
+
+    #[test]
     fn after_a_power_cut_no_die_is_at_anything() {
-        let mut e = Explanations::new(1, 1);
+        let mut e = Explanations::new(1, DieParts::new(1, 0));
         begins(&mut e, DIES[0], OpKind::Erase, [0, 3_000, 3_000]);
         e.power_cut(1_000);
         e.operation_ended(DIES[0], 1_000);

@@ -11,6 +11,7 @@ mod record;
 use ssdlab_core::{Breakdown, Nanos};
 use ssdlab_nand::{DieSpec, LogicalPage};
 
+use crate::die_parts::DieParts;
 use crate::slot::Slot;
 use crate::spec::DriveSpec;
 
@@ -32,7 +33,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> Probe<EXPLAIN, CHECK> {
     pub fn new(drive: &DriveSpec, die: &DieSpec, logical_pages: u32, max_write_number: u8) -> Self {
         let checked_pages = if CHECK { logical_pages } else { 0 };
         Probe {
-            explanations: Explanations::new(drive.controller.queue_depth, drive.flash.dies),
+            explanations: Explanations::new(drive.controller.queue_depth, DieParts::of(drive, die)),
             checks: Checks::new(drive, die, checked_pages, max_write_number),
         }
     }

@@ -5,6 +5,7 @@ use ssdlab_device::{Completion, Last, Status, Stretch, Timeline, Track, Work};
 use ssdlab_ftl::{FlashOp, OpKind};
 use ssdlab_nand::{BlockId, DieId, Layout};
 
+use crate::die_parts::DieParts;
 use crate::timing::Interval;
 
 /// What is noted of an operation beside its times.
@@ -135,8 +136,9 @@ impl Ended {
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct Records {
+    parts: DieParts,
     dies: Last<DieWork>,
-    /// By die: the number of its last work.
+    /// By part of a die: the number of its last work.
     last_of_die: Vec<usize>,
     /// No work has lasted longer, its transfer included.
     longest: Nanos,
@@ -150,11 +152,12 @@ pub struct Records {
 
 impl Records {
     #[must_use]
-    pub fn new(most: usize, dies: usize, now: Nanos) -> Self {
+    pub fn new(most: usize, parts: DieParts, now: Nanos) -> Self {
         Records {
             began: now,
+            parts,
             dies: Last::new(most),
-            last_of_die: vec![usize::MAX; dies],
+            last_of_die: vec![usize::MAX; parts.count() as usize],
             longest: 0,
             rounds: Last::new(most),
             round_since: None,
@@ -247,7 +250,8 @@ impl Records {
             to: time.to,
             work: Work::Other { what: "a round that holds commands back".into(), cause },
         }));
-        let mut dies: Vec<Track> = (0..self.last_of_die.len()).map(|die| Track::new(format!("die {die}"))).collect();
+        let mut dies: Vec<Track> =
+            (0..self.parts.count()).map(|part| Track::new(self.parts.name(DieId::new(part)))).collect();
         let mut channels: Vec<Track> = Vec::new();
         // Begun in order, but for copies that are worked out ahead, and so for no more than the longest; what began so long ago
         // has ended.
@@ -261,7 +265,8 @@ impl Records {
                 while channels.len() <= usize::from(work.channel) {
                     channels.push(Track::new(format!("channel {}", channels.len())));
                 }
-                let stretch = Stretch { from: begin, to, work: Work::Transfer { die: work.die.into() } };
+                let die = self.parts.die_of(DieId::new(work.die.into())).number();
+                let stretch = Stretch { from: begin, to, work: Work::Transfer { die } };
                 channels[usize::from(work.channel)].stretches.push(stretch);
             }
         }

@@ -30,6 +30,8 @@ pub struct TimingReferee {
     /// With cache programs: a second register for each die.
     registers: Vec<Register>,
     suspend: Option<Suspend>,
+    /// Whether a plane reads whatever the others of its die read.
+    planes_read_apart: bool,
     /// The least and the greatest share of array times: of reads, programs and erases.
     shares: [(u64, u64); 3],
     programs_at_once: Option<u32>,
@@ -57,6 +59,15 @@ struct Die {
     programs: bool,
     /// What is left of an operation that was interrupted.
     left: Option<Nanos>,
+    /// Where planes read apart: what each of them reads by itself.
+    planes_reads: [PlaneRead; 4],
+}
+
+/// A plane that reads by itself: when it is through, and when it had sensed its last page.
+#[derive(Clone, Copy, Debug, Default)]
+struct PlaneRead {
+    free_at: Nanos,
+    sensed: Option<Nanos>,
 }
 
 /// The second register of a die.
@@ -70,7 +81,13 @@ struct Register {
 
 impl Die {
     fn idle(channel: u32) -> Self {
-        Die { channel, planes: 0, free_at: 0, sensed: None, programs: false, left: None }
+        let planes_reads = [PlaneRead::default(); 4];
+        Die { channel, planes: 0, free_at: 0, sensed: None, programs: false, left: None, planes_reads }
+    }
+
+    /// When neither it nor any of its planes is at anything.
+    fn all_free_at(&self) -> Nanos {
+        self.planes_reads.iter().map(|plane| plane.free_at).fold(self.free_at, Nanos::max)
     }
 }
 
@@ -91,7 +108,8 @@ impl TimingReferee {
             Some(drive.controller.ways).filter(|&ways| drive.flash.dies.div_ceil(drive.controller.channels) > ways);
         let features = &die.features;
         TimingReferee {
-            is_plain: features.cache_read_busy_us.is_none()
+            is_plain: !drive.reads_planes_apart(die)
+                && features.cache_read_busy_us.is_none()
                 && features.cache_program_busy_us.is_none()
                 && features.suspend.is_none()
                 && cycles.is_none()
@@ -115,6 +133,7 @@ impl TimingReferee {
                 None => Vec::new(),
             },
             suspend: die.features.suspend.clone(),
+            planes_read_apart: drive.reads_planes_apart(die),
             shares: die.variation.as_ref().map_or([(WHOLE, WHOLE); 3], shares),
             programs_at_once: drive.controller.programs_at_once,
             channels: drive.controller.channels,
@@ -143,6 +162,7 @@ impl TimingReferee {
     #[inline]
     pub fn issue(&mut self, op: &Operation) -> Result<(), TimingViolation> {
         self.check(op)?;
+        let apart = self.reads_apart(op);
         if let Some(handed_over) = self.cache_program {
             self.note_register(op, handed_over);
         }
@@ -160,7 +180,15 @@ impl TimingReferee {
             }
             _ => None,
         };
+        if let Some(plane) = apart {
+            die.planes_reads[plane] = PlaneRead { free_at: op.end, sensed };
+            die.sensed = None;
+            return Ok(());
+        }
         let programs = is_program(op.work) || die.left.is_some() && die.programs;
+        if self.planes_read_apart {
+            die.planes_reads.iter_mut().for_each(|plane| plane.sensed = None);
+        }
         *die = Die { planes: op.planes, free_at: op.end, sensed, programs, ..*die };
         Ok(())
     }
@@ -275,8 +303,9 @@ impl TimingReferee {
     pub fn resumed(&mut self, die: DieId, at: Nanos, end: Nanos) -> Result<(), TimingViolation> {
         let resume = self.suspend.as_ref().map_or(0, |s| nanos_from_us(s.resume_us));
         let d = &mut self.dies[die.index()];
-        if at < d.free_at {
-            return Err(TimingViolation { rule: TimingRule::DieBusy, place: die.number(), at, earliest: d.free_at });
+        let free_at = d.all_free_at();
+        if at < free_at {
+            return Err(TimingViolation { rule: TimingRule::DieBusy, place: die.number(), at, earliest: free_at });
         }
         let earliest = at + resume + d.left.take().expect("something was interrupted");
         if end < earliest {
@@ -317,7 +346,18 @@ impl TimingReferee {
         let require = |rule, at, earliest| {
             if at >= earliest { Ok(()) } else { Err(TimingViolation { rule, place: op.die.number(), at, earliest }) }
         };
-        let die = self.dies[op.die.index()];
+        let mut die = self.dies[op.die.index()];
+        if self.planes_read_apart {
+            self.check_planes(op)?;
+            if let Some(plane) = self.reads_apart(op) {
+                // What it must wait for beside the die's own work, and goes on from, is the plane's.
+                let PlaneRead { free_at, sensed } = die.planes_reads[plane];
+                die.sensed = None;
+                if free_at >= die.free_at {
+                    (die.free_at, die.sensed, die.planes) = (free_at, sensed, op.planes);
+                }
+            }
+        }
         let shared = die.planes & op.planes != 0;
         let Interval { from, to } = op.transfer;
         // The next page may be sensed while the last one leaves.
@@ -371,6 +411,27 @@ impl TimingReferee {
         }
     }
 
+    /// The plane that an operation reads by itself, if it does.
+    #[inline]
+    fn reads_apart(&self, op: &Operation) -> Option<usize> {
+        let reads = matches!(op.work, Work::Read { .. } | Work::ReadAgain { .. });
+        (self.planes_read_apart && reads && op.planes.count_ones() == 1).then(|| op.planes.trailing_zeros() as usize)
+    }
+
+    /// Whether the planes that an operation needs are through with what they read by themselves.
+    #[cold]
+    fn check_planes(&self, op: &Operation) -> Result<(), TimingViolation> {
+        let die = &self.dies[op.die.index()];
+        if self.reads_apart(op).is_some() {
+            return Ok(());
+        }
+        let earliest = die.all_free_at();
+        if op.begin >= earliest || earliest == die.free_at {
+            return Ok(());
+        }
+        Err(TimingViolation { rule: TimingRule::DieBusy, place: op.die.number(), at: op.begin, earliest })
+    }
+
     /// The earliest legal course of some work, in the die's own cell mode, that is asked for at `asked`: the probe.
     #[must_use]
     pub fn earliest(&self, die: DieId, planes: u8, work: Work, asked: Nanos, data_here: Nanos) -> Operation {
@@ -379,7 +440,11 @@ impl TimingReferee {
         let share = WHOLE;
         let mut op =
             Operation { die, planes, mode, work, begin: asked, share, data_here, transfer: nothing, end: asked };
-        op.begin = asked.max(self.dies[die.index()].free_at);
+        let state = &self.dies[die.index()];
+        op.begin = match self.reads_apart(&op) {
+            Some(plane) => asked.max(state.free_at).max(state.planes_reads[plane].free_at),
+            None => asked.max(state.all_free_at()),
+        };
         op.begin = op.begin.max(self.way_free_at(&op));
         let addressed = op.begin + self.command;
         let length = self.transfer_time(&op);
@@ -545,7 +610,8 @@ impl TimingReferee {
         let (dies, channels) = (self.dies.len() as u32, self.channels);
         let own = op.die.number();
         let others = (0..dies).filter(|&d| d % channels == own % channels && d != own);
-        let mut ends: Vec<Nanos> = others.map(|d| self.dies[d as usize].free_at).filter(|&t| t > op.begin).collect();
+        let mut ends: Vec<Nanos> =
+            others.map(|d| self.dies[d as usize].all_free_at()).filter(|&t| t > op.begin).collect();
         ends.sort_unstable();
         // The one whose end leaves one way less than there are.
         ends.len().checked_sub(ways as usize).map_or(0, |k| ends[k])

@@ -7,6 +7,9 @@ use ssdlab_ssd::{DriveSpec, Ssd};
 
 use super::bench::{BASE, Bench, ONE_DIE, PAGES, ROW, ROW_TRANSFER, Shape, TWO_DIES, UNIT_TRANSFER, decode, exactly};
 
+/// Units of a page of one plane.
+const PLANE: u64 = ROW / 2;
+
 const EIGHT_DIES: Shape = Shape { dies: 8, channels: 2, ..ONE_DIE };
 
 #[test]
@@ -37,6 +40,64 @@ fn with_cache_reads_the_next_page_is_sensed_while_the_last_one_leaves() {
     assert_eq!(b.finish(), [52_880]);
     b.read(2 * ROW, 1);
     assert_eq!(b.finish(), [2_000 + 75_000 + UNIT_TRANSFER]);
+}
+
+/// A die of two planes, with two units of 4 KiB on a page of each, that read by themselves.
+fn planes_apart(die: &mut DieSpec) {
+    die.features.independent_plane_reads = true;
+}
+
+#[test]
+fn planes_read_beside_each_other_and_share_the_channel() {
+    exactly(
+        |t| {
+            let mut b = Bench::with(ONE_DIE, t, |_, die| planes_apart(die)).filled(PAGES);
+            // Page 2 of one plane, page 0 of the other, and page 0 of the first: the second waits for none, the third for the first.
+            b.read(2 * ROW, 1);
+            b.read(PLANE, 1);
+            b.read(0, 1);
+            b.finish()
+        },
+        |t| {
+            // The processor decodes one after the other.
+            let second = decode(t) + t.read_command + t.read_unit + t.command + t.read[0] + UNIT_TRANSFER;
+            let first = (decode(t) + t.command + t.read[1]).max(second) + UNIT_TRANSFER;
+            vec![first, second, first + t.command + t.read[0] + UNIT_TRANSFER]
+        },
+        &[87_880, 52_880, 140_760],
+    );
+    // A row of two planes is read by both: the data of one leave after the other's.
+    exactly(
+        |t| {
+            let mut b = Bench::with(ONE_DIE, t, |_, die| planes_apart(die)).filled(PAGES);
+            b.read(0, ROW);
+            b.finish()
+        },
+        |t| vec![decode(t) + t.command + t.read[0] + ROW_TRANSFER],
+        &[85_520],
+    );
+}
+
+#[test]
+fn a_die_programs_when_no_plane_reads_and_planes_read_when_it_is_interrupted() {
+    let busy = |apart: bool| {
+        let mut b = Bench::with(ONE_DIE, &BASE, |_, die| {
+            die.features.independent_plane_reads = apart;
+            die.features.suspend = Some(SUSPEND);
+        })
+        .filled(PAGES);
+        b.send(Op::Write, PAGES * ROW, ROW, true);
+        b.wait(300_000);
+        b.read(0, 1);
+        b.read(PLANE, 1);
+        b.finish()
+    };
+    let (together, apart) = (busy(false), busy(true));
+    // Of two reads one after the other, the second is that much later, and so is the program.
+    let one = BASE.command + BASE.read[0] + UNIT_TRANSFER;
+    assert_eq!(together[2] - together[1], one);
+    assert_eq!((apart[1], apart[2]), (together[1], together[1] + UNIT_TRANSFER), "{together:?} {apart:?}");
+    assert_eq!(together[0] - apart[0], one - UNIT_TRANSFER);
 }
 
 /// Command cycles in place of the two microseconds of the base drive.
