@@ -96,7 +96,9 @@ pub struct Backend {
     /// Where the map asks for each plane by itself.
     planes: Option<Box<Planes>>,
     /// Where planes read by themselves.
-    plane_reads: Option<PlaneReads>,
+    plane_reads: Option<Box<PlaneReads>>,
+    /// The first part that is such a plane; none has a number beyond all.
+    first_plane: u32,
     variation: Option<Box<Variation>>,
     suspend: Option<SuspendRules>,
     cycles: Option<Cycles>,
@@ -201,7 +203,8 @@ impl Backend {
             behind: drive.gc.background_beside_host.then(|| Box::new(Behind::new(dies))),
             turns: turns.map(|most| Box::new(Turns::new(most, dies))),
             planes: planes.map(Box::new),
-            plane_reads,
+            first_plane: plane_reads.as_ref().map_or(u32::MAX, |_| dies),
+            plane_reads: plane_reads.map(Box::new),
             variation: variation.map(Box::new),
             suspend,
             cycles,

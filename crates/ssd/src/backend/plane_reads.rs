@@ -35,14 +35,14 @@ impl PlaneReads {
     }
 
     #[must_use]
-    pub fn dies(self) -> u32 {
+    pub fn dies(&self) -> u32 {
         self.parts.dies()
     }
 
     /// Which part reads units of a row for the host: `wanted`, one bit each by the last six bits of the address, of a die of
     /// the translation layer's that is, or is a plane of, `die`.
     #[inline]
-    fn reader(self, mapped: DieId, die: DieId, wanted: u64) -> DieId {
+    fn reader(&self, mapped: DieId, die: DieId, wanted: u64) -> DieId {
         if self.rows_of_one_plane {
             return self.parts.plane(die, mapped.number() & self.mask);
         }
@@ -58,37 +58,43 @@ impl Backend {
     #[must_use]
     pub fn reader_of(&self, mapped: DieId, wanted: u64) -> DieId {
         let die = self.die_of(mapped);
-        self.plane_reads.map_or(die, |plane_reads| plane_reads.reader(mapped, die, wanted))
+        self.plane_reads.as_ref().map_or(die, |plane_reads| plane_reads.reader(mapped, die, wanted))
     }
 
     /// Units of a page of one plane, where planes read by themselves and rows are of several.
     #[inline]
     #[must_use]
     pub fn units_read_apart(&self) -> Option<u32> {
-        self.plane_reads.filter(|plane_reads| !plane_reads.rows_of_one_plane).map(|_| self.page_units)
+        self.plane_reads.as_ref().filter(|plane_reads| !plane_reads.rows_of_one_plane).map(|_| self.page_units)
     }
 
     /// The die that a part is, or is a plane of.
     #[inline]
     #[must_use]
     pub fn whole_die(&self, part: DieId) -> DieId {
-        self.plane_reads.map_or(part, |plane_reads| plane_reads.parts.die_of(part))
+        if self.is_plane(part) { self.die_of_plane(part) } else { part }
+    }
+
+    #[cold]
+    fn die_of_plane(&self, plane: DieId) -> DieId {
+        self.plane_reads.as_ref().map_or(plane, |plane_reads| plane_reads.parts.die_of(plane))
     }
 
     #[inline]
     pub(super) fn is_plane(&self, part: DieId) -> bool {
-        self.plane_reads.is_some_and(|plane_reads| plane_reads.parts.is_plane(part))
+        part.number() >= self.first_plane
     }
 
     /// The plane that a part is, as one bit.
     #[inline]
     pub(super) fn plane_bit(&self, part: DieId) -> Option<u8> {
-        self.plane_reads.and_then(|plane_reads| plane_reads.parts.plane_of(part)).map(|plane| 1 << plane)
+        self.plane_reads.as_ref().and_then(|plane_reads| plane_reads.parts.plane_of(part)).map(|plane| 1 << plane)
     }
 
     /// Planes of a die that read by themselves.
     fn planes_that_read(&self, d: DieId) -> impl Iterator<Item = DieId> + use<> {
-        self.plane_reads.into_iter().flat_map(move |plane_reads| plane_reads.parts.planes(d))
+        let parts = self.plane_reads.as_ref().map(|plane_reads| plane_reads.parts);
+        parts.into_iter().flat_map(move |parts| parts.planes(d))
     }
 
     /// Whether a read of the host's waits for a die or one of its planes.

@@ -5,7 +5,6 @@ use ssdlab_ftl::{Act, FOR_BUFFER, FlashOp, NOBODY, OpKind};
 use ssdlab_nand::{BlockId, CellMode, DieId, Dies, LogicalPage, Medium};
 
 use super::begin::scaled;
-use super::plane_reads::PlaneReads;
 use super::{Backend, Channel, Correction, Die, NEVER, Tournament};
 
 /// A program or an erase that an array is at.
@@ -58,7 +57,7 @@ impl Backend {
             die.current = for_nobody(die.current);
         }
         if let Some(planes) = &mut self.planes {
-            let dies = Dies::all(self.plane_reads.map_or(self.dies.len() as u32, PlaneReads::dies));
+            let dies = Dies::all(self.plane_reads.as_ref().map_or(self.dies.len() as u32, |reads| reads.dies()));
             dies.iter().for_each(|d| planes.for_each_mut(d, |op| *op = for_nobody(*op)));
         }
         if let Some(correction) = &mut self.correction {
