@@ -42,6 +42,8 @@ pub struct TimingReferee {
     /// None of the above applies but for times of the array and of the bus.
     is_plain: bool,
     dies: Vec<Die>,
+    /// Where planes read apart: what each of a die's reads by itself.
+    planes_reads: Vec<[PlaneRead; 4]>,
     /// Transfers by channel that may still matter, in no order.
     transfers: Vec<Vec<Interval>>,
 }
@@ -59,8 +61,6 @@ struct Die {
     programs: bool,
     /// What is left of an operation that was interrupted.
     left: Option<Nanos>,
-    /// Where planes read apart: what each of them reads by itself.
-    planes_reads: [PlaneRead; 4],
 }
 
 /// A plane that reads by itself: when it is through, and when it had sensed its last page.
@@ -81,13 +81,7 @@ struct Register {
 
 impl Die {
     fn idle(channel: u32) -> Self {
-        let planes_reads = [PlaneRead::default(); 4];
-        Die { channel, planes: 0, free_at: 0, sensed: None, programs: false, left: None, planes_reads }
-    }
-
-    /// When neither it nor any of its planes is at anything.
-    fn all_free_at(&self) -> Nanos {
-        self.planes_reads.iter().map(|plane| plane.free_at).fold(self.free_at, Nanos::max)
+        Die { channel, planes: 0, free_at: 0, sensed: None, programs: false, left: None }
     }
 }
 
@@ -139,6 +133,10 @@ impl TimingReferee {
             channels: drive.controller.channels,
             ways,
             dies: (0..drive.flash.dies).map(|d| Die::idle(d % drive.controller.channels)).collect(),
+            planes_reads: match drive.reads_planes_apart(die) {
+                true => vec![<[PlaneRead; 4]>::default(); drive.flash.dies as usize],
+                false => Vec::new(),
+            },
             transfers: vec![Vec::new(); drive.controller.channels as usize],
         }
     }
@@ -153,6 +151,7 @@ impl TimingReferee {
         self.dies.iter_mut().for_each(|die| *die = Die::idle(die.channel));
         self.transfers.iter_mut().for_each(Vec::clear);
         self.registers.fill(Register::default());
+        self.planes_reads.fill(<[PlaneRead; 4]>::default());
     }
 
     /// Accepts an operation, or says why a die would not have. Operations come in order of their beginning.
@@ -181,13 +180,13 @@ impl TimingReferee {
             _ => None,
         };
         if let Some(plane) = apart {
-            die.planes_reads[plane] = PlaneRead { free_at: op.end, sensed };
+            self.planes_reads[op.die.index()][plane] = PlaneRead { free_at: op.end, sensed };
             die.sensed = None;
             return Ok(());
         }
         let programs = is_program(op.work) || die.left.is_some() && die.programs;
         if self.planes_read_apart {
-            die.planes_reads.iter_mut().for_each(|plane| plane.sensed = None);
+            self.planes_reads[op.die.index()].iter_mut().for_each(|plane| plane.sensed = None);
         }
         *die = Die { planes: op.planes, free_at: op.end, sensed, programs, ..*die };
         Ok(())
@@ -302,8 +301,8 @@ impl TimingReferee {
     /// [`TimingRule::DieBusy`] or [`TimingRule::ProgramTime`]; nothing is changed.
     pub fn resumed(&mut self, die: DieId, at: Nanos, end: Nanos) -> Result<(), TimingViolation> {
         let resume = self.suspend.as_ref().map_or(0, |s| nanos_from_us(s.resume_us));
+        let free_at = self.all_free_at(die);
         let d = &mut self.dies[die.index()];
-        let free_at = d.all_free_at();
         if at < free_at {
             return Err(TimingViolation { rule: TimingRule::DieBusy, place: die.number(), at, earliest: free_at });
         }
@@ -351,7 +350,7 @@ impl TimingReferee {
             self.check_planes(op)?;
             if let Some(plane) = self.reads_apart(op) {
                 // What it must wait for beside the die's own work, and goes on from, is the plane's.
-                let PlaneRead { free_at, sensed } = die.planes_reads[plane];
+                let PlaneRead { free_at, sensed } = self.planes_reads[op.die.index()][plane];
                 die.sensed = None;
                 if free_at >= die.free_at {
                     (die.free_at, die.sensed, die.planes) = (free_at, sensed, op.planes);
@@ -411,6 +410,12 @@ impl TimingReferee {
         }
     }
 
+    /// When neither a die nor any plane of it is at anything.
+    fn all_free_at(&self, die: DieId) -> Nanos {
+        let planes = self.planes_reads.get(die.index()).into_iter().flatten();
+        planes.map(|plane| plane.free_at).fold(self.dies[die.index()].free_at, Nanos::max)
+    }
+
     /// The plane that an operation reads by itself, if it does.
     #[inline]
     fn reads_apart(&self, op: &Operation) -> Option<usize> {
@@ -421,12 +426,11 @@ impl TimingReferee {
     /// Whether the planes that an operation needs are through with what they read by themselves.
     #[cold]
     fn check_planes(&self, op: &Operation) -> Result<(), TimingViolation> {
-        let die = &self.dies[op.die.index()];
         if self.reads_apart(op).is_some() {
             return Ok(());
         }
-        let earliest = die.all_free_at();
-        if op.begin >= earliest || earliest == die.free_at {
+        let earliest = self.all_free_at(op.die);
+        if op.begin >= earliest || earliest == self.dies[op.die.index()].free_at {
             return Ok(());
         }
         Err(TimingViolation { rule: TimingRule::DieBusy, place: op.die.number(), at: op.begin, earliest })
@@ -440,10 +444,9 @@ impl TimingReferee {
         let share = WHOLE;
         let mut op =
             Operation { die, planes, mode, work, begin: asked, share, data_here, transfer: nothing, end: asked };
-        let state = &self.dies[die.index()];
         op.begin = match self.reads_apart(&op) {
-            Some(plane) => asked.max(state.free_at).max(state.planes_reads[plane].free_at),
-            None => asked.max(state.all_free_at()),
+            Some(plane) => asked.max(self.dies[die.index()].free_at).max(self.planes_reads[die.index()][plane].free_at),
+            None => asked.max(self.all_free_at(die)),
         };
         op.begin = op.begin.max(self.way_free_at(&op));
         let addressed = op.begin + self.command;
@@ -610,8 +613,7 @@ impl TimingReferee {
         let (dies, channels) = (self.dies.len() as u32, self.channels);
         let own = op.die.number();
         let others = (0..dies).filter(|&d| d % channels == own % channels && d != own);
-        let mut ends: Vec<Nanos> =
-            others.map(|d| self.dies[d as usize].all_free_at()).filter(|&t| t > op.begin).collect();
+        let mut ends: Vec<Nanos> = others.map(|d| self.all_free_at(DieId::new(d))).filter(|&t| t > op.begin).collect();
         ends.sort_unstable();
         // The one whose end leaves one way less than there are.
         ends.len().checked_sub(ways as usize).map_or(0, |k| ends[k])
