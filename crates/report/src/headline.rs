@@ -1,6 +1,6 @@
 //! The figures by which drives are compared at first sight: what each is, where it comes from, and which end is good.
 
-use ssdlab_bench::suite::is_as_declared;
+use ssdlab_bench::suite::{Better, better_end, find_test, is_as_declared};
 use ssdlab_bench::{Metric, Outcome};
 
 use crate::random_writes;
@@ -19,7 +19,6 @@ pub struct Headline {
     pub test: &'static str,
     pub variant: &'static str,
     pub metric: &'static str,
-    pub lower_is_better: bool,
     /// Whether a quick run ranks drives by it as a full one does. One that does not is left out there.
     pub in_quick: bool,
     /// Whether it is a figure of a state that a drive has to reach: it has none if it has not, whatever was measured.
@@ -50,22 +49,22 @@ impl ByCache {
     }
 }
 
-const fn higher(
+const fn plain(
     key: &'static str,
     title: &'static str,
     in_words: &'static str,
     detail: &'static str,
     [test, variant, metric]: [&'static str; 3],
 ) -> Headline {
-    let (lower_is_better, in_quick, settles, by_cache) = (false, true, false, ByCache::Never);
-    Headline { key, title, in_words, detail, test, variant, metric, lower_is_better, in_quick, settles, by_cache }
+    let (in_quick, settles, by_cache) = (true, false, ByCache::Never);
+    Headline { key, title, in_words, detail, test, variant, metric, in_quick, settles, by_cache }
 }
 
 /// In the order in which a page shows them.
 pub const HEADLINES: [Headline; 11] = [
     Headline {
         settles: true,
-        ..higher(
+        ..plain(
             "steady-write",
             "Steady random write",
             "steady random write",
@@ -76,7 +75,7 @@ pub const HEADLINES: [Headline; 11] = [
     Headline {
         in_quick: false,
         settles: true,
-        ..higher(
+        ..plain(
             "worst-second",
             "Worst second in steady state",
             "the worst second in steady state",
@@ -84,18 +83,17 @@ pub const HEADLINES: [Headline; 11] = [
             [random_writes::TEST, random_writes::VARIANT, "iops_min"],
         )
     },
-    higher(
+    plain(
         "sequential-write",
         "Sequential write",
         "sequential write to an empty drive",
         "128 KiB, QD1",
         ["sequential-write", "", "bandwidth"],
     ),
-    higher("random-read", "Random read", "random read at QD3", "4 KiB, QD3", ["random-read", "QD3", "iops"]),
+    plain("random-read", "Random read", "random read at QD3", "4 KiB, QD3", ["random-read", "QD3", "iops"]),
     Headline {
-        lower_is_better: true,
         in_quick: false,
-        ..higher(
+        ..plain(
             "heavy-p99",
             "Heavy trace, slowest 1 %",
             "the slowest 1 % of the Heavy trace",
@@ -103,14 +101,14 @@ pub const HEADLINES: [Headline; 11] = [
             ["heavy", "2015", "latency_p99"],
         )
     },
-    higher(
+    plain(
         "random-write",
         "Random write, fresh drive",
         "random writes to a fresh drive",
         "4 KiB, QD32",
         ["random-write", "QD32", "iops"],
     ),
-    higher(
+    plain(
         "sequential-read",
         "Sequential read",
         "sequential read",
@@ -119,7 +117,7 @@ pub const HEADLINES: [Headline; 11] = [
     ),
     Headline {
         by_cache: ByCache::AnswersBetween,
-        ..higher(
+        ..plain(
             "file-server",
             "File server",
             "the file-server test at QD8",
@@ -131,7 +129,7 @@ pub const HEADLINES: [Headline; 11] = [
     Headline {
         in_quick: false,
         by_cache: ByCache::AnswersBetween,
-        ..higher(
+        ..plain(
             "desktop-mix",
             "Desktop mix",
             "the desktop mix",
@@ -141,9 +139,8 @@ pub const HEADLINES: [Headline; 11] = [
     },
     // What an SLC cache still holds after the fill depends on the size of the drive, and it is read faster.
     Headline {
-        lower_is_better: true,
         in_quick: false,
-        ..higher(
+        ..plain(
             "read-access",
             "Read access",
             "read access",
@@ -152,9 +149,8 @@ pub const HEADLINES: [Headline; 11] = [
         )
     },
     Headline {
-        lower_is_better: true,
         by_cache: ByCache::TakesAll,
-        ..higher(
+        ..plain(
             "write-access",
             "Write access",
             "write access",
@@ -191,6 +187,16 @@ impl Headline {
         outcomes.iter().find(|o| o.device == device && self.fits(&o.test, &o.variant) && is_as_declared(o))
     }
 
+    /// As its test declares it.
+    pub(crate) fn unit(&self) -> &'static str {
+        find_test(self.test).ok().and_then(|test| test.metric(self.metric)).map_or("", |metric| metric.unit)
+    }
+
+    #[must_use]
+    pub fn lower_is_better(&self) -> bool {
+        better_end(self.metric, self.unit()) == Some(Better::Lower)
+    }
+
     /// Whether it is a figure of this test in this variant.
     #[must_use]
     pub fn fits(&self, test: &str, variant: &str) -> bool {
@@ -206,7 +212,7 @@ impl Headline {
     /// Which of two values is better; equal ones are in no order.
     #[must_use]
     pub fn order(&self, a: f64, b: f64) -> std::cmp::Ordering {
-        if self.lower_is_better { a.total_cmp(&b) } else { b.total_cmp(&a) }
+        if self.lower_is_better() { a.total_cmp(&b) } else { b.total_cmp(&a) }
     }
 }
 
@@ -215,6 +221,17 @@ mod tests {
     use ssdlab_bench::{NotSteady, Unsettled};
 
     use super::*;
+
+    #[test]
+    fn the_test_of_each_declares_it_and_fewer_microseconds_are_better() {
+        for headline in HEADLINES {
+            let test = find_test(headline.test).unwrap();
+            assert!(test.metric(headline.metric).is_some(), "{}", headline.key);
+            let ends = [(["IOPS", "MB/s", "points"].as_slice(), false), (&["us"], true)];
+            let end = ends.iter().find(|(units, _)| units.contains(&headline.unit())).unwrap();
+            assert_eq!(headline.lower_is_better(), end.1, "{}", headline.key);
+        }
+    }
 
     #[test]
     fn what_has_not_settled_has_no_figure_of_the_steady_state() {

@@ -19,10 +19,6 @@ pub(crate) struct Reach {
     is_round: bool,
 }
 
-/// Tests whose figure is another one the longer they run.
-const WEARING: [&str; 2] = ["random-write", "sequential-write"];
-const IN_SEQUENCE: [&str; 2] = ["sequential-write", "sequential-read"];
-
 /// Spans and times that differ by no more than this are alike: a unit of the drive may keep a span from being a round number.
 const ALIKE: f64 = 1.1;
 
@@ -31,11 +27,11 @@ impl Reach {
     pub fn of(outcome: &Outcome, capacity: f64) -> Reach {
         let small = f64::from(outcome.small_by.unwrap_or(1));
         let param = |key: &str| param(outcome, key);
-        let (test, seconds) = (outcome.test.as_str(), param("seconds"));
+        let (test, seconds) = (find_test(&outcome.test).ok(), param("seconds"));
         Reach {
             span: param("span_bytes").map(|bytes| (bytes * small).min(capacity)),
-            seconds: seconds.filter(|_| WEARING.contains(&test)).map(|seconds| seconds * small),
-            is_round: IN_SEQUENCE.contains(&test) && turns(outcome, capacity).is_some_and(|turns| turns >= 1.0),
+            seconds: seconds.filter(|_| test.is_some_and(|test| test.hangs_on_time)).map(|seconds| seconds * small),
+            is_round: in_sequence(outcome) && turns(outcome, capacity).is_some_and(|turns| turns >= 1.0),
         }
     }
 
@@ -83,6 +79,10 @@ fn turns(outcome: &Outcome, capacity: f64) -> Option<f64> {
     turns.is_finite().then_some(turns)
 }
 
+fn in_sequence(outcome: &Outcome) -> bool {
+    find_test(&outcome.test).is_ok_and(|test| test.in_sequence)
+}
+
 /// The span of a run in bytes, if it is one of a part of the drive: no more than the drive has.
 pub(crate) fn span_of(outcome: &Outcome, capacity: f64) -> Option<f64> {
     Some(param(outcome, "span_bytes")?.min(whole_of(outcome, capacity)))
@@ -114,7 +114,7 @@ pub(crate) fn rounded(bytes: f64) -> f64 {
 /// The same for a reader, with the time that it took.
 pub(crate) fn told(outcome: &Outcome, capacity: f64) -> String {
     let span = span_of(outcome, capacity).map(|bytes| format!("over {}", number::bytes(rounded(bytes))));
-    let in_turns = turns(outcome, capacity).filter(|_| IN_SEQUENCE.contains(&outcome.test.as_str()));
+    let in_turns = turns(outcome, capacity).filter(|_| in_sequence(outcome));
     let where_to = match (span, in_turns) {
         (Some(span), _) => span,
         (None, Some(turns)) if turns >= 1.0 => {

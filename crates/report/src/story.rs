@@ -739,7 +739,7 @@ fn relative(facts: &Facts<'_>) -> Vec<Relative> {
         let ratio = match headline.key {
             // A mean of bursts and of what lies between them is no order by itself.
             "steady-write" => facts.steady_share(true)?,
-            _ if headline.lower_is_better => theirs / ours,
+            _ if headline.lower_is_better() => theirs / ours,
             _ => ours / theirs,
         };
         let value = headline.of(&facts.review.outcomes, facts.name())?;
@@ -752,7 +752,7 @@ fn relative(facts: &Facts<'_>) -> Vec<Relative> {
             key: headline.key,
             ratio,
             what,
-            lower_is_better: headline.lower_is_better,
+            lower_is_better: headline.lower_is_better(),
             sets_apart,
             but_for,
         })

@@ -14,6 +14,11 @@ use crate::outcome::{Axis, Mark, Outcome};
 use crate::suite::figures::{chart, put, put_counters, put_latencies, series};
 use crate::suite::tail::tail_chart;
 
+/// What stands as the test of a job.
+pub const TEST: &str = "run";
+
+pub const LEADS: &[&str] = &["iops", "bandwidth", "latency_p99"];
+
 /// Entries that a page shows; a file can have thousands of clones. fio's report has all of them.
 const MOST_SHOWN: usize = 24;
 /// What a page says of a job that reads what it has written when all is.
@@ -58,7 +63,7 @@ fn outcome(
 ) -> Outcome {
     let m = &entry.all;
     let mut out = Outcome {
-        test: "run".to_owned(),
+        test: TEST.to_owned(),
         title: format!("Job {name} of {}", file_name(file)),
         variant: name,
         device: facts.device.clone(),

@@ -13,9 +13,16 @@ use crate::outcome::{Axis, Mark, Outcome};
 use crate::suite::figures::{chart, put, put_counters, put_latencies, put_percentile, series, share_written};
 use crate::suite::tail::tail_chart;
 
+/// What stands as the test of a replay.
+pub const TEST: &str = "replay";
+
+/// Of a replay at recorded times, rates are the trace's, and a latency from sending omits the wait for a tag.
+pub const LEADS: &[&str] =
+    &["latency_p99_from_arrival", "latency_mean_from_arrival", "delayed", "iops", "bandwidth", "latency_p99"];
+
 pub(super) fn outcome(r: &Replayed) -> Outcome {
     let mut out = Outcome {
-        test: "replay".to_owned(),
+        test: TEST.to_owned(),
         variant: String::new(),
         device: r.device.clone(),
         title: format!("Replay of {}", file_name(r)),

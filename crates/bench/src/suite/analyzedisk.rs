@@ -5,7 +5,7 @@ use ssdlab_workload::{Mix, Pattern};
 
 use super::common::{build, fill_drive, gigabytes, note_if_few};
 use super::context::Context;
-use super::definition::{AS_IT_IS, TestDef, integer, metric};
+use super::definition::{PLAIN, TestDef, integer, metric};
 use super::figures::{chart, put, put_causes, put_counters, put_latencies, series};
 use super::stalls::{put_stalls, show_stalls};
 use super::tail::tail_chart;
@@ -77,8 +77,8 @@ pub(super) const DEF: TestDef = TestDef {
              fast as the slowest of a hundred before the writes: what it still writes back holds the reads up no more",
         ),
     ],
-    variants: AS_IT_IS,
     weight: 6.0,
+    ..PLAIN
 };
 
 /// The reads, or the writes.

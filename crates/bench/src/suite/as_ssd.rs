@@ -10,7 +10,7 @@ use ssdlab_workload::{Mix, Pattern};
 
 use super::common::{Timed, build, fill_drive, gigabytes, timed};
 use super::context::Context;
-use super::definition::{AS_IT_IS, TestDef, block, bytes, choice, integer, metric, seconds, span};
+use super::definition::{PLAIN, TestDef, block, bytes, choice, integer, metric, seconds, span};
 use super::figures::{by_category, categories, chart, put, put_causes, put_counters, series};
 use crate::error::BenchError;
 use crate::host::Host;
@@ -56,8 +56,8 @@ pub(super) const DEF: TestDef = TestDef {
             "0.1 sequential read + 0.15 sequential write + 4K read + 1.5 4K write + 4K-64Thrd read + 1.5 4K-64Thrd write",
         ),
     ],
-    variants: AS_IT_IS,
     weight: 12.0,
+    ..PLAIN
 };
 
 /// The rates that make the score, in MB/s.

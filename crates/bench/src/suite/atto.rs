@@ -8,7 +8,7 @@ use ssdlab_workload::Pattern;
 
 use super::common::{build, size, timed};
 use super::context::Context;
-use super::definition::{AS_IT_IS, TestDef, block, bytes, depth, metric, number, span};
+use super::definition::{PLAIN, TestDef, block, bytes, depth, metric, number, span};
 use super::figures::{by_category, categories, chart, max, put, put_causes, put_counters, series};
 use crate::error::BenchError;
 use crate::outcome::{Axis, Mark, Outcome};
@@ -44,8 +44,8 @@ pub(super) const DEF: TestDef = TestDef {
             .likewise(&["read_{size}"]),
         metric("write_peak", "MB/s", "the highest rate").likewise(&["read_peak"]),
     ],
-    variants: AS_IT_IS,
     weight: 8.0,
+    ..PLAIN
 };
 
 /// A request size in a metric's name: `512b`, `4k`, `64m`.

@@ -9,7 +9,7 @@ use ssdlab_workload::Pattern;
 
 use super::common::{FILL_BLOCK_BYTES, build, gigabytes, size};
 use super::context::Context;
-use super::definition::{TestDef, Variant, block, choice, depth, integer, metric, seconds};
+use super::definition::{PLAIN, TestDef, Variant, block, choice, depth, integer, metric, seconds};
 use super::figures::{by_second, chart, max, mean, min, put, put_counters, put_latencies, put_power, series, stddev};
 use super::regularity::Regularity;
 use super::stalls::{put_stalls, show_stalls};
@@ -119,6 +119,7 @@ pub(super) const DEF: TestDef = TestDef {
         },
     ],
     weight: 30.0,
+    ..PLAIN
 };
 
 /// Bytes of the address range that the test may use, in whole fill blocks.

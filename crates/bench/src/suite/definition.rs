@@ -73,7 +73,30 @@ pub struct TestDef {
     pub variants: &'static [Variant],
     /// How long it takes beside the others, for the order of work and the progress bar.
     pub weight: f64,
+    /// Its figures that tell most, best first, where what tells most of any test would not come first.
+    pub leads: &'static [&'static str],
+    /// It goes over the addresses in sequence, again and again: what it covered is how far it came.
+    pub in_sequence: bool,
+    /// Its figures are others the longer it runs.
+    pub hangs_on_time: bool,
+    /// It shows nothing of a drive without power figures.
+    pub needs_power_figures: bool,
 }
+
+/// What few tests differ in; the names are each test's own.
+pub(crate) const PLAIN: TestDef = TestDef {
+    name: "",
+    title: "",
+    summary: "",
+    params: &[],
+    metrics: &[],
+    variants: AS_IT_IS,
+    weight: 1.0,
+    leads: &[],
+    in_sequence: false,
+    hangs_on_time: false,
+    needs_power_figures: false,
+};
 
 impl TestDef {
     /// All figures that it may have: its own first.
@@ -85,6 +108,39 @@ impl TestDef {
     #[must_use]
     pub fn metric(&self, figure: &str) -> Option<&'static MetricDef> {
         self.all_metrics().find(|m| m.names(figure))
+    }
+}
+
+/// Which end of a figure is the good one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    Higher,
+    Lower,
+}
+
+/// Which end of a figure is the good one for who uses the drive; `None` where neither is.
+#[must_use]
+pub fn better_end(figure: &str, unit: &str) -> Option<Better> {
+    const HIGHER: [&str; 3] = ["steady", "iops_over_stddev", "kept_share"];
+    const LOWER: [&str; 10] = [
+        "latency_",
+        "stall_",
+        "seconds_over_",
+        "share_over_",
+        "longest_gap",
+        "zero_iops",
+        "flush_",
+        "waf",
+        "delayed",
+        "held_for_heat",
+    ];
+    match unit {
+        _ if HIGHER.contains(&figure) => Some(Better::Higher),
+        _ if LOWER.iter().any(|begin| figure.starts_with(begin)) || figure.contains("stddev") => Some(Better::Lower),
+        "IOPS" | "MB/s" | "points" => Some(Better::Higher),
+        "us" | "ms" | "W" | "mW" | "J" | "J/GB" => Some(Better::Lower),
+        _ => None,
     }
 }
 

@@ -5,7 +5,7 @@ use ssdlab_device::Completion;
 
 use super::common::{FILL_BLOCK_BYTES, fill_drive, gigabytes, size};
 use super::context::Context;
-use super::definition::{AS_IT_IS, TestDef, block, bytes, depth, integer, metric};
+use super::definition::{PLAIN, TestDef, block, bytes, depth, integer, metric};
 use super::figures::{chart, max, mean, min, put, put_causes, series};
 use super::sweep::axes;
 use crate::error::BenchError;
@@ -38,8 +38,9 @@ pub(super) const DEF: TestDef = TestDef {
         metric("rate_min", "MB/s", "the slowest place"),
         metric("rate_max", "MB/s", "the fastest place"),
     ],
-    variants: AS_IT_IS,
     weight: 6.0,
+    leads: &["rate_begin", "rate_end"],
+    ..PLAIN
 };
 
 /// Bytes after the first completion, and the time that they took: how long the way to the place is does not count.

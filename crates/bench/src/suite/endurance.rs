@@ -14,7 +14,7 @@ use ssdlab_workload::{AccessPattern, BlockSizes, Distribution, Pattern, Zone, Zo
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, flash, gigabytes};
 use super::context::Context;
-use super::definition::{TestDef, choice, depths, integer, metric, number};
+use super::definition::{PLAIN, TestDef, choice, depths, integer, metric, number};
 use super::figures::{chart, put, put_causes, series};
 use crate::error::BenchError;
 use crate::host::{Host, Job};
@@ -99,6 +99,7 @@ pub(super) const DEF: TestDef = TestDef {
     ],
     variants: AS_IT_IS_ON_REQUEST,
     weight: 40.0,
+    ..PLAIN
 };
 
 const AS_IT_IS_ON_REQUEST: &[super::Variant] = &[super::Variant { name: "", settings: &[], in_review: false }];

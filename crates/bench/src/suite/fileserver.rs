@@ -4,7 +4,7 @@ use ssdlab_workload::pattern::named;
 
 use super::common::{build, fill_drive, gigabytes, note_if_few, timed};
 use super::context::Context;
-use super::definition::{AS_IT_IS, TestDef, depth, depths, metric, seconds};
+use super::definition::{PLAIN, TestDef, depth, depths, metric, seconds};
 use super::figures::{by_category, categories, chart, put, put_causes, put_counters, put_latencies, series};
 use super::stalls::{put_stalls, show_stalls};
 use super::tail::tail_chart;
@@ -31,8 +31,8 @@ pub(super) const DEF: TestDef = TestDef {
         metric("iops_qd{depth}", "IOPS", "at each load"),
         metric("latency_mean_qd{depth}", "us", "at each load"),
     ],
-    variants: AS_IT_IS,
     weight: 20.0,
+    ..PLAIN
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {

@@ -9,7 +9,7 @@ use ssdlab_workload::{Distribution, Order, Pattern};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, gigabytes, size};
 use super::context::Context;
-use super::definition::{TestDef, Variant, block, choice, depth, metric, number};
+use super::definition::{PLAIN, TestDef, Variant, block, choice, depth, metric, number};
 use super::figures::{chart, put, put_causes, put_counters, put_counters_as, put_latencies, series};
 use super::sweep::{BLOCK, DEPTH, Sweep, ZONES, axes};
 use crate::error::BenchError;
@@ -59,6 +59,7 @@ pub(super) const DEF: TestDef = TestDef {
         Variant { name: "every address once", settings: &[("overwrite_order", "once")], in_review: false },
     ],
     weight: 25.0,
+    ..PLAIN
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {

@@ -4,7 +4,7 @@ use ssdlab_core::Op;
 
 use super::common::{erase, gigabytes, size};
 use super::context::Context;
-use super::definition::{AS_IT_IS, TestDef, metric};
+use super::definition::{PLAIN, TestDef, metric};
 use super::figures::{chart, put, put_causes, put_counters, series};
 use super::sweep::{BLOCK, DEPTH, Sweep, ZONES, axes};
 use crate::error::BenchError;
@@ -21,8 +21,8 @@ pub(super) const DEF: TestDef = TestDef {
         metric("write_bandwidth_min", "MB/s", "the slowest zone").likewise(&["read_bandwidth_min"]),
         metric("write_bandwidth_max", "MB/s", "the fastest zone").likewise(&["read_bandwidth_max"]),
     ],
-    variants: AS_IT_IS,
     weight: 15.0,
+    ..PLAIN
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {

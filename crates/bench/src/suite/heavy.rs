@@ -3,8 +3,8 @@
 use ssdlab_workload::storage_bench::Trace;
 
 use super::context::Context;
-use super::definition::{AS_IT_IS, TestDef, choice};
-use super::storage_bench::{FOOTPRINT, IDLE_CAP, JOINT, METRICS, STATE, requests, run_storage_bench};
+use super::definition::{PLAIN, TestDef, choice};
+use super::storage_bench::{FOOTPRINT, IDLE_CAP, JOINT, LEADS, METRICS, STATE, requests, run_storage_bench};
 use crate::error::BenchError;
 use crate::outcome::Outcome;
 
@@ -27,8 +27,9 @@ pub(super) const DEF: TestDef = TestDef {
         IDLE_CAP,
     ],
     metrics: METRICS,
-    variants: AS_IT_IS,
     weight: 16.0,
+    leads: LEADS,
+    ..PLAIN
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {

@@ -14,6 +14,9 @@ use crate::outcome::{Axis, Mark, Outcome};
 /// Per cent of reads, in the order of the published graphs.
 const READ_PERCENTS: [u32; 6] = [100, 80, 60, 40, 20, 0];
 
+/// A mean over mixes that nobody has all of would rank drives by what they do with pure writes.
+pub(super) const LEADS: &[&str] = &["bandwidth_read80", "bandwidth_read40", "bandwidth_read0"];
+
 pub(super) const METRICS: &[MetricDef] = &[
     metric("bandwidth", "MB/s", "here: the mean of the six rates").likewise(&["iops"]),
     metric("bandwidth_read{percent}", "MB/s", "the rate at so many per cent of reads: 100, 80, 60, 40, 20, 0"),

@@ -1,8 +1,8 @@
 //! `mixed-random`: 4 KiB random reads and writes in six mixes.
 
 use super::context::Context;
-use super::definition::{AS_IT_IS, TestDef, block, depth, seconds, span};
-use super::mixed::{Addresses, METRICS, run_mixed};
+use super::definition::{PLAIN, TestDef, block, depth, seconds, span};
+use super::mixed::{Addresses, LEADS, METRICS, run_mixed};
 use crate::error::BenchError;
 use crate::outcome::Outcome;
 
@@ -17,8 +17,9 @@ pub(super) const DEF: TestDef = TestDef {
         seconds("seconds", "180", "length of each mix. Not published for this test; 3 minutes is the suite's norm"),
     ],
     metrics: METRICS,
-    variants: AS_IT_IS,
     weight: 25.0,
+    leads: LEADS,
+    ..PLAIN
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {

@@ -5,8 +5,8 @@
 //! its own, as fio does.
 
 use super::context::Context;
-use super::definition::{AS_IT_IS, TestDef, WHOLE_SPAN, block, choice, depth, seconds};
-use super::mixed::{Addresses, METRICS, run_mixed};
+use super::definition::{PLAIN, TestDef, WHOLE_SPAN, block, choice, depth, seconds};
+use super::mixed::{Addresses, LEADS, METRICS, run_mixed};
 use crate::error::BenchError;
 use crate::outcome::Outcome;
 
@@ -28,8 +28,9 @@ pub(super) const DEF: TestDef = TestDef {
         seconds("seconds", "180", "length of each mix. Not published for this test; 3 minutes is the suite's norm"),
     ],
     metrics: METRICS,
-    variants: AS_IT_IS,
     weight: 20.0,
+    leads: LEADS,
+    ..PLAIN
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {

@@ -53,7 +53,8 @@ mod worn_in;
 
 pub use consistency::{PUBLISHED_SECONDS, is_of_whole_drive};
 pub use definition::{
-    COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, reference, stands_for,
+    Better, COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, better_end, reference,
+    stands_for,
 };
 
 pub use slc_stages::FOLDING_SHARE;
@@ -65,10 +66,12 @@ use context::Context;
 use ssdlab_core::nearest;
 
 use crate::error::BenchError;
+use crate::fio_run;
 use crate::lab::{Lab, stored_note};
 use crate::monitor::Monitor;
 use crate::outcome::Outcome;
 use crate::params::{ParamError, Params};
+use crate::replay;
 
 macro_rules! suite {
     ($($module:ident),* $(,)?) => {
@@ -131,6 +134,16 @@ pub fn find_test(name: &str) -> Result<&'static TestDef, ParamError> {
             known: known.iter().map(|&k| k.to_owned()).collect(),
         }
     })
+}
+
+/// The figures that tell most about a run of this name, best first, where what tells most of any run would not come first.
+#[must_use]
+pub fn leading_figures(test: &str) -> &'static [&'static str] {
+    match test {
+        fio_run::TEST => fio_run::LEADS,
+        replay::TEST => replay::LEADS,
+        _ => find_test(test).map_or(&[], |test| test.leads),
+    }
 }
 
 /// Whether a run was of its test as that is declared, in full or as a quick run has it, in one of its variants or in none:

@@ -8,7 +8,7 @@ use ssdlab_device::{Counters, EccScheme, ExpectedErrors};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, flash, gigabytes, size};
 use super::context::Context;
-use super::definition::{TestDef, Variant, block, depth, integer, metric, number};
+use super::definition::{PLAIN, TestDef, Variant, block, depth, integer, metric, number};
 use super::figures::{put, put_causes, put_counters, put_latencies};
 use crate::error::BenchError;
 use crate::host::Host;
@@ -50,6 +50,7 @@ pub(super) const DEF: TestDef = TestDef {
     ],
     variants: &[Variant { name: "", settings: &[], in_review: false }],
     weight: 15.0,
+    ..PLAIN
 };
 
 const DAY_S: u64 = 86_400;

@@ -8,7 +8,7 @@ use super::common::{
     FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, Timed, build, fill_and_measure, fit_span, gigabytes, size, timed, timed_with,
 };
 use super::context::Context;
-use super::definition::{AS_IT_IS, TestDef, block, depth, integer, metric, seconds, span};
+use super::definition::{PLAIN, TestDef, block, depth, integer, metric, seconds, span};
 use super::figures::{by_category, by_second, categories, chart, max, put, put_causes, series};
 use crate::error::BenchError;
 use crate::host::Host;
@@ -67,8 +67,10 @@ pub(super) const DEF: TestDef = TestDef {
         metric("power_max", "W", "the second of the highest power, of all loads and of the fill"),
         metric("power_peak", "W", "the ten milliseconds of the highest power, of all loads and of the fill"),
     ],
-    variants: AS_IT_IS,
     weight: 12.0,
+    leads: &["power_idle", "power_slumber", "power_max"],
+    needs_power_figures: true,
+    ..PLAIN
 };
 
 /// A state of rest: (key, name, what the host does with the link, how long it takes to get there).

@@ -4,7 +4,7 @@ use ssdlab_workload::Pattern;
 
 use super::common::{Timed, build, fill_drive, fit_span, gigabytes, size, timed};
 use super::context::Context;
-use super::definition::{AS_IT_IS, TestDef, block, choice, depths, metric, seconds, span};
+use super::definition::{PLAIN, TestDef, block, choice, depths, metric, seconds, span};
 use super::figures::{by_category, categories, chart, put, put_causes, series};
 use crate::error::BenchError;
 use crate::measure::Energy;
@@ -58,8 +58,8 @@ pub(super) const DEF: TestDef = TestDef {
             &["random_write_power_qd{depth}", "sequential_read_power_qd{depth}", "sequential_write_power_qd{depth}"],
         ),
     ],
-    variants: AS_IT_IS,
     weight: 60.0,
+    ..PLAIN
 };
 
 /// What the reviews ran, and what a device takes beyond it.

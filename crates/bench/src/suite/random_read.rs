@@ -3,7 +3,7 @@
 use ssdlab_core::Op;
 
 use super::context::Context;
-use super::definition::{TestDef, Variant, block, choice, depth, seconds, span};
+use super::definition::{PLAIN, TestDef, Variant, block, choice, depth, seconds, span};
 use super::rate::run_rate;
 use crate::error::BenchError;
 use crate::outcome::Outcome;
@@ -33,6 +33,7 @@ pub(super) const DEF: TestDef = TestDef {
         Variant { name: "QD32", settings: &[("queue_depth", "32")], in_review: true },
     ],
     weight: 14.0,
+    ..PLAIN
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {

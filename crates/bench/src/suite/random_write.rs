@@ -3,7 +3,7 @@
 use ssdlab_core::Op;
 
 use super::context::Context;
-use super::definition::{TestDef, Variant, block, choice, depth, seconds, span};
+use super::definition::{PLAIN, TestDef, Variant, block, choice, depth, seconds, span};
 use super::rate::run_rate;
 use crate::error::BenchError;
 use crate::outcome::Outcome;
@@ -32,6 +32,8 @@ pub(super) const DEF: TestDef = TestDef {
         Variant { name: "QD32", settings: &[("queue_depth", "32")], in_review: true },
     ],
     weight: 14.0,
+    hangs_on_time: true,
+    ..PLAIN
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {

@@ -3,7 +3,7 @@
 use ssdlab_core::Op;
 
 use super::context::Context;
-use super::definition::{AS_IT_IS, TestDef, WHOLE_SPAN, block, choice, depth, seconds};
+use super::definition::{PLAIN, TestDef, WHOLE_SPAN, block, choice, depth, seconds};
 use super::rate::run_rate;
 use crate::error::BenchError;
 use crate::outcome::Outcome;
@@ -27,8 +27,11 @@ pub(super) const DEF: TestDef = TestDef {
         ),
     ],
     metrics: &[],
-    variants: AS_IT_IS,
     weight: 5.0,
+    leads: &["bandwidth"],
+    in_sequence: true,
+    hangs_on_time: true,
+    ..PLAIN
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {

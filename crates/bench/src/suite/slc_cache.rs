@@ -3,7 +3,7 @@
 
 use super::common::{erase, gigabytes, size};
 use super::context::Context;
-use super::definition::{AS_IT_IS, TestDef, block, choice, depth, depths, integer, metric, seconds};
+use super::definition::{PLAIN, TestDef, block, choice, depth, depths, integer, metric, seconds};
 use super::figures::{by_category, categories, chart, put, put_causes, put_counters, put_power, series};
 use super::slc_recovery::{Recovered, Target, recover};
 use super::slc_stages::{Folding, SHORTEST_ZONES, Stage, find_stages};
@@ -65,8 +65,9 @@ pub(super) const DEF: TestDef = TestDef {
         metric("recovered_overwrite_{seconds}s", "GB", "written at the first stage's rate after so much idle time"),
         metric("recovered_trim_{seconds}s", "GB", "the same after TRIM of the full drive"),
     ],
-    variants: AS_IT_IS,
     weight: 60.0,
+    leads: &["stage1_bandwidth", "stage1_amount", "recovered_trim_600s"],
+    ..PLAIN
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {

@@ -12,7 +12,9 @@ use ssdlab_workload::{AgedFill, Distribution, Pattern};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, fit_span, gigabytes, size, timed};
 use super::context::Context;
-use super::definition::{TestDef, Variant, WHOLE_SPAN, block, choice, depth, distribution, integer, metric, number};
+use super::definition::{
+    PLAIN, TestDef, Variant, WHOLE_SPAN, block, choice, depth, distribution, integer, metric, number,
+};
 use super::figures::{chart, mean, put, put_causes, put_counters, put_latencies, series};
 use super::tail::tail_chart;
 use crate::error::BenchError;
@@ -108,6 +110,7 @@ pub(super) const DEF: TestDef = TestDef {
         Variant { name: "aged fill", settings: &[("fill", "aged")], in_review: false },
     ],
     weight: 20.0,
+    ..PLAIN
 };
 
 /// Blocks of the aged fill, if requests are no larger: a few mapping units at once are cheaper to write one after the

@@ -32,6 +32,8 @@ const USABLE_PERCENT: u64 = 90;
 /// Share of the progress bar that filling the drive gets.
 const FILL_SHARE: f64 = 0.1;
 
+pub(super) const LEADS: &[&str] = &["bandwidth", "latency_mean", "share_over_10ms"];
+
 pub(super) const METRICS: &[MetricDef] = &[
     metric(
         "bandwidth",

@@ -20,6 +20,8 @@ use crate::params::{Kind, ParamDef};
 pub const REFERENCE: &str = "raptor-wd360gd-36gb";
 const REFERENCE_TITLE: &str = "Western Digital Raptor WD360GD";
 
+pub(super) const LEADS: &[&str] = &["index", "latency_mean", "stall_share"];
+
 pub(super) const METRICS: &[MetricDef] = &[
     metric(
         "index",

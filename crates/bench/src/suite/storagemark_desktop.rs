@@ -3,8 +3,8 @@
 use ssdlab_workload::application_mix::Application;
 
 use super::context::Context;
-use super::definition::{AS_IT_IS, TestDef};
-use super::storagemark::{BEFORE, METRICS, requests, run_storagemark};
+use super::definition::{PLAIN, TestDef};
+use super::storagemark::{BEFORE, LEADS, METRICS, requests, run_storagemark};
 use crate::error::BenchError;
 use crate::outcome::Outcome;
 
@@ -14,8 +14,9 @@ pub(super) const DEF: TestDef = TestDef {
     summary: "Office work, mail, the web and a virus scanner, on a full drive. A stand-in for a trace that was never published; index with the WD Raptor WD360GD at 100.",
     params: &[requests("300000"), BEFORE],
     metrics: METRICS,
-    variants: AS_IT_IS,
     weight: 5.0,
+    leads: LEADS,
+    ..PLAIN
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {

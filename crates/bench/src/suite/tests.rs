@@ -875,3 +875,15 @@ fn what_is_set_makes_another_test_of_it_unless_it_only_says_how_long_or_how_to_j
     // A common parameter of which the test has a default of its own.
     assert!(of("atto", &[]) && !of("atto", &[("compressibility_percent", "0")]));
 }
+
+#[test]
+fn what_leads_a_test_is_a_figure_of_it() {
+    for test in TESTS {
+        for key in test.leads {
+            assert!(test.metric(key).is_some(), "{}: {key}", test.name);
+        }
+    }
+    assert_eq!(leading_figures("replay")[0], "latency_p99_from_arrival");
+    assert_eq!(leading_figures("heavy")[0], "bandwidth");
+    assert!(leading_figures("consistency").is_empty());
+}

@@ -9,7 +9,7 @@ use ssdlab_workload::Pattern;
 
 use super::common::{Counted, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, erase};
 use super::context::Context;
-use super::definition::{AS_IT_IS, TestDef, block, depth, metric, number, seconds};
+use super::definition::{PLAIN, TestDef, block, depth, metric, number, seconds};
 use super::figures::{chart, put, put_causes, put_counters, series};
 use super::sweep::{BLOCK, DEPTH, Sweep, ZONES, axes};
 use crate::error::BenchError;
@@ -53,8 +53,8 @@ pub(super) const DEF: TestDef = TestDef {
         metric("trimmed_shortfall", "%", "the same for the curve after TRIM"),
         metric("torture_iops", "IOPS", "mean rate of the torture"),
     ],
-    variants: AS_IT_IS,
     weight: 55.0,
+    ..PLAIN
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {

@@ -12,7 +12,7 @@ use ssdlab_workload::{Mix, Pattern};
 
 use super::common::{FILL_BLOCK_BYTES, build, fill_drive, fit_span, gigabytes, size};
 use super::context::Context;
-use super::definition::{MetricDef, TestDef, Variant, integer, metric, seconds, span};
+use super::definition::{MetricDef, PLAIN, TestDef, Variant, integer, metric, seconds, span};
 use super::disk_inspection::inspect;
 use super::figures::{by_category, categories, chart, mean, min, put, put_causes, series};
 use super::sweep::axes;
@@ -142,6 +142,7 @@ pub(super) const DEF: TestDef = TestDef {
     metrics: METRICS,
     variants: &[Variant { name: "", settings: &[], in_review: false }],
     weight: 60.0,
+    ..PLAIN
 };
 
 /// What came of a part: a value for each of its figures, and, of the inspection, rates by position.

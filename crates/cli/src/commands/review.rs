@@ -57,7 +57,7 @@ pub fn jobs_of<D: Tested>(drives: &[D], tests: &[&'static TestDef], asked: bool)
     // All drives of a test one after the other: that is how the report is read.
     let jobs = tests.iter().flat_map(|&test| (0..drives.len()).flat_map(move |lab| jobs_of(lab, test)));
     // A drive without power figures has nothing to show there.
-    jobs.filter(|j| asked || j.test.name != "power" || drives[j.lab].meters_energy()).collect()
+    jobs.filter(|j| asked || !j.test.needs_power_figures || drives[j.lab].meters_energy()).collect()
 }
 
 /// The jobs with `--set`: each parameter goes to every test that takes it, over what its variant says.

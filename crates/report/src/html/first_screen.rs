@@ -314,21 +314,12 @@ fn charts(review: &Review) -> Vec<(Headline, Vec<Bar>)> {
     charts
 }
 
-fn unit_of(headline: &Headline) -> &'static str {
-    match headline.metric {
-        "bandwidth" => "MB/s",
-        "index" => "points",
-        m if m.starts_with("latency") => "us",
-        _ => "IOPS",
-    }
-}
-
 fn bar_chart(out: &mut String, review: &Review, headline: &Headline, bars: &[Bar]) {
-    let unit = unit_of(headline);
+    let unit = headline.unit();
     // A bar is as long beside those that have not settled as it would be beside what they have come to so far: alone it
     // would pass for the best.
     let most = bars.iter().filter(|bar| bar.in_order).filter_map(|bar| bar.value.or(bar.so_far)).fold(0.0, f64::max);
-    let direction = if headline.lower_is_better { " · <b>lower is better</b>" } else { "" };
+    let direction = if headline.lower_is_better() { " · <b>lower is better</b>" } else { "" };
     let shown = if unit == "us" { String::new() } else { format!("{unit} · ") };
     out.push_str(&format!(
         "<figure class=\"barchart\" id=\"bar-{}\"><figcaption><b>{}</b> <span class=\"subject\">{shown}{}{direction}</span></figcaption>\n<ol>\n",

@@ -1,6 +1,7 @@
 //! The key figure of each test, the verdicts, and what a user would have noticed.
 
-use ssdlab_bench::{Outcome, Unsettled};
+use ssdlab_bench::suite::{Better, better_end, leading_figures};
+use ssdlab_bench::{Outcome, Unsettled, replay};
 
 use crate::compare::TestGroup;
 use crate::felt;
@@ -30,30 +31,10 @@ const KEYS: [&str; 16] = [
     "power_mean",
 ];
 
-/// What tells most about tests whose figure the list above would not put first.
-const HEADS: [(&str, &[&str]); 11] = [
-    ("run", &["iops", "bandwidth", "latency_p99"]),
-    // Of one at recorded times, rates are the trace's, and a latency from sending omits the wait for a tag.
-    (
-        "replay",
-        &["latency_p99_from_arrival", "latency_mean_from_arrival", "delayed", "iops", "bandwidth", "latency_p99"],
-    ),
-    // A mean over mixes that nobody has all of would rank drives by what they do with pure writes.
-    ("mixed", &["bandwidth_read80", "bandwidth_read40", "bandwidth_read0"]),
-    ("sequential", &["bandwidth"]),
-    ("destroyer", &["bandwidth", "latency_mean", "share_over_10ms"]),
-    ("heavy", &["bandwidth", "latency_mean", "share_over_10ms"]),
-    ("light", &["bandwidth", "latency_mean", "share_over_10ms"]),
-    ("storagemark", &["index", "latency_mean", "stall_share"]),
-    ("disk-inspection", &["rate_begin", "rate_end"]),
-    ("power", &["power_idle", "power_slumber", "power_max"]),
-    ("slc-cache", &["stage1_bandwidth", "stage1_amount", "recovered_trim_600s"]),
-];
-
 /// The `n` metrics of a test that matter most: well-known ones first, then in alphabetical order.
 pub(crate) fn key_metrics<'a>(outcomes: &[&'a Outcome], n: usize) -> Vec<&'a str> {
     let has = |key: &str| outcomes.iter().any(|o| o.metrics.contains_key(key));
-    let first = HEADS.iter().filter(|(test, _)| outcomes.iter().any(|o| o.test.contains(test))).flat_map(|h| h.1);
+    let first = outcomes.iter().flat_map(|o| leading_figures(&o.test));
     let mut keys: Vec<&str> = Vec::new();
     for key in first.copied().chain(KEYS).filter(|k| has(k)) {
         if !keys.contains(&key) {
@@ -80,7 +61,7 @@ pub(crate) fn label(outcomes: &[&Outcome], key: &str) -> String {
     if matches!(key, "iops" | "bandwidth") && outcomes.iter().all(|o| is_as_asked(o)) {
         return format!("{label}, as the job asks");
     }
-    let mut timed = outcomes.iter().filter(|o| o.test == "replay" && o.metrics.contains_key(OF_TIMED)).peekable();
+    let mut timed = outcomes.iter().filter(|o| o.test == replay::TEST && o.metrics.contains_key(OF_TIMED)).peekable();
     let is_timed = timed.peek().is_some();
     let of_timed = match key {
         // Of a device that cannot follow, the rate is its own.
@@ -260,12 +241,6 @@ pub(crate) fn keys_of<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a str, String)> {
     key_metrics(outcomes, 1).into_iter().map(|key| (key, label(outcomes, key))).collect()
 }
 
-/// Whether a drive is the better for less of it: the longest bar would be that of the worst.
-fn is_lower_better(key: &str, unit: &str) -> bool {
-    let begins = ["latency_", "stall_", "seconds_over_", "share_over_", "longest_gap", "zero_iops", "flush_", "waf"];
-    ["us", "W", "J"].contains(&unit) || begins.iter().any(|begin| key.starts_with(begin))
-}
-
 /// In place of a figure that a run does not have.
 fn why_absent(outcome: &Outcome, key: &str) -> String {
     match outcome.not_steady.first().map(|n| n.reason) {
@@ -314,7 +289,8 @@ pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup
             let metric = |name: &str| outcome(name)?.metrics.get(key);
             let all: Vec<_> = review.devices.iter().map(|d| metric(&d.facts.name)).collect();
             let most = all.iter().flatten().map(|m| m.value).fold(0.0, f64::max);
-            let lower = all.iter().flatten().any(|m| is_lower_better(key, &m.unit)) && review.devices.len() > 1;
+            let lower = all.iter().flatten().any(|m| better_end(key, &m.unit) == Some(Better::Lower))
+                && review.devices.len() > 1;
             out.push_str(&format!(
                 "<tr><th scope=\"row\"><a href=\"#{}\">{}</a></th><td class=\"words\">{}</td>",
                 group.anchor,

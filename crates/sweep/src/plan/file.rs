@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use serde::Deserialize;
 use ssdlab_bench::ParamError;
+use ssdlab_bench::suite::Better;
 use ssdlab_catalog::{Diagnostic, Place};
 use toml::{Table, Value};
 use toml_edit::{Document, Item, TableLike};
@@ -65,14 +66,6 @@ pub(crate) struct ParetoFile {
     pub y: String,
     pub x_better: Option<Better>,
     pub y_better: Option<Better>,
-}
-
-/// Which end of an axis is the good one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Better {
-    Lower,
-    Higher,
 }
 
 /// Keys and values of a TOML text by path: `grid.gc.policy`, `grid.gc.policy[2]`, `test[0].set.queue_depth`.

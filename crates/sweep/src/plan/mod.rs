@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use ssdlab_bench::fio_run::Prefill;
 use ssdlab_bench::plan::PlanJob;
+pub use ssdlab_bench::suite::Better;
+use ssdlab_bench::suite::better_end;
 use ssdlab_bench::suite::{find_test, stands_for};
 use ssdlab_catalog::{DeviceTemplate, Diagnostic, parse};
 use ssdlab_core::{input, nearest};
@@ -19,7 +21,6 @@ use crate::fio::FIO_METRICS;
 use crate::point::Point;
 use crate::swept::{Axis, Cell};
 use crate::task::{Task, What};
-pub use file::Better;
 use file::{ChartsFile, PlanFile, PlanText, PrefillWord, TestEntry};
 pub use schema::plan_schema;
 
@@ -225,12 +226,10 @@ fn charts(read: ChartsFile, text: &PlanText, axes: &[Axis], tasks: &[Task]) -> R
 /// What is known of a drive as it was built.
 pub(crate) const FACTS: [&str; 2] = ["capacity_bytes", "spare_percent"];
 
-/// What a plan draws has more of it where it is better, or less: rates, indexes, steadiness and what is sold are better higher,
-/// most else is counted because less of it is.
+/// What a plan draws has more of it where it is better, or less: most of what is counted is counted because less of it is.
 pub(crate) fn usually_better(name: &str, unit: &str) -> Better {
-    let is_rate = ["IOPS", "MB/s", "points"].contains(&unit) && !name.contains("stddev");
-    let is_higher = is_rate || ["capacity_bytes", "steady", "iops_over_stddev", "kept_share"].contains(&name);
-    if is_higher { Better::Higher } else { Better::Lower }
+    let sold = name == "capacity_bytes";
+    better_end(name, unit).unwrap_or(if sold { Better::Higher } else { Better::Lower })
 }
 
 /// The figures that tests of the plan may have, with their units.

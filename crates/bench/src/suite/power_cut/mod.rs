@@ -7,7 +7,7 @@ use ssdlab_core::{MILLISECOND, Nanos, SECOND};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH};
 use super::context::Context;
-use super::definition::{TestDef, Variant, block, choice, depth, integer, metric};
+use super::definition::{PLAIN, TestDef, Variant, block, choice, depth, integer, metric};
 use super::figures::put;
 use crate::error::BenchError;
 use crate::host::Host;
@@ -54,6 +54,7 @@ pub(super) const DEF: TestDef = TestDef {
     ],
     variants: &[Variant { name: "", settings: &[], in_review: false }],
     weight: 20.0,
+    ..PLAIN
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
