@@ -3,6 +3,8 @@
 use ssdlab_core::{Breakdown, Cause, Nanos};
 use ssdlab_device::{Completion, Request, Status};
 
+use crate::targets::Access;
+
 /// A command that has a slot.
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
@@ -16,6 +18,8 @@ pub struct Command {
     /// Of a write: the first sector that is not in the cache yet; whether it ends only when it is on the platters.
     pub next: u32,
     pub through: bool,
+    /// Of one that does: when all of it had room in the cache.
+    pub placed: Nanos,
     /// Of a write: its number among writes.
     pub number: u64,
     pub spent: Spent,
@@ -29,7 +33,21 @@ pub struct Spent {
     pub seek: Nanos,
     pub rotation: Nanos,
     pub transfer: Nanos,
+    /// While the command waits: time that the arm had spent on cached writes when that began.
     pub destage: Nanos,
+}
+
+impl Spent {
+    /// The arm has written data of the command itself, and spent so long on that: what is not for others. What it took beyond
+    /// its way and the data's, it waited for them to come from the host.
+    pub fn on_own(&mut self, access: Access, transfer: Nanos, time: Nanos) {
+        let [seek, rotation] = [access.seek, access.rotation].map(Nanos::from);
+        self.seek += seek;
+        self.rotation += rotation;
+        self.transfer += transfer;
+        self.link += time.saturating_sub(seek + rotation + transfer);
+        self.destage += time;
+    }
 }
 
 impl Command {
@@ -45,6 +63,7 @@ impl Command {
             to: sector(request.offset_bytes + request.length_bytes),
             next: from,
             through: false,
+            placed: 0,
             number: 0,
             spent: Spent::default(),
         }

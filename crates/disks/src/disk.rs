@@ -62,6 +62,7 @@ pub(crate) struct Mechanics {
 /// What the arm is at.
 #[derive(Clone, Copy, Debug)]
 struct Busy {
+    began: Nanos,
     ends: Nanos,
     access: Access,
     transfer: Nanos,
@@ -362,6 +363,7 @@ impl Disk {
             Op::Flush => {
                 let last = self.writes_numbered;
                 if self.write_cache.has_any_up_to(last) {
+                    self.slots[slot as usize].spent.destage = self.destage_time_at(now);
                     self.flushes.push((slot, last));
                 } else {
                     self.complete(slot, now, done);
@@ -391,9 +393,12 @@ impl Disk {
         if let Some(on) = coming {
             let (time, track) = self.mechanics.pass(on.sector, to, false);
             let ends = (on.at + time).max(now);
-            let access = Access { seek: 0, rotation: 0 };
+            // Where the heads had stopped, they wait for the place to come by again.
+            let rotation = on.began.saturating_sub(now).min(ends - now);
+            let access = Access { seek: 0, rotation: rotation as u32 };
+            let transfer = ends - now - rotation;
             self.stop_reading_on(now);
-            let busy = Busy { ends, access, transfer: ends - now, track, work: Work::Read { slot } };
+            let busy = Busy { began: now, ends, access, transfer, track, work: Work::Read { slot } };
             self.busy = Some(busy);
             self.note_busy(&busy);
             return;
@@ -500,10 +505,14 @@ impl Disk {
         if reached < to {
             return false;
         }
-        let spent = &mut self.slots[slot as usize].spent;
-        spent.buffer = now - decoded;
-        if !through {
-            spent.link = passed - now;
+        let destage_time = self.destage_time_at(now);
+        let command = &mut self.slots[slot as usize];
+        command.spent.buffer = now - decoded;
+        if through {
+            command.placed = now;
+            command.spent.destage = destage_time;
+        } else {
+            command.spent.link = passed - now;
             self.leaving.push_back((passed, slot));
         }
         true
@@ -557,15 +566,17 @@ impl Disk {
         let mut index = 0;
         while index < self.through.len() {
             let slot = self.through[index];
-            let Command { from, to, next, number, .. } = self.slots[slot as usize];
+            let Command { from, to, next, number, placed, .. } = self.slots[slot as usize];
+            // What was begun before its data came is not its own.
+            if next == to && placed <= busy.began && extent.from < to && from < extent.to {
+                self.slots[slot as usize].spent.on_own(busy.access, busy.transfer, now - busy.began);
+            }
             if next < to || self.write_cache.has_any_of(from, to, number) {
                 index += 1;
                 continue;
             }
             let spent = &mut self.slots[slot as usize].spent;
-            spent.seek = busy.access.seek.into();
-            spent.rotation = busy.access.rotation.into();
-            spent.transfer = busy.transfer;
+            spent.destage = self.destage_time - spent.destage;
             self.through.swap_remove(index);
             self.complete(slot, now, done);
         }
@@ -583,8 +594,8 @@ impl Disk {
                 continue;
             }
             self.flushes.swap_remove(index);
-            let command = &mut self.slots[slot as usize];
-            command.spent.destage = now - command.decoded;
+            let spent = &mut self.slots[slot as usize].spent;
+            spent.destage = self.destage_time - spent.destage;
             self.complete(slot, now, done);
         }
     }
@@ -691,7 +702,7 @@ impl Disk {
     #[inline]
     fn start(&mut self, access: Access, transfer: Nanos, track: Track, now: Nanos, work: Work) -> Nanos {
         let ends = now + Nanos::from(access.seek) + Nanos::from(access.rotation) + transfer;
-        let busy = Busy { ends, access, transfer, track, work };
+        let busy = Busy { began: now, ends, access, transfer, track, work };
         self.busy = Some(busy);
         self.note_busy(&busy);
         ends

@@ -1,7 +1,7 @@
 //! What the cache does for a host, and what it must not do.
 
-use ssdlab_core::{Cause, SECTOR_BYTES};
-use ssdlab_device::{Device, Request};
+use ssdlab_core::{Cause, Nanos, Op, SECTOR_BYTES};
+use ssdlab_device::{Completion, Device, Request};
 use ssdlab_disks::DiskSpec;
 
 use crate::support::{build, keep_busy, rest};
@@ -87,6 +87,77 @@ fn a_flush_waits_for_all_that_is_cached_and_a_write_through_for_itself() {
     assert_eq!(disk.unwritten().count(), 0);
     assert!(fua[0].breakdown.get(Cause::Transfer) > 0);
     assert_eq!(keep_busy(&mut disk, fua[0].completed, 1, 1, [Request::flush(11)].into_iter())[0].latency(), 0);
+}
+
+/// Where the arm's time went, on its way and over the data.
+fn on_the_arm(c: &Completion) -> Nanos {
+    [Cause::Seek, Cause::Rotation, Cause::Transfer].into_iter().map(|cause| c.breakdown.get(cause)).sum()
+}
+
+#[test]
+fn a_flush_is_behind_cached_writes_only_while_these_are_written() {
+    let mut spec = DiskSpec::plain();
+    spec.cache.read_ahead_kib = 0;
+    let mut disk = build(spec);
+    // Three reads near the arm are reached before the one cached write at the other end.
+    let near = (0..3).map(|i| Request::read(i, i * 1000 * 512, 512));
+    let all = near.chain([Request::write(3, 1_100_000 * 512, 512), Request::flush(4)]);
+    let ends = keep_busy(&mut disk, 0, 5, 5, all);
+    let flush = ends.iter().find(|c| c.op == Op::Flush).expect("it ended");
+    let arm = disk.counters().disk.expect("it is a disk");
+    let reads: u64 = ends.iter().filter(|c| c.op == Op::Read).map(on_the_arm).sum();
+    let destaged = arm.seek_nanos + arm.rotation_nanos + arm.transfer_nanos - reads;
+    assert!(reads > 10_000_000 && destaged > 5_000_000, "{reads} {destaged}");
+    assert_eq!((flush.breakdown.get(Cause::Destage), flush.breakdown.get(Cause::Queue)), (destaged, reads));
+    assert_eq!(flush.latency(), destaged + reads);
+}
+
+#[test]
+fn a_write_through_waits_for_the_cached_write_under_way_and_then_for_all_of_itself() {
+    let mut disk = build(DiskSpec::plain());
+    keep_busy(&mut disk, 0, 1, 1, [Request::write(0, 1_000_000 * 512, 512)].into_iter());
+    let before = disk.counters().disk.expect("it is a disk");
+    // Of three segments.
+    let write = Request::write(1, 0, 300 << 10).with_fua(true);
+    let ends = keep_busy(&mut disk, 100_000, 1, 1, [write].into_iter());
+    let arm = disk.counters().disk.expect("it is a disk");
+    let all = arm.seek_nanos + arm.rotation_nanos + arm.transfer_nanos;
+    assert_eq!((before.media_writes, arm.media_writes), (0, 4));
+    // The arm began with the first at once, or nearly so, and was never at rest.
+    let destage = ends[0].breakdown.get(Cause::Destage);
+    assert!(destage > 1_000_000 && on_the_arm(&ends[0]) > 10_000_000, "{:?}", ends[0]);
+    assert_eq!(destage + on_the_arm(&ends[0]), ends[0].latency());
+    assert!(all.abs_diff(ends[0].latency() + 100_000) < 10_000, "{all} ns on the arm, {:?}", ends[0]);
+}
+
+#[test]
+fn a_write_through_that_is_slower_on_the_link_than_under_the_heads_waits_for_the_link() {
+    let mut spec = DiskSpec::plain();
+    spec.controller.link_mb_per_s = 1;
+    let mut disk = build(spec);
+    let write = Request::write(0, 0, 64 << 10).with_fua(true);
+    let ends = keep_busy(&mut disk, 0, 1, 1, [write].into_iter());
+    assert_eq!(ends[0].latency(), 65_536_000);
+    assert_eq!(ends[0].breakdown.get(Cause::Link), 65_536_000 - on_the_arm(&ends[0]), "{:?}", ends[0]);
+}
+
+/// The heads have stopped where they had read enough ahead, and the place comes by once a turn.
+#[test]
+fn what_is_read_on_after_a_pause_waits_for_the_platter_to_come_round() {
+    let mut disk = build(DiskSpec::plain());
+    let first = keep_busy(&mut disk, 0, 1, 1, [Request::read(0, 0, 4096)].into_iter());
+    let now = first[0].completed + 30_000_000;
+    let before = disk.counters().disk.expect("it is a disk");
+    // What has been read ahead ends at sector 264. The first read makes room for eight more, which the second one is for.
+    let requests = [Request::read(1, 4096, 4096), Request::read(2, 264 * 512, 4096)];
+    let ends = keep_busy(&mut disk, now, 2, 2, requests.into_iter());
+    let read = ends[1];
+    let link = read.breakdown.get(Cause::Link);
+    assert_eq!((read.tag, read.breakdown.get(Cause::Transfer)), (2, 8 * 25_000), "{read:?}");
+    let rotation = read.breakdown.get(Cause::Rotation);
+    assert!(rotation > 1_000_000 && rotation + 200_000 + link == read.latency(), "{read:?}");
+    let arm = disk.counters().disk.expect("it is a disk");
+    assert_eq!(arm.rotation_nanos - before.rotation_nanos, rotation);
 }
 
 #[test]
