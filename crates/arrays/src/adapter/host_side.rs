@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use ssdlab_core::{Breakdown, Cause, Nanos, Op};
+use ssdlab_core::{Breakdown, CAUSES, Cause, Nanos, Op};
 use ssdlab_device::{Completion, HostCounters, Occupancy, Request, Status};
 
 use super::spec::AdapterLinkSpec;
@@ -46,23 +46,29 @@ pub enum Event {
     Wake,
 }
 
+/// What a read ends with, the last first. What comes before that does so in the order of [`CAUSES`], or nearly: a queue, the
+/// controller, and what is in the way.
+const LAST_FIRST: [Cause; 7] =
+    [Cause::Link, Cause::EccRetry, Cause::Bus, Cause::Read, Cause::Transfer, Cause::Rotation, Cause::Seek];
+
 impl Command {
     fn spend(&mut self, cause: Cause, until: Nanos) {
         self.breakdown.add(cause, until - self.told);
         self.told = until;
     }
 
-    /// What a command to the device took, that this one waited for.
+    /// What a command to the device took, that this one waited for: of one that was under way before, the end.
     fn spend_as(&mut self, part: &Completion) {
-        let known = part.breakdown.sum();
-        let waited = part.completed - self.told;
-        if known == waited {
-            self.breakdown.merge(&part.breakdown);
-            self.told = part.completed;
-        } else {
-            // It was under way before this one waited for it, or the device does not say.
-            self.spend(Cause::Queue, part.completed);
+        let mut left = part.completed - self.told;
+        let mut of_part = part.breakdown;
+        for cause in LAST_FIRST.into_iter().chain(CAUSES.into_iter().rev()) {
+            let time = std::mem::take(&mut of_part.nanos[cause as usize]).min(left);
+            self.breakdown.add(cause, time);
+            left -= time;
         }
+        // What the device does not say.
+        self.breakdown.add(Cause::Queue, left);
+        self.told = part.completed;
     }
 }
 

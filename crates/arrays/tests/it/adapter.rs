@@ -1,8 +1,9 @@
 //! What the cache of an adapter promises, whatever the policy.
 
 use ssdlab_arrays::{Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, Raid0};
-use ssdlab_core::{Cause, MICROSECOND, MILLISECOND, Nanos, Op, Rng, SECOND};
+use ssdlab_core::{Breakdown, Cause, MICROSECOND, MILLISECOND, Nanos, Op, Rng, SECOND};
 use ssdlab_device::{Completion, Device, Request, Status};
+use ssdlab_disks::{Disk, DiskSpec};
 
 use crate::server::{Server, Service, Written};
 
@@ -218,6 +219,50 @@ fn a_sequential_stream_is_read_ahead() {
         (0..64).fold(0, |now, tag| now + run(&mut cached, now, Request::read(tag, tag * 16_384, 16_384)).latency())
     };
     assert!(time(256) * 4 < time(0), "{} {}", time(256), time(0));
+}
+
+/// Behind one read a longer one ahead of it is under way, which the next waits for.
+#[test]
+fn a_read_of_what_is_being_read_ahead_waits_for_the_end_of_that() {
+    let spec = AdapterCacheSpec { read_ahead_kib: 256, ..cache(FlushChoice::Polite) };
+    let (mut cached, _) = adapter(Some(spec), 10 * MILLISECOND);
+    let mut done = Vec::new();
+    let mut read = |tag: u64, now| {
+        cached.submit(now, Request::read(tag, tag * 16_384, 16_384)).unwrap();
+        cached.advance(now + 12 * MILLISECOND, &mut done);
+    };
+    // The second is read itself, and behind it what is ahead: from 24 ms until 34 ms, after 10 ms in the queue of the device.
+    read(0, 0);
+    read(1, 14 * MILLISECOND);
+    read(2, 30 * MILLISECOND);
+    let read = done.iter().find(|c| c.tag == 2).unwrap();
+    let told = |cause| read.breakdown.get(cause);
+    assert!(read.latency() > 4 * MILLISECOND && read.latency() < 5 * MILLISECOND, "{read:?}");
+    assert_eq!((told(Cause::Queue), told(Cause::Controller)), (0, 10 * MICROSECOND), "{read:?}");
+    assert_eq!(told(Cause::Read) + told(Cause::Controller) + told(Cause::Link), read.latency());
+}
+
+/// The arm of a disk follows a stream: what is waited for is the platter, not a seek.
+#[test]
+fn a_stream_from_a_disk_behind_a_cache_waits_for_what_passes_under_its_heads() {
+    let disk = Disk::new("disk", DiskSpec::plain(), 1).unwrap();
+    let spec = AdapterCacheSpec { read_ahead_kib: 128, ..cache(FlushChoice::Polite) };
+    let spec = AdapterSpec {
+        kind: AdapterKind::Adapter,
+        description: String::new(),
+        ports: 1,
+        link: link(),
+        cache: Some(spec),
+    };
+    let mut cached = Adapter::new("adapter", &spec, Box::new(disk));
+    let (mut now, mut sum) = (0, Breakdown::default());
+    for tag in 0..256 {
+        let read = run(&mut cached, now, Request::read(tag, tag * 16_384, 16_384));
+        now = read.completed;
+        sum.merge(&read.breakdown);
+    }
+    let percent = |cause| 100 * sum.get(cause) / sum.sum();
+    assert!(percent(Cause::Transfer) > 80 && percent(Cause::Queue) < 5, "{sum:?}");
 }
 
 /// Random commands at random times, policies and sizes: each ends once with its whole breakdown, time goes forward, and
