@@ -135,12 +135,12 @@ pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
     notes
 }
 
-/// The cause that weighs most in the slowest requests, by key.
+/// The cause that most of the time of the slowest requests went to, by key: one of several that weigh alike is not what they
+/// wait for. Nor is a queue: what holds up those in front is.
 fn main_cause(slowest: &[SlowIo]) -> Option<&'static str> {
-    let heaviest = |io: &SlowIo| io.causes_us.iter().max_by(|a, b| a.1.total_cmp(b.1)).map(|c| c.0.clone());
-    let causes: Vec<String> = slowest.iter().filter_map(heaviest).collect();
-    let most = causes.iter().max_by_key(|c| causes.iter().filter(|d| d == c).count())?;
-    ssdlab_core::CAUSES.iter().find(|c| c.key() == most).map(|c| c.key())
+    let of = |key: &str| slowest.iter().filter_map(|io| io.causes_us.get(key)).sum::<f64>();
+    let half = slowest.iter().map(|io| io.latency_us).sum::<f64>() / 2.0;
+    ssdlab_core::CAUSES.iter().map(|cause| cause.key()).find(|&key| key != QUEUE && of(key) > half)
 }
 
 fn finding(before: &str, bold: String, after: String, test: &'static str) -> Finding {

@@ -188,6 +188,27 @@ fn what_is_no_drive_for_random_writes_is_none_for_databases() {
 }
 
 #[test]
+fn the_slowest_requests_wait_for_what_took_most_of_their_time_or_for_nothing_that_is_told() {
+    let told = |causes: [(&str, f64); 3]| {
+        let mut review = review(BAD);
+        review.outcomes[0].slowest[0].causes_us =
+            causes.into_iter().map(|(key, ms)| (key.to_owned(), ms * 1e3)).collect();
+        text(&story(&review, &review.devices[0]).findings)
+    };
+    let said = told([("buffer_full", 70.0), ("garbage_collection", 40.0), ("erase", 14.0)]);
+    assert!(said.contains("; the slowest requests wait for room in the write buffer."), "{said}");
+    // Four tenths are more than any other cause has, and not what they wait for.
+    for causes in [
+        [("garbage_collection", 50.0), ("buffer_full", 40.0), ("erase", 34.0)],
+        [("fold", 50.0), ("buffer_full", 40.0), ("erase", 34.0)],
+        [("queue", 100.0), ("buffer_full", 20.0), ("erase", 4.0)],
+    ] {
+        let said = told(causes);
+        assert!(said.contains("drop to 260 every 7 s. For"), "{causes:?}: {said}");
+    }
+}
+
+#[test]
 fn what_holds_up_a_queue_is_named_and_not_the_queue() {
     let mut slow = with_seconds(GOOD, &[5.0], false);
     let share = |label: &str| TimeShare {
