@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ssdlab_bench::host::{SlowestSeen, TRIM_COMMAND_BYTES, Watch};
 use ssdlab_contents::ContentDevice;
-use ssdlab_core::{Breakdown, Histogram, Nanos, Op};
+use ssdlab_core::{Breakdown, Cause, Histogram, Nanos, Op};
 use ssdlab_device::{Completion, Device, PayloadId, Request, Status};
 
 use crate::export::Export;
@@ -29,7 +29,7 @@ pub struct SlowRequest {
     pub length_bytes: u64,
     pub submitted: Nanos,
     pub latency: Nanos,
-    /// Of its last part, if it was split.
+    /// Of its last part, if it was split; until that was sent it waited in a queue.
     pub breakdown: Breakdown,
     /// How long of that the device was not ready yet, its power having come back.
     pub starting: Nanos,
@@ -70,8 +70,12 @@ struct Job {
     data: Vec<u8>,
     payloads: Vec<Option<PayloadId>>,
     error: Option<DriveError>,
+    /// When the client's request came.
     submitted: Nanos,
+    /// Of the part that has ended last.
     breakdown: Breakdown,
+    /// Of the last part before the flush that follows.
+    before_flush: Breakdown,
     starting: Nanos,
 }
 
@@ -272,7 +276,7 @@ impl Drive {
     pub fn settle(&mut self, owner: u64, cookie: u64) -> bool {
         let behind_lock = self.lock.iter().flat_map(|lock| &lock.waiting);
         let behind_stand_by = self.standing_by.iter().flat_map(|stand_by| &stand_by.waiting);
-        let waiting = behind_lock.chain(behind_stand_by).map(|request| (request.owner, request.cookie));
+        let waiting = behind_lock.chain(behind_stand_by).map(|(_, request)| (request.owner, request.cookie));
         let left: BTreeSet<_> = self.jobs.iter().flatten().map(|job| (job.owner, job.cookie)).chain(waiting).collect();
         let some = !left.is_empty();
         if some {
@@ -337,14 +341,19 @@ impl Drive {
     /// # Errors
     /// Why nothing of it has happened.
     pub fn start(&mut self, now: Nanos, request: DriveRequest) -> Result<Started, DriveError> {
+        self.start_since(now, now, request)
+    }
+
+    /// The same of one that came at `came`.
+    fn start_since(&mut self, came: Nanos, now: Nanos, request: DriveRequest) -> Result<Started, DriveError> {
         if let Some(lock) = self.lock.as_mut().filter(|lock| lock.is_erasing()) {
             let held_bytes = request.held_bytes();
-            lock.waiting.push(request);
+            lock.waiting.push((came, request));
             return Ok(Started::Later { held_bytes });
         }
         if let Some(stand_by) = &mut self.standing_by {
             let held_bytes = request.held_bytes();
-            stand_by.waiting.push(request);
+            stand_by.waiting.push((came, request));
             return Ok(Started::Later { held_bytes });
         }
         if request.stands_by && self.device.has_plug() {
@@ -396,8 +405,9 @@ impl Drive {
             data,
             payloads: Vec::new(),
             error: None,
-            submitted: now,
+            submitted: came,
             breakdown: Breakdown::default(),
+            before_flush: Breakdown::default(),
             starting: 0,
         };
         if op == Op::Write {
@@ -555,10 +565,10 @@ impl Drive {
         self.start_all(now, stand_by.waiting, outcomes);
     }
 
-    fn start_all(&mut self, now: Nanos, requests: Vec<DriveRequest>, outcomes: &mut Vec<Outcome>) {
-        for request in requests {
+    fn start_all(&mut self, now: Nanos, requests: Vec<(Nanos, DriveRequest)>, outcomes: &mut Vec<Outcome>) {
+        for (came, request) in requests {
             let (owner, cookie, held_bytes) = (request.owner, request.cookie, request.held_bytes());
-            let result = match self.start(now, request) {
+            let result = match self.start_since(came, now, request) {
                 Ok(Started::Later { .. }) => continue,
                 Ok(Started::Done) => Ok(Vec::new()),
                 Err(error) => Err(error),
@@ -572,6 +582,7 @@ impl Drive {
         let job = self.jobs[slot as usize].as_mut().expect("a request that is not there");
         job.parts_under_way -= 1;
         job.breakdown = c.breakdown;
+        job.breakdown.merge(&job.before_flush);
         job.starting = self.ready_at.min(c.completed).saturating_sub(c.submitted);
         let part = (c.tag >> 32) as usize;
         if job.op == Op::Write
@@ -594,6 +605,7 @@ impl Drive {
             return;
         }
         if std::mem::take(&mut job.then_flush) && job.error.is_none() {
+            job.before_flush = job.breakdown;
             job.parts += 1;
             job.parts_under_way += 1;
             job.payloads.push(None);
@@ -628,6 +640,11 @@ impl Drive {
 
     fn account(&mut self, job: &Job, completed: Nanos) {
         let latency = completed - job.submitted;
+        let mut breakdown = job.breakdown;
+        // A device that does not tell where time went still does not.
+        if breakdown.sum() > 0 {
+            breakdown.add(Cause::Queue, latency.saturating_sub(breakdown.sum()));
+        }
         let served = &mut self.served[job.op as usize];
         served.requests += 1;
         served.bytes += job.total_bytes;
@@ -643,7 +660,7 @@ impl Drive {
                 length_bytes: job.total_bytes,
                 submitted: job.submitted,
                 completed,
-                breakdown: job.breakdown,
+                breakdown,
             };
             watch.ended(&request, &mut self.device);
         }
@@ -657,7 +674,7 @@ impl Drive {
                 length_bytes: job.total_bytes,
                 submitted: job.submitted,
                 latency,
-                breakdown: job.breakdown,
+                breakdown,
                 starting: job.starting,
             });
         }
@@ -677,7 +694,8 @@ impl Drive {
         let waiting = self.lock.as_mut().map_or_else(Vec::new, |lock| lock.cut(&mut self.device));
         let stand_by = self.standing_by.take();
         let behind = stand_by.iter().flat_map(|stand_by| &stand_by.waiting);
-        let waiting = waiting.iter().chain(behind).map(|request| (request.owner, request.cookie, request.held_bytes()));
+        let waiting =
+            waiting.iter().chain(behind).map(|(_, request)| (request.owner, request.cookie, request.held_bytes()));
         let lost = jobs.chain(waiting).map(|(owner, cookie, held_bytes)| Outcome {
             owner,
             cookie,

@@ -14,8 +14,8 @@ use crate::request::{DriveError, DriveRequest, Extent};
 pub struct Lock {
     tper: Tper,
     erase: Option<Erase>,
-    /// Requests that came since.
-    pub waiting: Vec<DriveRequest>,
+    /// Requests that came since, and when.
+    pub waiting: Vec<(Nanos, DriveRequest)>,
 }
 
 struct Erase {
@@ -117,7 +117,7 @@ impl Lock {
 
     /// Goes on with an erase: begins it on a drive at rest, and ends it when its time has come. Returns the requests that waited
     /// for its end.
-    pub fn go_on(&mut self, device: &mut ContentDevice, now: Nanos, at_rest: bool) -> Vec<DriveRequest> {
+    pub fn go_on(&mut self, device: &mut ContentDevice, now: Nanos, at_rest: bool) -> Vec<(Nanos, DriveRequest)> {
         let Some(erase) = &mut self.erase else { return Vec::new() };
         let ends = match erase.ends {
             Some(ends) => ends,
@@ -158,7 +158,7 @@ impl Lock {
     }
 
     /// The power is gone. Returns the requests that waited.
-    pub fn cut(&mut self, device: &mut ContentDevice) -> Vec<DriveRequest> {
+    pub fn cut(&mut self, device: &mut ContentDevice) -> Vec<(Nanos, DriveRequest)> {
         self.erase = None;
         self.tper.power_cycled();
         self.keep(device);

@@ -12,8 +12,8 @@ pub struct StandBy {
     cookie: u64,
     /// `None`: it waits for what is under way.
     pub ends: Option<Nanos>,
-    /// Requests that came since.
-    pub waiting: Vec<DriveRequest>,
+    /// Requests that came since, and when.
+    pub waiting: Vec<(Nanos, DriveRequest)>,
 }
 
 impl StandBy {

@@ -3,7 +3,7 @@
 use ssdlab_attach::request::{DriveError, DriveRequest, Started};
 use ssdlab_attach::{Drive, Export, Lock};
 use ssdlab_contents::{ContentDevice, ContentOptions, Image, MediaKey};
-use ssdlab_core::{MILLISECOND, Nanos, Op};
+use ssdlab_core::{Cause, MILLISECOND, Nanos, Op};
 use ssdlab_device::Device;
 use ssdlab_opal::{Geometry, Identity, Tper};
 use ssdlab_testkit::opal::*;
@@ -22,7 +22,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Bench {
-        let device = Steady::new(LATENCY, true).erasing(ERASE, true);
+        let device = Steady::new(LATENCY, true).erasing(ERASE, true).telling();
         let sectors = device.info().capacity_bytes / 512;
         let export = Export::new(device.info(), false);
         let device = ContentDevice::new(Box::new(device), ContentOptions::default());
@@ -162,6 +162,11 @@ fn a_new_key_empties_its_range_in_order_with_the_requests_around_it() {
         let outcomes = bench.wait();
         assert_eq!(bench.now, began + LATENCY + ERASE + LATENCY);
         assert_eq!(outcomes, [Ok(vec![]), Ok(vec![]), Ok(vec![0; 4096])]);
+        // Those that waited for the erase have taken that long, and say so.
+        for slow in bench.drive.slow().take(2) {
+            let waited = (slow.latency, slow.breakdown.get(Cause::Queue), slow.breakdown.sum());
+            assert_eq!(waited, (LATENCY + ERASE + LATENCY, LATENCY + ERASE, slow.latency), "{:?}", slow.op);
+        }
         assert_ne!(bench.receive()[16..20], [0; 4], "it is answered");
         assert_eq!(bench.run(Op::Read, 816 * 512, &[]), Ok(vec![4; 4096]));
         assert_eq!(bench.run(Op::Read, 800 * 512, &[]), Ok(vec![0; 4096]));

@@ -27,6 +27,8 @@ pub struct Steady {
     /// A flush leaves trims where a cut undoes them.
     forgets_trims: bool,
     starts_in: Nanos,
+    /// Says where the time of commands went: to reading.
+    tells: bool,
     /// How long an erase takes, if there is one; whether it is by key; and what was there before the last and how long.
     erase: Option<Nanos>,
     encrypts: bool,
@@ -38,6 +40,10 @@ impl Steady {
     /// With erases that take so long.
     pub fn erasing(self, takes: Nanos, encrypts: bool) -> Self {
         Steady { erase: Some(takes), encrypts, ..self }
+    }
+
+    pub fn telling(self) -> Self {
+        Steady { tells: true, ..self }
     }
 
     /// One that is ready so long after the power has come back.
@@ -65,6 +71,7 @@ impl Steady {
             stands_by: false,
             forgets_trims: false,
             starts_in: 1_000_000,
+            tells: false,
             erase: None,
             encrypts: false,
             key_changes: 0,
@@ -121,7 +128,10 @@ impl Device for Steady {
         while let Some((completed, submitted, r)) = self.commands.pop_front_if(|c| c.0 <= to) {
             self.take_effect(&r);
             let Request { tag, op, offset_bytes, length_bytes, .. } = r;
-            let breakdown = Breakdown::default();
+            let mut breakdown = Breakdown::default();
+            if self.tells {
+                breakdown.add(Cause::Read, completed - submitted);
+            }
             let status = Status::Ok;
             done.push(Completion { tag, op, status, offset_bytes, length_bytes, submitted, completed, breakdown });
         }
