@@ -9,6 +9,7 @@ mod words;
 
 use ssdlab_bench::suite::LONGEST_GAPS;
 use ssdlab_bench::{Outcome, SlowIo, TimeShare, Unsettled};
+use ssdlab_core::{CAUSES, Cause};
 
 use crate::felt::LIMITS;
 use crate::headline::{HEADLINES, Headline, are_level};
@@ -140,7 +141,7 @@ pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
 fn main_cause(slowest: &[SlowIo]) -> Option<&'static str> {
     let of = |key: &str| slowest.iter().filter_map(|io| io.causes_us.get(key)).sum::<f64>();
     let half = slowest.iter().map(|io| io.latency_us).sum::<f64>() / 2.0;
-    ssdlab_core::CAUSES.iter().map(|cause| cause.key()).find(|&key| key != QUEUE && of(key) > half)
+    CAUSES.iter().map(|cause| cause.key()).find(|&key| key != QUEUE && of(key) > half)
 }
 
 fn finding(before: &str, bold: String, after: String, test: &'static str) -> Finding {
@@ -333,6 +334,9 @@ fn felt(facts: &Facts<'_>) -> Option<Finding> {
     let longest = facts.metric(test, "", "stall_longest").map_or_else(String::new, |gap| {
         let row = facts.outcome(test, "").and_then(|o| o.tables.iter().find(|t| t.title == LONGEST_GAPS)?.rows.first());
         let what = row.and_then(|cells| cells.last()).and_then(|cell| cell.split_once("% "));
+        // A queue is no cause, and one of several is not why nothing was answered.
+        let has_most = |percent: &str| percent.trim().parse::<f64>().is_ok_and(|percent| percent >= 50.0);
+        let what = what.filter(|&(percent, cause)| cause != Cause::Queue.label() && has_most(percent));
         let cause = what.map_or_else(String::new, |(percent, cause)| format!(", {percent}% of it {cause}"));
         format!(". The longest time without any answer is {}{cause}", number::latency(gap))
     });
