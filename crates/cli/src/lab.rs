@@ -13,7 +13,7 @@ use ssdlab_report::{DeviceFacts, ReviewedDevice};
 
 use crate::failure::Failure;
 use crate::saved::SavedDrive;
-use crate::specification::{lost_with_power_bytes, members, specification, superblock_bytes, traits};
+use crate::specification::{loses_flushed, lost_with_power_bytes, members, specification, superblock_bytes, traits};
 
 /// What reports and kept tests are told of a device that was put to the test.
 pub trait Tested {
@@ -116,14 +116,17 @@ impl SimulatedDrive {
         let facts = DeviceFacts { name: recipe.name.clone(), description, ..facts };
         let (specification, members) = (specification(&recipe), members(&recipe));
         let (traits, superblock_bytes) = (traits(&recipe, &specification), superblock_bytes(&recipe));
-        let lost_with_power_bytes = lost_with_power_bytes(&recipe);
-        Ok(SimulatedDrive {
-            recipe,
-            small: OnceLock::new(),
-            specimen: 0,
-            saved: None,
-            reviewed: ReviewedDevice { facts, specification, members, traits, superblock_bytes, lost_with_power_bytes },
-        })
+        let (lost_with_power_bytes, loses_flushed) = (lost_with_power_bytes(&recipe), loses_flushed(&recipe));
+        let reviewed = ReviewedDevice {
+            facts,
+            specification,
+            members,
+            traits,
+            superblock_bytes,
+            lost_with_power_bytes,
+            loses_flushed,
+        };
+        Ok(SimulatedDrive { recipe, small: OnceLock::new(), specimen: 0, saved: None, reviewed })
     }
 
     /// Another drive of the same model.

@@ -56,6 +56,7 @@ impl RealDevice {
             traits: traits(&drive),
             superblock_bytes: None,
             lost_with_power_bytes: None,
+            loses_flushed: false,
         };
         Ok(RealDevice { drive, reviewed })
     }

@@ -2,6 +2,7 @@
 
 use ssdlab_catalog::{DeviceRecipe, Origin, Parts, SpecRow};
 use ssdlab_report::{Member, SpecRow as ReportRow};
+use ssdlab_ssd::Protection;
 
 /// Every value of the device itself, and of a drive those of its die file as well. Descriptions are left out: they are
 /// the title.
@@ -74,6 +75,41 @@ pub fn lost_with_power_bytes(recipe: &DeviceRecipe) -> Option<u64> {
     of_this.into_iter().chain(of_members).reduce(|a, b| a + b)
 }
 
+/// Whether a FLUSH is answered before what it is for is safe: by a drive that is made to lie, or by a cache with a battery before
+/// drives that answer from caches of their own.
+pub fn loses_flushed(recipe: &DeviceRecipe) -> bool {
+    let here = match &recipe.parts {
+        Parts::Ssd(drive) => {
+            drive.spec.power_loss.as_ref().is_some_and(|power| power.flush_lies) && answers_early(recipe)
+        }
+        Parts::Adapter(adapter, behind) => {
+            adapter.spec.cache.as_ref().is_some_and(|cache| cache.battery && cache.drive_write_cache)
+                && answers_early(behind)
+        }
+        _ => false,
+    };
+    here || recipe.counted_members().into_iter().any(|(_, member)| loses_flushed(member))
+}
+
+/// Whether it answers writes that a power cut takes. What capacitors for everything feed counts as safe.
+fn answers_early(recipe: &DeviceRecipe) -> bool {
+    let here = match &recipe.parts {
+        Parts::Ssd(drive) => {
+            let protects = drive.spec.power_loss.as_ref().map_or(Protection::Nothing, |power| power.protects);
+            drive.spec.write_buffer.write_cache && protects != Protection::Everything
+        }
+        Parts::Disk(disk) => disk.spec.cache.write_back,
+        // Drives behind one that makes them write through answer late, and so does its own with a battery.
+        Parts::Adapter(adapter, _) => match &adapter.spec.cache {
+            Some(cache) if cache.battery && !cache.drive_write_cache => return false,
+            Some(cache) => !cache.battery,
+            None => false,
+        },
+        _ => false,
+    };
+    here || recipe.counted_members().into_iter().any(|(_, member)| answers_early(member))
+}
+
 fn report_row(row: &SpecRow) -> ReportRow {
     let (source, estimate) = match &row.origin {
         Origin::Source(text) => (text.clone(), false),
@@ -114,6 +150,20 @@ mod tests {
         assert_eq!(of("raid0(arc-1280ml(spinpoint-f1-1tb)*2)"), Some(2 * one));
         assert_eq!(of("arc-1280ml(spinpoint-f1-1tb, cache.battery=true)"), None);
         assert_eq!((of("a-data-trio-ich10r"), of("m550-256gb")), (None, None));
+    }
+
+    #[test]
+    fn a_battery_before_drives_that_answer_early_does_not_keep_a_flush() {
+        let of = |text: &str| loses_flushed(&device(text).unwrap());
+        let told = |behind: &str, own_caches: bool| {
+            of(&format!("arc-1280ml({behind}, cache.battery=true, cache.drive_write_cache={own_caches})"))
+        };
+        for behind in ["spinpoint-f1-1tb", "raid0(m550-256gb*2)", "raid0(m500dc-480gb, spinpoint-f1-1tb)"] {
+            assert!(told(behind, true) && !told(behind, false), "{behind}");
+        }
+        assert!(!told("m500dc-480gb", true), "capacitors keep what it has answered");
+        assert!(!of("arc-1280ml(spinpoint-f1-1tb)"), "without a battery a FLUSH reaches the drives");
+        assert!(of("raid0(arc-1280ml(spinpoint-f1-1tb, cache.battery=true)*2)"), "of each member");
     }
 
     #[test]

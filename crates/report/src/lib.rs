@@ -34,7 +34,7 @@
 //!             capacity_bytes: 128_035_676_160, queue_depth: 32, supports_trim: true, over_provisioning_percent: Some(7.4),
 //!         },
 //!         specification: vec![], members: vec![], traits: vec![], superblock_bytes: None,
-//!         lost_with_power_bytes: None,
+//!         lost_with_power_bytes: None, loses_flushed: false,
 //!     }],
 //!     outcomes: vec![Outcome {
 //!         test: "qd-scaling".into(), variant: String::new(), device: "my-drive".into(),

@@ -50,6 +50,8 @@ pub struct ReviewedDevice {
     pub superblock_bytes: Option<u64>,
     /// Writes that an adapter's cache without a battery answers for at most, before the drives have them.
     pub lost_with_power_bytes: Option<u64>,
+    /// Whether a FLUSH is answered before what it is for is safe, so that a power cut takes that all the same.
+    pub loses_flushed: bool,
 }
 
 /// A device that others are made of.

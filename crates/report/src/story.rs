@@ -635,6 +635,13 @@ fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
             number::bytes(bytes as f64)
         )
     }));
+    if facts.device.loses_flushed {
+        unsuited.push(
+            "Writes that a power cut must not take: a FLUSH is answered at once, but what drives hold in caches of their own is \
+             lost, flushed or not."
+                .to_owned(),
+        );
+    }
     let said = |sentences: Vec<String>, none: &str| match sentences.is_empty() {
         false => sentences.join(" "),
         true if compared => none.to_owned(),

@@ -77,7 +77,8 @@ pub struct AdapterCacheSpec {
     pub read_ahead_kib: u32,
     /// Whether the cache survives a power cut: then a flush of the host ends at once.
     pub battery: bool,
-    /// Whether the drives may acknowledge from caches of their own.
+    /// Whether the drives may acknowledge from caches of their own. With a battery no flush reaches these: a power cut takes what they
+    /// hold, flushed or not.
     pub drive_write_cache: bool,
 }
 

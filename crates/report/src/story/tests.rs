@@ -114,6 +114,7 @@ fn review(f: Figures) -> Review {
             traits: Vec::new(),
             superblock_bytes: Some(256 << 20),
             lost_with_power_bytes: None,
+            loses_flushed: false,
         }],
         outcomes: vec![
             consistency,
@@ -1127,6 +1128,19 @@ fn a_cache_without_a_battery_is_told_of_by_what_a_power_cut_takes() {
     review.devices[0].lost_with_power_bytes = Some(1_932_735_283);
     assert!(
         told(&review).contains("up to 1.93 GB of them lie in an adapter's cache without a battery"),
+        "{}",
+        told(&review)
+    );
+}
+
+#[test]
+fn a_flush_that_keeps_nothing_is_told_of() {
+    let mut review = review(GOOD);
+    let told = |review: &Review| story(review, &review.devices[0]).unsuited;
+    assert!(!told(&review).contains("FLUSH"), "{}", told(&review));
+    review.devices[0].loses_flushed = true;
+    assert!(
+        told(&review).contains("a FLUSH is answered at once, but what drives hold in caches of their own is lost"),
         "{}",
         told(&review)
     );

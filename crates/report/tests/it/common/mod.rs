@@ -337,6 +337,7 @@ fn device(name: &str, description: &str) -> ReviewedDevice {
         traits: vec!["Fixture controller".into(), "16 dies".into()],
         superblock_bytes: Some(64 << 20),
         lost_with_power_bytes: None,
+        loses_flushed: false,
     }
 }
 
