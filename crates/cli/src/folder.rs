@@ -245,11 +245,7 @@ impl OutputFolder {
     /// # Errors
     /// If that cannot be written down, or a file that was written cannot be read.
     pub fn written(&mut self, files: &[PathBuf]) -> Result<(), Failure> {
-        let mut now = BTreeMap::new();
-        for file in files {
-            let digest = file_digest(&self.dir.join(file)).map_err(|e| refused(&self.dir, file, &e))?;
-            now.insert(slashed(file), digest);
-        }
+        let now = self.digests(files)?;
         for (old, digest) in &self.known.files {
             let path = self.dir.join(old);
             let unchanged = || file_digest(&path).is_ok_and(|found| found == *digest);
@@ -264,6 +260,25 @@ impl OutputFolder {
         }
         self.known = Known { files: now, command: Some(self.writes.command.to_owned()), writing: false };
         self.save()
+    }
+
+    /// Says that these files are what ssdlab has written here beside what an earlier run wrote.
+    ///
+    /// # Errors
+    /// As [`OutputFolder::written`].
+    pub fn written_beside(&mut self, files: &[PathBuf]) -> Result<(), Failure> {
+        let mut all = self.known.files.clone();
+        all.extend(self.digests(files)?);
+        self.known = Known { files: all, command: Some(self.writes.command.to_owned()), writing: false };
+        self.save()
+    }
+
+    fn digests(&self, files: &[PathBuf]) -> Result<BTreeMap<String, String>, Failure> {
+        let of = |file: &PathBuf| match file_digest(&self.dir.join(file)) {
+            Ok(digest) => Ok((slashed(file), digest)),
+            Err(e) => Err(refused(&self.dir, file, &e)),
+        };
+        files.iter().map(of).collect()
     }
 
     fn save(&self) -> Result<(), Failure> {

@@ -9,12 +9,11 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use ssdlab_bench::Monitor;
 use ssdlab_catalog::Diagnostic;
-use ssdlab_cli::commands::sweep::WRITES;
+use ssdlab_cli::commands::{self, sweep::WRITES};
 use ssdlab_cli::failure::Failure;
 use ssdlab_cli::folder::OutputFolder;
 use ssdlab_sweep::{
     Column as SweptColumn, Plan, PointError, State, Store, Table as SweptTable, point_text, read_point, sweep,
-    write_results,
 };
 
 use crate::failure::{Wrong, bad_input, exception, run_error};
@@ -135,15 +134,8 @@ impl SweepPlan {
     ) -> PyResult<Vec<PathBuf>> {
         let states = self.states(&finished, &failed).map_err(|e| run_error(py, e))?;
         let mut folder = OutputFolder::open(&out, WRITES, force).map_err(|f| exception(py, &f, Wrong::Folder))?;
-        let write = || {
-            folder.begin_writing()?;
-            let files = write_results(&out, &self.plan, &states, env!("CARGO_PKG_VERSION"))
-                .map_err(|e| Failure::run(e.to_string()))?;
-            let names: Vec<PathBuf> = files.iter().filter_map(|f| f.file_name()).map(PathBuf::from).collect();
-            folder.written(&names)?;
-            Ok(files)
-        };
-        py.detach(write).map_err(|f: Failure| exception(py, &f, Wrong::Folder))
+        py.detach(|| commands::sweep::write(&mut folder, &self.plan, &states))
+            .map_err(|f: Failure| exception(py, &f, Wrong::Folder))
     }
 
     /// Runs what the store in `out` does not have, on threads of this process.

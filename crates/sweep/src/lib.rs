@@ -32,6 +32,7 @@
 
 mod charts;
 mod fio;
+mod idle;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod plan;
@@ -44,9 +45,10 @@ mod swept;
 mod table;
 mod task;
 
+pub use idle::keys_without_effect;
 pub use plan::{Better, Charts, Pareto, Plan, plan_schema};
 pub use point::{Point, PointError, PointResult, digest};
-pub use results::write_results;
+pub use results::{RESULT_FILES, is_unfinished, write_results};
 pub use run::{Progress, State, Sweep, sweep};
 pub use store::{Store, StoreError, point_text, read_point, write_whole};
 pub use swept::{Axis, Cell, TEST_PREFIX};

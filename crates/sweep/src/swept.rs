@@ -22,6 +22,12 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// The same of two that stand for one value, as `20` and `20.0` do.
+    pub(crate) fn identity(&self) -> String {
+        // -0 is 0.
+        self.number.map_or_else(|| self.text.clone(), |number| (number + 0.0).to_string())
+    }
+
     pub(crate) fn of(value: &Value) -> Self {
         let number = match value {
             Value::Integer(v) => Some(*v as f64),

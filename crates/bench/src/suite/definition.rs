@@ -122,7 +122,21 @@ pub enum Better {
 /// Which end of a figure is the good one for who uses the drive; `None` where neither is.
 #[must_use]
 pub fn better_end(figure: &str, unit: &str) -> Option<Better> {
-    const HIGHER: [&str; 3] = ["steady", "iops_over_stddev", "kept_share"];
+    // How steady it is, how long it lasts, and what room its cache has.
+    const HIGHER: [&str; 12] = [
+        "steady",
+        "iops_over_stddev",
+        "kept_share",
+        "tb_until_rated",
+        "tb_until_error",
+        "life_at_error",
+        "life_at_error_bch",
+        "ecc_extension",
+        "stage{n}_amount",
+        "stage{n}_end",
+        "recovered_overwrite_{seconds}s",
+        "recovered_trim_{seconds}s",
+    ];
     const LOWER: [&str; 10] = [
         "latency_",
         "stall_",
@@ -136,7 +150,7 @@ pub fn better_end(figure: &str, unit: &str) -> Option<Better> {
         "held_for_heat",
     ];
     match unit {
-        _ if HIGHER.contains(&figure) => Some(Better::Higher),
+        _ if HIGHER.iter().any(|name| stands_for(name, figure)) => Some(Better::Higher),
         _ if LOWER.iter().any(|begin| figure.starts_with(begin)) || figure.contains("stddev") => Some(Better::Lower),
         "IOPS" | "MB/s" | "points" => Some(Better::Higher),
         "us" | "ms" | "W" | "mW" | "J" | "J/GB" => Some(Better::Lower),

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use ssdlab_sweep::{Plan, State, Store, Sweep, sweep, write_results};
+use ssdlab_sweep::{Plan, RESULT_FILES, State, Store, Sweep, is_unfinished, keys_without_effect, sweep, write_results};
 
 use crate::args::SweepArgs;
 use crate::failure::Failure;
@@ -12,12 +12,7 @@ use crate::output::{complain, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 
 /// What a sweep consists of on disk.
-pub const WRITES: Writes = Writes {
-    command: "sweep",
-    files: &["results.csv", "intervals.csv", "results.parquet", "index.html"],
-    folders: &[],
-    stores: &["points"],
-};
+pub const WRITES: Writes = Writes { command: "sweep", files: &RESULT_FILES, folders: &[], stores: &["points"] };
 
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     let plan = Plan::open(&args.plan)?;
@@ -34,26 +29,58 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     for (key, why) in &result.spoilt {
         complain(&format!("notice: points/{key}.json could not be used ({why}); the point was run again"));
     }
-    let missing = result.states.iter().filter(|s| **s == State::NotRun).count();
-    if missing > 0 {
-        return Err(Failure::run(format!(
-            "stopped: {} of {} points are finished and kept in {}",
-            result.states.len() - missing,
-            result.states.len(),
-            args.out.display()
-        ))
-        .help("the same command goes on from there"));
+    if is_unfinished(&result.states) {
+        return Err(stopped(&mut folder, &plan, &result));
     }
-    folder.begin_writing()?;
-    let files = write_results(&args.out, &plan, &result.states, env!("CARGO_PKG_VERSION")).map_err(refused)?;
-    let names: Vec<PathBuf> = files.iter().filter_map(|f| f.file_name()).map(PathBuf::from).collect();
-    folder.written(&names)?;
+    let files = write(&mut folder, &plan, &result.states)?;
     let mut text = summary(&plan, &result);
     for file in files {
         text.push_str(&format!("  {}\n", file.display()));
     }
     print(&text)?;
     conclude(&plan, &result)
+}
+
+/// Writes the table and the page. Those of an unfinished sweep stand beside what an earlier one may have left; those of a
+/// finished one take the place of both.
+///
+/// # Errors
+/// If the file system refuses.
+pub fn write(folder: &mut OutputFolder, plan: &Plan, states: &[State]) -> Result<Vec<PathBuf>, Failure> {
+    folder.begin_writing()?;
+    let files = write_results(folder.path(), plan, states, env!("CARGO_PKG_VERSION"))
+        .map_err(|e| Failure::run(e.to_string()).help("choose another folder with --out DIR"))?;
+    let names: Vec<PathBuf> = files.iter().filter_map(|f| f.file_name()).map(PathBuf::from).collect();
+    if is_unfinished(states) {
+        folder.written_beside(&names)?
+    } else {
+        folder.written(&names)?
+    }
+    Ok(files)
+}
+
+/// What there is by now, as a table of its own name, so that nobody takes it for the whole.
+fn stopped(folder: &mut OutputFolder, plan: &Plan, result: &Sweep) -> Failure {
+    let count = |wanted: fn(&State) -> bool| result.states.iter().filter(|s| wanted(s)).count();
+    let (missing, any) = (count(|s| *s == State::NotRun), count(|s| matches!(s, State::Done(_))) > 0);
+    let out = folder.path().to_owned();
+    let failure = Failure::run(format!(
+        "stopped: {} of {} points are finished and kept in {}",
+        result.states.len() - missing,
+        result.states.len(),
+        out.display()
+    ))
+    .help("the same command goes on from there");
+    if !any {
+        return failure;
+    }
+    match write(folder, plan, &result.states) {
+        Ok(files) => {
+            let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+            failure.help(format!("what there is so far stands in {}", names.join(" and ")))
+        }
+        Err(e) => failure.help(format!("a table of what there is so far could not be written: {e}")),
+    }
 }
 
 fn summary(plan: &Plan, result: &Sweep) -> String {
@@ -74,6 +101,9 @@ fn summary(plan: &Plan, result: &Sweep) -> String {
         _ => None,
     });
     text.push_str(&told(reasons));
+    for key in keys_without_effect(plan, &result.states) {
+        text.push_str(&format!("  without effect: {key}; points that differ in it alone have the same figures\n"));
+    }
     text
 }
 

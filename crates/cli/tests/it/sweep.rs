@@ -39,6 +39,37 @@ fn finished(folder: &Path) -> usize {
 }
 
 #[test]
+fn a_stopped_sweep_leaves_a_table_that_is_not_taken_for_the_whole() {
+    let folder = folder("stopped");
+    // An earlier plan came to its end here.
+    fs::write(folder.join("plan.toml"), PLAN.replace("[1, 2, 3, 4, 5, 6, 7, 8]", "[1]")).unwrap();
+    assert!(sweep(&folder, "2").output().unwrap().status.success());
+    let earlier = fs::read(folder.join("out/results.csv")).unwrap();
+    fs::write(folder.join("plan.toml"), PLAN).unwrap();
+    let mut child = sweep(&folder, "1").stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    while finished(&folder) < 3 {
+        assert!(child.try_wait().unwrap().is_none(), "the sweep ended before it could be stopped");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("stopped: ") && said.contains("unfinished.csv"), "{said}");
+    let table = fs::read_to_string(folder.join("out/unfinished.csv")).unwrap();
+    assert_eq!(table.lines().count(), 17);
+    assert!(table.contains(",not run,") && table.contains(",finished,"), "{table}");
+    assert!(folder.join("out/unfinished.html").exists() && folder.join("out/unfinished-intervals.csv").exists());
+    assert!(fs::read(folder.join("out/results.csv")).unwrap() == earlier, "the earlier table stays as it was");
+    // The end takes the place of both.
+    assert!(sweep(&folder, "2").output().unwrap().status.success());
+    assert!(!fs::read_to_string(folder.join("out/results.csv")).unwrap().contains("not run"));
+    let left = fs::read_dir(folder.join("out")).unwrap().flatten();
+    assert!(left.into_iter().all(|f| !f.file_name().to_string_lossy().starts_with("unfinished")));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn a_killed_sweep_goes_on_and_ends_in_the_same_bytes() {
     let (whole, killed) = (folder("whole"), folder("killed"));
     assert!(sweep(&whole, "2").output().unwrap().status.success());

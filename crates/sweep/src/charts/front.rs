@@ -10,6 +10,9 @@ use super::axis::spans_decades;
 use crate::plan::{Better, Pareto};
 use crate::repeats::{Spread, groups};
 
+/// Behind the name of a point whose test did not find the steady state that it looks for.
+const NOT_SETTLED: &str = " (not settled)";
+
 /// The places in `values` that no other beats, from the best x to the worst. One beats another if it is surely better in
 /// one figure, by more than both intervals, and its mean is no worse in the other. Of equal ones the first stands for all.
 fn front(values: &[(Spread, Spread)], x_better: Better, y_better: Better) -> Vec<usize> {
@@ -44,13 +47,18 @@ fn front(values: &[(Spread, Spread)], x_better: Better, y_better: Better) -> Vec
 pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRow, SweepTable)> {
     let finished: BTreeSet<usize> = data.rows(task).collect();
     // One for each drive: its first point, and its figures over all seeds.
+    let mut unsettled: BTreeSet<usize> = BTreeSet::new();
     let (rows, values): (Vec<usize>, Vec<(Spread, Spread)>) = groups(data.plan)
         .into_iter()
         .filter_map(|group| {
             let runs: Vec<usize> = group.into_iter().filter(|i| finished.contains(i)).collect();
             let spread =
                 |name: &str| Spread::of(&runs.iter().filter_map(|&i| data.figure(i, name)).collect::<Vec<_>>());
-            Some((*runs.first()?, (spread(&pareto.x)?, spread(&pareto.y)?)))
+            let first = *runs.first()?;
+            if runs.iter().any(|&i| data.is_unsettled(i)) {
+                unsettled.insert(first);
+            }
+            Some((first, (spread(&pareto.x)?, spread(&pareto.y)?)))
         })
         .unzip();
     if rows.is_empty() {
@@ -64,7 +72,11 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
         name: name.to_owned(),
         points: of.iter().map(|&i| [values[i].0.mean, values[i].1.mean]).collect(),
     };
-    let names = |of: &[usize]| of.iter().map(|&i| data.name_of(rows[i])).collect();
+    // Its figures are none of the steady state by which the others are ranked.
+    let doubt = |row: usize| if unsettled.contains(&row) { NOT_SETTLED } else { "" };
+    let name = |i: usize| format!("{}{}", data.name_of(rows[i]), doubt(rows[i]));
+    let names = |of: &[usize]| of.iter().map(|&i| name(i)).collect();
+    let in_doubt = on_front.iter().filter(|&&i| unsettled.contains(&rows[i])).count();
     let axis = |name: &str, of: &dyn Fn(&(Spread, Spread)) -> f64| {
         let (label, unit) = (data.label(name), data.unit(name));
         let all: Vec<f64> = values.iter().map(of).collect();
@@ -77,9 +89,10 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
         id: format!("{}-front-{}-{}", data.plan.tasks[task].name, pareto.x, pareto.y),
         title: title.clone(),
         caption: format!(
-            "{} of {} points are on the front; better is {} on the horizontal axis and {} on the vertical.",
+            "{} of {} points are on the front{}; better is {} on the horizontal axis and {} on the vertical.",
             on_front.len(),
             rows.len(),
+            if in_doubt > 0 { format!(", {in_doubt} of them not settled") } else { String::new() },
             word(pareto.x_better),
             word(pareto.y_better),
         ),
@@ -100,7 +113,7 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
                 let row = rows[i];
                 vec![
                     data.plan.points[row].number.to_string(),
-                    data.name_of(row),
+                    name(i),
                     shown_spread(data, &values[i].0, &pareto.x),
                     shown_spread(data, &values[i].1, &pareto.y),
                 ]

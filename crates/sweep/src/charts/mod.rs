@@ -6,8 +6,10 @@ mod front;
 use ssdlab_bench::{Axis as ChartAxis, Chart, Mark, Series};
 use ssdlab_report::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable, metric_label};
 
+use crate::idle::keys_without_effect;
 use crate::plan::{Pareto, Plan, usually_better};
 use crate::point::PointResult;
+use crate::results::is_unfinished;
 use crate::run::State;
 use crate::swept::{Axis, Cell};
 use crate::table::{metric, metric_keys, reason, status, test_notes};
@@ -55,9 +57,10 @@ pub fn page(plan: &Plan, states: &[State], version: &str, files: Vec<String>) ->
     sections.extend(said_by_tests(&data));
     sections.extend(without_result(&data));
     let finished = states.iter().filter(|s| status(s) == "finished").count();
+    let unfinished = is_unfinished(states);
     SweepPage {
         command: "sweep".to_owned(),
-        title: plan.title.clone(),
+        title: if unfinished { format!("{} (unfinished)", plan.title) } else { plan.title.clone() },
         deck: format!("{finished} of {} points of one base drive, {}", states.len(), plan.drive),
         version: version.to_owned(),
         facts: facts(&data),
@@ -102,19 +105,23 @@ fn notes(data: &Data) -> Vec<String> {
     for (what, text) in [
         ("impossible", "cannot be built or tested; they are missing from the charts, and their reasons are below"),
         ("failed", "failed, which is a bug; they are missing from the charts"),
-        ("not run", "have not been run; they are missing from the charts"),
+        (
+            "not run",
+            "have not been run: the sweep was stopped, and what is drawn and compared here is what was finished by then",
+        ),
     ] {
         if count(what) > 0 {
             notes.push(format!("{} of {} points {text}.", count(what), data.states.len()));
         }
     }
-    let unsteady = data.states.iter().filter(|s| metric(s, "steady") == Some(0.0)).count();
+    let unsteady = (0..data.states.len()).filter(|&row| data.is_unsettled(row)).count();
     if unsteady > 0 {
         notes.push(format!(
             "{unsteady} points did not reach a steady state within the rounds they were given; their figures are those of \
-             the last rounds."
+             the last rounds, and fronts say so where such a point stands on one."
         ));
     }
+    notes.extend(without_effect(data));
     for key in data.plan.charts.metrics.iter().filter(|key| !data.metrics.iter().any(|m| m.0 == **key)) {
         notes.push(format!("No point has {key}: there is no chart of it."));
     }
@@ -128,7 +135,23 @@ fn notes(data: &Data) -> Vec<String> {
     notes
 }
 
+/// Charts would show them as flat lines, or as lines one upon the other.
+fn without_effect(data: &Data) -> Option<String> {
+    let idle = keys_without_effect(data.plan, data.states);
+    (!idle.is_empty()).then(|| {
+        format!(
+            "{} moved nothing: points that differ in nothing else have the same figures to the last digit.",
+            idle.join(" and ")
+        )
+    })
+}
+
 impl Data<'_> {
+    /// Whether a row's test looked for a steady state and did not find it.
+    pub(crate) fn is_unsettled(&self, row: usize) -> bool {
+        metric(&self.states[row], "steady") == Some(0.0)
+    }
+
     /// The points of a task that have a figure.
     fn rows(&self, task: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.states.len())

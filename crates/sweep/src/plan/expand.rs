@@ -23,42 +23,87 @@ struct Change {
     path: String,
 }
 
-/// Every key that the plan sweeps, and every point.
-pub(super) fn expand(
-    text: &PlanText,
-    template: &DeviceTemplate,
-    drive: &str,
-    tasks: &[Task],
-    seeds: &[u64],
-) -> Result<(Vec<Axis>, Vec<Point>), Diagnostic> {
-    let fixed = changes(text, "set");
-    let rows = list(text)?;
-    let grid = grid(text)?;
-    check_keys(text, template, tasks, fixed.iter().chain(rows.iter().flatten()).chain(grid.iter().flatten()))?;
-    let count = grid.iter().map(Vec::len).fold(rows.len().max(1) * tasks.len() * seeds.len(), usize::saturating_mul);
-    if count > MAX_POINTS {
-        return Err(Diagnostic::new(format!("the plan has {count} points"))
-            .help(format!("a sweep has at most {MAX_POINTS}: leave out keys or values")));
+impl Change {
+    fn identity(&self) -> String {
+        Cell::of(&self.value).identity()
     }
-    let common = Common { text, template, drive, fixed: &fixed, tasks, seeds };
-    let mut axes = Axes::default();
-    let mut points = Vec::with_capacity(count);
-    let empty = [Vec::new()];
-    for row in if rows.is_empty() { &empty[..] } else { &rows[..] } {
-        let mut at = vec![0; grid.len()];
-        loop {
-            let swept: Vec<&Change> = row.iter().chain(grid.iter().zip(&at).map(|(values, &i)| &values[i])).collect();
-            axes.note(&swept);
-            common.add_points(&swept, &mut points)?;
-            if !next(&mut at, &grid) {
-                break;
+}
+
+/// What a plan varies, read and checked, before any drive is made of it.
+pub(super) struct Variations {
+    fixed: Vec<Change>,
+    rows: Vec<Vec<Change>>,
+    grid: Vec<Vec<Change>>,
+    count: usize,
+}
+
+impl Variations {
+    /// `rows` are those of the list.
+    pub fn of(
+        text: &PlanText,
+        rows: usize,
+        template: &DeviceTemplate,
+        tasks: &[Task],
+        seeds: &[u64],
+    ) -> Result<Self, Diagnostic> {
+        let fixed = changes(text, "set");
+        let rows = list(text, rows)?;
+        let grid = grid(text)?;
+        check_keys(text, template, tasks, fixed.iter().chain(rows.iter().flatten()).chain(grid.iter().flatten()))?;
+        let count =
+            grid.iter().map(Vec::len).fold(rows.len().max(1) * tasks.len() * seeds.len(), usize::saturating_mul);
+        if count > MAX_POINTS {
+            return Err(Diagnostic::new(format!("the plan has {count} points"))
+                .help(format!("a sweep has at most {MAX_POINTS}: leave out keys or values")));
+        }
+        Ok(Variations { fixed, rows, grid, count })
+    }
+
+    /// Every key that the plan sweeps, in its order.
+    pub fn axes(&self) -> Vec<Axis> {
+        let mut axes: Vec<Axis> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for change in self.rows.iter().flatten().chain(self.grid.iter().flatten()) {
+            let cell = Cell::of(&change.value);
+            let at = axes.iter().position(|axis| axis.key == change.key).unwrap_or_else(|| {
+                axes.push(Axis { key: change.key.clone(), values: Vec::new() });
+                axes.len() - 1
+            });
+            if seen.insert((at, cell.identity())) {
+                axes[at].values.push(cell);
             }
         }
+        axes
     }
-    for (i, point) in points.iter_mut().enumerate() {
-        point.number = i + 1;
+
+    /// Every point.
+    pub fn points(
+        &self,
+        text: &PlanText,
+        template: &DeviceTemplate,
+        drive: &str,
+        tasks: &[Task],
+        seeds: &[u64],
+    ) -> Result<Vec<Point>, Diagnostic> {
+        let common = Common { text, template, drive, fixed: &self.fixed, tasks, seeds };
+        let mut points = Vec::with_capacity(self.count);
+        let empty = [Vec::new()];
+        for row in if self.rows.is_empty() { &empty[..] } else { &self.rows[..] } {
+            let mut at = vec![0; self.grid.len()];
+            loop {
+                let of_grid = self.grid.iter().zip(&at).map(|(values, &i)| &values[i]);
+                let swept: Vec<&Change> = row.iter().chain(of_grid).collect();
+                common.add_points(&swept, &mut points)?;
+                if !next(&mut at, &self.grid) {
+                    break;
+                }
+            }
+        }
+        for (i, point) in points.iter_mut().enumerate() {
+            point.number = i + 1;
+        }
+        Ok(points)
     }
-    Ok((axes.axes, points))
 }
 
 /// The next combination, the last key fastest; false after the last.
@@ -82,22 +127,22 @@ fn changes(text: &PlanText, section: &str) -> Vec<Change> {
     text.below(section).into_iter().map(of).collect()
 }
 
-/// The rows of [[list]]: all with the same keys.
-fn list(text: &PlanText) -> Result<Vec<Vec<Change>>, Diagnostic> {
+/// The rows of [[list]], so many: all with the same keys, and no two alike.
+fn list(text: &PlanText, count: usize) -> Result<Vec<Vec<Change>>, Diagnostic> {
     let mut rows: Vec<Vec<Change>> = Vec::new();
-    loop {
-        let section = format!("list[{}]", rows.len());
+    let mut seen = BTreeSet::new();
+    for i in 0..count {
+        let section = format!("list[{i}]");
         let row = changes(text, &section);
+        if row.is_empty() {
+            let error = Diagnostic::new("this row of the list has no keys").help("give it some, or leave it out");
+            return Err(text.at_value(error, &section));
+        }
         let Some(first) = rows.first() else {
-            if row.is_empty() {
-                return Ok(rows);
-            }
+            seen.insert(row.iter().map(Change::identity).collect::<Vec<_>>());
             rows.push(row);
             continue;
         };
-        if row.is_empty() {
-            return Ok(rows);
-        }
         if let Some(missing) = first.iter().find(|c| row.iter().all(|own| own.key != c.key)) {
             let error = Diagnostic::new(format!("this row of the list has no `{}`", missing.key))
                 .help("every row of [[list]] has the same keys, so that they become columns");
@@ -109,9 +154,16 @@ fn list(text: &PlanText) -> Result<Vec<Vec<Change>>, Diagnostic> {
             return Err(text.at_key(error, &extra.path));
         }
         // In the order of the first row.
-        let ordered = first.iter().filter_map(|c| row.iter().find(|own| own.key == c.key).cloned()).collect();
+        let ordered: Vec<Change> =
+            first.iter().filter_map(|c| row.iter().find(|own| own.key == c.key).cloned()).collect();
+        if !seen.insert(ordered.iter().map(Change::identity).collect()) {
+            let error = Diagnostic::new("this row of the list is there twice")
+                .help("the same run twice tells nothing new: give each row once, and several `seeds` for repeats");
+            return Err(text.at_value(error, &section));
+        }
         rows.push(ordered);
     }
+    Ok(rows)
 }
 
 /// The keys of [grid], each with its values.
@@ -129,18 +181,17 @@ fn grid(text: &PlanText) -> Result<Vec<Vec<Change>>, Diagnostic> {
                 return Err(text.at_value(Diagnostic::new(format!("`{key}` has no values")), &path));
             }
             let mut seen = BTreeSet::new();
-            for (i, value) in values.iter().enumerate() {
-                if !seen.insert(value.to_string()) {
-                    let error = Diagnostic::new(format!("{value} stands twice")).help("name each value once");
-                    return Err(text.at_value(error, &format!("{path}[{i}]")));
-                }
-            }
             let of = |(i, value): (usize, &Value)| Change {
                 key: key.to_owned(),
                 value: value.clone(),
                 path: format!("{path}[{i}]"),
             };
-            Ok(values.iter().enumerate().map(of).collect())
+            let values: Vec<Change> = values.iter().enumerate().map(of).collect();
+            if let Some(again) = values.iter().find(|change| !seen.insert(change.identity())) {
+                let error = Diagnostic::new(format!("{} stands twice", again.value)).help("name each value once");
+                return Err(text.at_value(error, &again.path));
+            }
+            Ok(values)
         })
         .collect()
 }
@@ -184,29 +235,6 @@ fn check_parameter(text: &PlanText, tasks: &[Task], key: &str, change: &Change) 
         job.check(false).map_err(|e| text.at_parameter(e, &change.path))?;
     }
     Ok(())
-}
-
-/// Keys with their values, each once, in the order of the plan.
-#[derive(Default)]
-struct Axes {
-    axes: Vec<Axis>,
-    /// What they have: the axis, the text, and the bits of the number.
-    seen: BTreeSet<(usize, String, Option<u64>)>,
-}
-
-impl Axes {
-    fn note(&mut self, swept: &[&Change]) {
-        for change in swept {
-            let cell = Cell::of(&change.value);
-            let at = self.axes.iter().position(|axis| axis.key == change.key).unwrap_or_else(|| {
-                self.axes.push(Axis { key: change.key.clone(), values: Vec::new() });
-                self.axes.len() - 1
-            });
-            if self.seen.insert((at, cell.text.clone(), cell.number.map(f64::to_bits))) {
-                self.axes[at].values.push(cell);
-            }
-        }
-    }
 }
 
 /// What the points of a plan have in common.

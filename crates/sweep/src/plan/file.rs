@@ -21,8 +21,9 @@ pub(crate) struct PlanFile {
     _set: Table,
     #[serde(default, rename = "grid")]
     _grid: Table,
-    #[serde(default, rename = "list")]
-    _list: Vec<Table>,
+    /// How many rows there are; an empty one leaves no trace in the document's values.
+    #[serde(default)]
+    pub list: Vec<Table>,
     #[serde(default)]
     pub test: Vec<TestEntry>,
     #[serde(default)]

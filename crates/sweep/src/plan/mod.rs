@@ -21,6 +21,7 @@ use crate::fio::FIO_METRICS;
 use crate::point::Point;
 use crate::swept::{Axis, Cell};
 use crate::task::{Task, What};
+use expand::Variations;
 use file::{ChartsFile, PlanFile, PlanText, PrefillWord, TestEntry};
 pub use schema::plan_schema;
 
@@ -93,9 +94,17 @@ impl Plan {
                 .help("runs of one seed are the same run: give each seed once");
             return Err(text.at_value(error, &format!("seeds[{i}]")));
         }
+        if let Some(i) = seeds.iter().position(|&seed| seed > MAX_SEED) {
+            let error = Diagnostic::new(format!("seed {} has more digits than a table's numbers can hold", seeds[i]))
+                .help(format!("use 0 to {MAX_SEED}"));
+            return Err(text.at_value(error, &format!("seeds[{i}]")));
+        }
         let tasks = tasks(&read.test, &text, folder)?;
-        let (axes, points) = expand::expand(&text, &template, &read.drive, &tasks, &seeds)?;
+        let variations = Variations::of(&text, read.list.len(), &template, &tasks, &seeds)?;
+        let axes = variations.axes();
+        // Before the points, of which there may be so many that making them takes minutes.
         let charts = charts(read.charts, &text, &axes, &tasks)?;
+        let points = variations.points(&text, &template, &read.drive, &tasks, &seeds)?;
         let stem = Path::new(file).file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
         let fixed = text.below("set").into_iter().map(|(key, value)| (key.to_owned(), Cell::of(value).text)).collect();
         Ok(Plan { title: read.title.unwrap_or(stem), drive: read.drive, fixed, axes, tasks, seeds, charts, points })
@@ -222,6 +231,9 @@ fn charts(read: ChartsFile, text: &PlanText, axes: &[Axis], tasks: &[Task]) -> R
     }
     Ok(Charts { metrics: read.metrics.unwrap_or_default(), x: read.x.unwrap_or_default(), pareto })
 }
+
+/// The table's numbers are doubles: beyond this, two seeds could look like one.
+const MAX_SEED: u64 = 1 << 53;
 
 /// What is known of a drive as it was built.
 pub(crate) const FACTS: [&str; 2] = ["capacity_bytes", "spare_percent"];

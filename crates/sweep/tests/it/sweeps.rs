@@ -106,6 +106,14 @@ fn a_sweep_that_was_stopped_goes_on_where_it_was() {
     let stopped = sweep(&plan, &store, NonZeroUsize::new(1), &progress, &cancel).unwrap();
     assert_eq!((seen.load(Ordering::Relaxed), stopped.run), (2, 2));
     assert_eq!(stopped.states.iter().filter(|s| **s == State::NotRun).count(), 2);
+    // What there is has names of its own, and says what is missing.
+    let written = write_results(&folder.0, &plan, &stopped.states, "0").unwrap();
+    assert!(written.iter().all(|file| file.file_name().unwrap().to_str().unwrap().starts_with("unfinished.")));
+    let table = fs::read_to_string(folder.0.join("unfinished.csv")).unwrap();
+    assert_eq!((table.matches(",not run,").count(), table.matches(",finished,").count()), (2, 2), "{table}");
+    let page = fs::read_to_string(folder.0.join("unfinished.html")).unwrap();
+    assert!(page.contains("<h1>Small drives (unfinished)</h1>"));
+    assert!(page.contains("2 of 6 points have not been run: the sweep was stopped"));
     let resumed = run(&plan, &folder, 2);
     assert_eq!((resumed.run, resumed.found), (2, 2));
     assert_eq!(csv(&plan, &resumed), whole);
@@ -235,6 +243,16 @@ fn slips_are_pointed_at() {
         ("\"random\"", "\"randon\"", "did you mean \"random\"?", "                       ^^^^^^^^"),
         ("[0, 2000, 5000]", "2000", "is no list of values", "^^^^"),
         ("[0, 2000, 5000]", "[0, 0]", "stands twice", "^"),
+        // The same value: two runs of it would look like a repeat with another seed, and narrow the interval.
+        ("[0, 2000, 5000]", "[2000, 2000.0]", "2000.0 stands twice", "^^^^^^"),
+        ("[grid]", "[[list]]\n[[list]]\ncontroller.ways = 2\n[grid]", "has no keys", "9 | [[list]]"),
+        (
+            "[grid]",
+            "[[list]]\ncontroller.ways = 2\n[[list]]\ncontroller.ways = 2\n[grid]",
+            "is there twice",
+            "11 | [[list]]",
+        ),
+        ("[set]", "seeds = [1, 9007199254740993]\n[set]", "seed 9007199254740993 has more digits", "^^^^^^^^^^^^^^^^"),
         ("[0, 2000, 5000]", "[]", "has no values", "^^"),
         ("[grid]", "[gird]", "did you mean `grid`?", "^^^^"),
         ("ideal-16k-32die", "ideal-16k-32dei", "did you mean ideal-16k-32die", "^^^^^^^^^^^^^^^^^"),
@@ -320,6 +338,43 @@ fn a_job_that_includes_another_file_is_another_point_when_that_changes() {
 }
 
 #[test]
+fn a_key_that_moves_nothing_is_named() {
+    let swept = |key: &str, values: &str| {
+        let plan = PLAN.replace("gc.policy = [\"greedy\", \"random\"]", &format!("{key} = {values}"));
+        Plan::parse("small.toml", &plan).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let folder = Folder::new("idle");
+    // Nothing trims.
+    let plan = swept("controller.trim_command_us", "[1, 100]");
+    let result = run(&plan, &folder, 2);
+    assert_eq!(ssdlab_sweep::keys_without_effect(&plan, &result.states), ["controller.trim_command_us"]);
+    write_results(&folder.0, &plan, &result.states, "0").unwrap();
+    let page = fs::read_to_string(folder.0.join("index.html")).unwrap();
+    assert!(page.contains("controller.trim_command_us moved nothing"));
+    let plan = swept("controller.write_command_us", "[1, 100]");
+    let result = run(&plan, &folder, 2);
+    assert_eq!(ssdlab_sweep::keys_without_effect(&plan, &result.states), <[&str; 0]>::default());
+}
+
+#[test]
+fn a_front_says_which_of_its_points_have_not_settled() {
+    let front = "[[charts.pareto]]\nx = \"spare_percent\"\ny = \"waf\"\n";
+    let page = |rounds: &str| {
+        let text = PLAN.replace("set.settle_seconds = 0", &format!("set.settle_seconds = 0\n{rounds}{front}"));
+        let plan = Plan::parse("small.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+        let folder = Folder::new("unsettled");
+        let result = run(&plan, &folder, 2);
+        write_results(&folder.0, &plan, &result.states, "0").unwrap();
+        fs::read_to_string(folder.0.join("index.html")).unwrap()
+    };
+    let settled = page("");
+    assert!(settled.contains("2 of 4 points are on the front; better") && !settled.contains("not settled"));
+    let unsettled = page("set.max_rounds = 6\n");
+    assert!(unsettled.contains("2 of 4 points are on the front, 2 of them not settled; better"));
+    assert!(unsettled.contains("greedy (not settled)"));
+}
+
+#[test]
 fn what_is_better_follows_from_the_figure() {
     let better = |x: &str| {
         let text = TWO_DEPTHS
@@ -330,6 +385,22 @@ fn what_is_better_follows_from_the_figure() {
     };
     for x in ["iops", "bandwidth", "iops_over_stddev", "capacity_bytes", "iops_mean_tail"] {
         assert_eq!(better(x), Better::Higher, "{x}");
+    }
+    // How long a drive lasts, and how much its cache takes.
+    let of = |test: &str, x: &str| {
+        let text = format!(
+            "drive = \"ideal-16k-32die\"\n[[test]]\nname = \"{test}\"\n[[charts.pareto]]\nx = \"{x}\"\ny = \"waf\"\n"
+        );
+        Plan::parse("p.toml", &text).unwrap_or_else(|e| panic!("{e}")).charts.pareto[0].x_better
+    };
+    for x in ["tb_until_rated", "tb_until_error", "life_at_error", "life_at_error_bch", "ecc_extension"] {
+        assert_eq!(of("endurance", x), Better::Higher, "{x}");
+    }
+    for x in ["stage1_amount", "stage1_end", "recovered_overwrite_60s", "recovered_trim_60s", "stage2_bandwidth"] {
+        assert_eq!(of("slc-cache", x), Better::Higher, "{x}");
+    }
+    for (test, x) in [("endurance", "wear_most"), ("endurance", "reread_rated"), ("slc-cache", "stage1_folded")] {
+        assert_eq!(of(test, x), Better::Lower, "{x}");
     }
     for x in ["zero_iops_seconds", "iops_stddev_tail", "iops_autocorrelation_lag", "latency_p99_tail", "stall_longest"]
     {
