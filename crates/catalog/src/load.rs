@@ -5,10 +5,13 @@ use ssdlab_core::nearest;
 use ssdlab_keys::{KeyTable, SpecError};
 use toml::Table;
 
+use crate::adapter::ADAPTER;
 use crate::diagnostic::{Diagnostic, Place};
+use crate::disk::DISK;
 use crate::embedded::{EmbeddedFile, find};
 use crate::explain::explain;
 use crate::keys::{KeyPlace, SpecRow, keys_of, rows_of};
+use crate::resolve::{DIE, DRIVE};
 
 /// A kind of file: which catalog its `base` comes from, and what to call it.
 pub(crate) struct Kind {
@@ -53,6 +56,7 @@ const WITHOUT: &str = "without";
 pub(crate) fn load<T: DeserializeOwned>(kind: &Kind, file: &str, text: &str) -> Result<Loaded<T>, Diagnostic> {
     let mut source = SourceText::new(file, text);
     let mut own: Table = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
+    source.of_this_kind(&own, kind)?;
     source.no_lists_of_sections(&own, kind)?;
     let Some(base) = own.get(BASE) else {
         if own.contains_key(WITHOUT) {
@@ -77,10 +81,27 @@ pub(crate) fn load<T: DeserializeOwned>(kind: &Kind, file: &str, text: &str) -> 
 pub(crate) fn merged(kind: &Kind, file: &str, text: &str) -> Result<Table, Diagnostic> {
     let source = SourceText::new(file, text);
     let mut own: Table = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
+    source.of_this_kind(&own, kind)?;
     let Some(base) = own.get(BASE) else { return Ok(own) };
     let base = source.find_base(base, kind)?;
     let without = source.without(&mut own, base, kind)?;
     with_base(base, own, &without, kind)
+}
+
+/// The other kind of file that this table is one of: it names a base of that kind, or all of its keys are that kind's and some
+/// of them not this one's.
+pub(crate) fn other_kind(own: &Table, kind: &Kind) -> Option<&'static Kind> {
+    const KINDS: [&Kind; 4] = [&DRIVE, &DIE, &DISK, &ADAPTER];
+    let base = own.get(BASE).and_then(toml::Value::as_str);
+    let builds_on = |kind: &Kind| base.is_some_and(|name| find(kind.catalog, name).is_some());
+    let knows = |kind: &Kind| {
+        own.keys().all(|name| {
+            [BASE, WITHOUT].contains(&name.as_str()) || (kind.keys)().keys.iter().any(|key| is_within(&key.path, name))
+        })
+    };
+    let mut others = KINDS.into_iter().filter(|other| other.word != kind.word);
+    others
+        .find(|other| if base.is_some() { builds_on(other) && !builds_on(kind) } else { knows(other) && !knows(kind) })
 }
 
 /// What a file of the catalog says, on top of those that it builds on.
@@ -225,6 +246,14 @@ impl SourceText {
             }
         }
         Ok(paths.into_iter().map(str::to_owned).collect())
+    }
+
+    fn of_this_kind(&self, own: &Table, kind: &Kind) -> Result<(), Diagnostic> {
+        let Some(other) = other_kind(own, kind) else { return Ok(()) };
+        let first = own.keys().map(|name| self.value_place(name)).min_by_key(|place| place.line);
+        let error = Diagnostic::new(format!("this file describes a {}, and a {} is wanted", other.word, kind.word))
+            .at(first.unwrap_or_else(|| self.place(0..0)));
+        Err(error.help(format!("{} explains what a {} consists of", kind.manual, kind.word)))
     }
 
     /// Refuses `[[gc]]` for `[gc]`: a list would be read as the values of the section's keys, in their order.

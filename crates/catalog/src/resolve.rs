@@ -12,7 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::disk::disk_names;
 use crate::embedded::{ADAPTERS, ARRAYS, DIES, DISKS, DRIVES, find};
 use crate::keys::SpecRow;
-use crate::load::{Kind, Loaded, SourceText, load};
+use crate::load::{Kind, Loaded, SourceText, load, other_kind};
 
 const DRIVE_FILES: &str = "docs/drive-files.md";
 pub(crate) const DRIVE: Kind = Kind { word: "drive", catalog: DRIVES, keys: drive_keys, manual: DRIVE_FILES };
@@ -182,10 +182,15 @@ fn check_translation(drive: &Loaded<DriveSpec>) -> Result<(), Diagnostic> {
             } else {
                 format!("missing section `[{section}]`")
             };
-            return Err(Diagnostic::new(what).at(drive.source.value_place(section)).help(if blocks {
-                "leave one of them out"
-            } else {
+            let of_base = |section: &str| drive.base.is_some() && !drive.source.has(section);
+            return Err(Diagnostic::new(what).at(drive.source.value_place(section)).help(if !blocks {
                 "add it, or [log_blocks] for a drive that translates by blocks; docs/drive-files.md explains both"
+            } else if of_base("log_blocks") {
+                "leave one of them out; what the base has, by without = [\"log_blocks\"]"
+            } else if of_base(section) {
+                "leave one of them out; what the base has, by without = [\"mapping\", \"gc\"]"
+            } else {
+                "leave one of them out"
             }));
         }
     }
@@ -207,6 +212,10 @@ fn find_die(drive: &Loaded<DriveSpec>, folder: Option<&Path>) -> Result<Die, Dia
         }
         let path = path.display().to_string();
         let text = read_file(&path, "die")?;
+        if let Some(other) = toml::from_str(&text).ok().and_then(|table| other_kind(&table, &DIE)) {
+            let error = missing(format!("flash.die: {path} describes a {}, not a die type", other.word));
+            return Err(error.help("give the path of a die file, or a name that `ssdlab list nand` shows"));
+        }
         return read_die(&path, &path, &text);
     }
     Err(missing_die(missing(format!("flash.die: there is no die type `{name}`")), name))

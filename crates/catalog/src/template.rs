@@ -121,6 +121,9 @@ impl Template {
             let capacity_changed = changes.iter().any(|(key, _)| key == "capacity_bytes");
             provision(&mut drive, &die, value, capacity_changed)?;
         }
+        // By the key that was changed: that of the die file stands behind a prefix here.
+        let of_die = |e: SpecError| Refusal::Impossible(SpecError { key: format!("{DIE_PREFIX}{}", e.key), ..e });
+        die.validate().map_err(of_die)?;
         drive.validate(&die).map_err(Refusal::Impossible)?;
         Ok((drive, die))
     }
@@ -297,6 +300,8 @@ mod tests {
         assert_eq!(slip(OVER_PROVISIONING, "much".into()).0, OVER_PROVISIONING);
         let both = [change(OVER_PROVISIONING, 7), change("capacity_bytes", 4096)];
         assert!(matches!(template.with(&both), Err(Refusal::Value { .. })));
+        let no_time = template.with(&[change("die.timing.erase_ms", f64::NAN)]);
+        assert!(matches!(&no_time, Err(Refusal::Impossible(e)) if e.key == "die.timing.erase_ms"), "{no_time:?}");
         let nothing_spare = template.with(&[change(OVER_PROVISIONING, 0)]);
         assert!(
             matches!(&nothing_spare, Err(Refusal::Impossible(e)) if e.key == "capacity_bytes"),

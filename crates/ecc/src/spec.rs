@@ -123,6 +123,28 @@ impl EccSpec {
         u32::try_from((codewords * u64::from(bits)).div_ceil(8)).unwrap_or(u32::MAX)
     }
 
+    /// Whether the parity of a page has room in its spare bytes. Keys of errors are relative to this section.
+    ///
+    /// # Errors
+    /// If it has not.
+    pub fn validate_parity(&self, page_bytes: u32, spare_bytes: u32) -> Result<(), SpecError> {
+        let parity = self.parity_bytes(page_bytes);
+        if parity <= spare_bytes {
+            return Ok(());
+        }
+        let elsewhere = "a die with larger spare areas";
+        let (key, expected) = match &self.bch {
+            // Parity grows in step with what can be corrected.
+            Some(bch) => match u64::from(bch.correctable_bits) * u64::from(spare_bytes) / u64::from(parity) {
+                0 => ("bch.correctable_bits", format!("use {elsewhere}")),
+                most => ("bch.correctable_bits", format!("use at most {most}, or {elsewhere}")),
+            },
+            None => ("ldpc.code", format!("use a code with less parity, larger codewords, or {elsewhere}")),
+        };
+        let problem = format!("{parity} bytes of parity a page do not fit into its {spare_bytes} spare bytes");
+        Err(SpecError::new(key, problem, expected))
+    }
+
     /// Hard-decision BCH on 1 KiB with as many parity bits and nothing behind it, to compare with; `None` if this is BCH
     /// itself.
     #[must_use]
@@ -167,9 +189,13 @@ impl EccSpec {
                     format!("use 1 to {holds} bytes"),
                 ))
             }
-            _ => {
-                let problem = if self.bch.is_some() { "both bch and ldpc are given" } else { "no code is given" };
-                Err(SpecError::new("codeword_bytes", problem, "give one of [ecc.bch] and [ecc.ldpc]"))
+            (Some(_), Some(_)) => Err(SpecError::new(
+                "ldpc",
+                "both bch and ldpc are given",
+                "give one of [ecc.bch] and [ecc.ldpc]; what a base has is left out with `without`",
+            )),
+            (None, None) => {
+                Err(SpecError::new("codeword_bytes", "no code is given", "give one of [ecc.bch] and [ecc.ldpc]"))
             }
         }
     }
@@ -193,5 +219,10 @@ mod tests {
         };
         // 14 bits for each of 40 errors make 70 bytes.
         assert_eq!([1024, 4096, 16_384].map(|page_bytes| ecc.parity_bytes(page_bytes)), [70, 280, 1120]);
+        assert_eq!(ecc.validate_parity(4096, 280), Ok(()));
+        let error = ecc.validate_parity(4096, 279).unwrap_err();
+        assert_eq!((error.key.as_str(), error.expected.contains("at most 39,")), ("bch.correctable_bits", true));
+        let of_39 = EccSpec { bch: Some(BchSpec { correctable_bits: 39, decode_us: 0.0 }), ..ecc };
+        assert_eq!(of_39.validate_parity(4096, 279), Ok(()));
     }
 }

@@ -135,7 +135,7 @@ pub struct GcSpec {
     /// Which superblock is collected.
     pub policy: VictimPolicy,
     /// For `d-choices`: how many candidates are drawn. For `windowed-greedy`: how many of those closed longest ago are
-    /// looked at. The other policies do not ask.
+    /// looked at. The other policies do not ask, and it stays at its default.
     #[serde(default = "default_choices")]
     #[schemars(range(min = 1, max = 100_000))]
     pub choices: u32,
@@ -228,6 +228,14 @@ pub enum VictimPolicy {
     Random,
     /// Fewest valid units among the `choices` closed longest ago.
     WindowedGreedy,
+}
+
+impl VictimPolicy {
+    /// Whether it picks among so many as `gc.choices` says.
+    #[must_use]
+    pub fn asks_choices(self) -> bool {
+        matches!(self, VictimPolicy::DChoices | VictimPolicy::WindowedGreedy)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -338,6 +346,13 @@ impl GcSpec {
                 "gc.trickle_per_1000",
                 "has no effect without host_share = \"trickle\"",
                 "set trickle_per_1000 = 0, or host_share = \"trickle\"",
+            ));
+        }
+        if self.choices != default_choices() && !self.policy.asks_choices() {
+            return Err(SpecError::new(
+                "gc.choices",
+                "has no effect without policy = \"d-choices\" or \"windowed-greedy\"",
+                format!("set choices = {}, or one of these policies", default_choices()),
             ));
         }
         if self.host_share == HostShare::BetweenRounds && self.buffering != Buffering::StopAndWait {

@@ -157,6 +157,41 @@ impl DieSpec {
         self.validate_errors()
     }
 
+    /// Times that can be simulated, and look like slips of unit: of flash none is so.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<String> {
+        /// No flash of the catalog takes more than a tenth of it.
+        const LONGEST_ERASE_MS: f64 = 100.0;
+        let own = ("timing", &self.timing.read_us, &self.timing.program_us, self.timing.erase_ms);
+        let reduced = [("modes.slc", &self.modes.slc), ("modes.mlc", &self.modes.mlc), ("modes.tlc", &self.modes.tlc)];
+        let reduced = reduced.into_iter().filter_map(|(key, mode)| {
+            let mode = mode.as_ref()?;
+            Some((key, &mode.read_us, &mode.program_us, mode.erase_ms))
+        });
+        let mut doubts = Vec::new();
+        for (section, read_us, program_us, erase_ms) in std::iter::once(own).chain(reduced) {
+            let least = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
+            let (read_us, program_us) = (least(read_us), least(program_us));
+            // Nothing of what takes no time was mistyped.
+            if program_us > 0.0 && program_us < read_us {
+                doubts.push(format!(
+                    "{section}.program_us: a program of {program_us} µs is shorter than a read of {read_us} µs"
+                ));
+            }
+            if erase_ms > 0.0 && erase_ms * 1e3 < read_us {
+                doubts.push(format!(
+                    "{section}.erase_ms: an erase of {erase_ms} ms is shorter than a read of {read_us} µs"
+                ));
+            }
+            if erase_ms > LONGEST_ERASE_MS {
+                doubts.push(format!(
+                    "{section}.erase_ms: an erase of {erase_ms} ms is longer than that of any flash for storage"
+                ));
+            }
+        }
+        doubts
+    }
+
     fn validate_page_order(&self) -> Result<(), SpecError> {
         let g = &self.geometry;
         let kinds = g.page_order.kinds(g.bits_per_cell) as u32;

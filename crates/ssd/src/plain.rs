@@ -39,7 +39,7 @@ impl DriveSpec {
                 channels: dies.min(32),
                 ways: 8,
                 queue_depth: 32,
-                dram_mib: 1,
+                dram_mib: 0,
                 cores: Cores::One,
                 read_command_us: 0.0,
                 write_command_us: 0.0,

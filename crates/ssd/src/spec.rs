@@ -104,7 +104,8 @@ pub struct ControllerSpec {
     /// Commands that the drive accepts at once (SATA: 32).
     #[schemars(range(min = 1, max = 1024), extend("x-unit" = "commands"))]
     pub queue_depth: u32,
-    /// Memory fitted. Takes no part in timing.
+    /// Memory fitted. `mapping.map_cache_kib` and `write_buffer.capacity_kib` are each no larger, unless it is 0: then they lie in
+    /// memory of the controller's own. Takes no part in timing.
     #[schemars(extend("x-heading" = "DRAM"))]
     pub dram_mib: u32,
     /// How the firmware is shared out among the processor's cores.
@@ -265,6 +266,7 @@ impl DriveSpec {
         self.validate_ecc(die)?;
         self.validate_read_granule()?;
         self.validate_refresh()?;
+        self.validate_dram()?;
         if !self.flash.dies.is_multiple_of(self.controller.channels) {
             return Err(SpecError::new(
                 "flash.dies",
@@ -442,15 +444,28 @@ impl DriveSpec {
                 "add [errors] to the die file, or leave [ecc] out",
             ));
         }
-        let (parity, spare) = (ecc.parity_bytes(die.geometry.page_bytes), die.geometry.spare_bytes);
-        if parity > spare {
-            return Err(SpecError::new(
-                "ecc",
-                format!("{parity} bytes of parity a page do not fit into its {spare} spare bytes"),
-                "use a weaker code, or a die with larger spare areas",
-            ));
+        let (page_bytes, spare) = (die.geometry.page_bytes, die.geometry.spare_bytes);
+        ecc.validate_parity(page_bytes, spare).map_err(|e| SpecError { key: format!("ecc.{}", e.key), ..e })
+    }
+
+    /// What is kept in DRAM has room there.
+    fn validate_dram(&self) -> Result<(), SpecError> {
+        let dram_mib = self.controller.dram_mib;
+        let most_kib = u64::from(dram_mib) << 10;
+        let held = [
+            ("mapping.map_cache_kib", self.mapping.map_cache_kib),
+            ("write_buffer.capacity_kib", Some(self.write_buffer.capacity_kib)),
+        ];
+        let too_large =
+            held.into_iter().find_map(|(key, kib)| Some((key, kib.filter(|&kib| u64::from(kib) > most_kib)?)));
+        match too_large {
+            Some((key, kib)) if dram_mib > 0 => Err(SpecError::new(
+                key,
+                format!("{kib} KiB do not fit into the {dram_mib} MiB of DRAM that are fitted (controller.dram_mib)"),
+                format!("use at most {most_kib} KiB, or a larger controller.dram_mib"),
+            )),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn validate_refresh(&self) -> Result<(), SpecError> {
@@ -596,6 +611,7 @@ impl DriveSpec {
         // Open, being collected, free for the collector: below this no write can ever finish.
         let needed = self.capacity_bytes + superblock * u64::from(self.spare_superblocks_needed());
         if usable < needed {
+            self.validate_start_free(usable, needed, superblock)?;
             let kept_free = needed - self.capacity_bytes;
             let unit = u64::from(self.mapping.unit_bytes());
             let help = match usable.saturating_sub(kept_free) / unit * unit {
@@ -614,6 +630,26 @@ impl DriveSpec {
             ));
         }
         Ok(())
+    }
+
+    /// If the capacity would do with fewer superblocks that are always free, it is not at fault alone.
+    fn validate_start_free(&self, usable: u64, needed: u64, superblock: u64) -> Result<(), SpecError> {
+        let free = self.gc.start_free_superblocks;
+        // One more in each domain of collection.
+        let step = superblock * u64::from(self.flash.dies / self.superblock_dies());
+        let too_many = (needed - usable).div_ceil(step);
+        match u64::from(free).checked_sub(too_many) {
+            None | Some(0) => Ok(()),
+            Some(most) => Err(SpecError::new(
+                "gc.start_free_superblocks",
+                format!(
+                    "{free} free superblocks take {} bytes, which {usable} usable bytes do not have beside a capacity of {}",
+                    u128::from(step) * u128::from(free),
+                    self.capacity_bytes
+                ),
+                format!("use at most {most}, or a smaller capacity_bytes"),
+            )),
+        }
     }
 
     /// Superblocks beyond the sold capacity without which writing would come to a standstill: the open ones, those

@@ -98,7 +98,7 @@ prop_compose! {
     ) -> GcSpec {
         GcSpec {
             policy,
-            choices: 3,
+            choices: if policy.asks_choices() { 3 } else { 2 },
             tie_break: if lifo { TieBreak::Lifo } else { TieBreak::Fifo },
             frontier,
             start_free_superblocks,
@@ -130,7 +130,7 @@ prop_compose! {
             channels,
             ways: 8,
             queue_depth,
-            dram_mib: 1,
+            dram_mib: 0,
             read_command_us: f64::from(command_us),
             write_command_us: f64::from(command_us) * 1.5,
             read_unit_us: f64::from(unit_us),

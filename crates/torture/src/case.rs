@@ -255,7 +255,7 @@ fn draw_drive(rng: &mut Rng, die: &DieSpec) -> DriveSpec {
             channels,
             ways: dies,
             queue_depth: one(rng, &[1, 4, 32]),
-            dram_mib: 1,
+            dram_mib: 0,
             read_command_us: command_us,
             write_command_us: command_us * 1.5,
             read_unit_us: unit_us,
@@ -437,18 +437,20 @@ fn add_cache_program(die: &mut DieSpec, seed: u64) {
 
 fn draw_gc(rng: &mut Rng, row_units: u32) -> GcSpec {
     let host_share = one(rng, &[HostShare::Unlimited, HostShare::Balanced, HostShare::Trickle]);
+    let policy = one(
+        rng,
+        &[
+            VictimPolicy::Greedy,
+            VictimPolicy::Fifo,
+            VictimPolicy::DChoices,
+            VictimPolicy::CostBenefit,
+            VictimPolicy::Random,
+        ],
+    );
+    let choices = between(rng, 1, 8);
     GcSpec {
-        policy: one(
-            rng,
-            &[
-                VictimPolicy::Greedy,
-                VictimPolicy::Fifo,
-                VictimPolicy::DChoices,
-                VictimPolicy::CostBenefit,
-                VictimPolicy::Random,
-            ],
-        ),
-        choices: between(rng, 1, 8),
+        policy,
+        choices: if policy.asks_choices() { choices } else { GcSpec::default().choices },
         tie_break: one(rng, &[TieBreak::Fifo, TieBreak::Lifo]),
         frontier: one(rng, &[Frontier::Shared, Frontier::Separate, Frontier::ByStream]),
         start_free_superblocks: one(rng, &[1, 1, 2, 3]),

@@ -220,6 +220,111 @@ fn no_spare_block_points_at_the_capacity() {
 }
 
 #[test]
+fn superblocks_kept_free_are_told_by_their_own_key() {
+    let error = message("start-free", &format!("{BASE}[gc]\nstart_free_superblocks = 100\n"));
+    assert!(error.starts_with("error: gc.start_free_superblocks: 100 free superblocks take "), "{error}");
+    assert!(error.contains("--> my.toml:3:26") && error.contains("or a smaller capacity_bytes"), "{error}");
+    let most: u32 = error.split_once("use at most ").unwrap().1.split(',').next().unwrap().parse().unwrap();
+    let of = |free: u32| {
+        let folder = Folder::new(&format!("start-free-{free}"));
+        resolve(&folder.write("my.toml", &format!("{BASE}[gc]\nstart_free_superblocks = {free}\n")))
+    };
+    assert!(of(most).is_ok() && of(most + 1).is_err());
+    // None that is free would make room for this.
+    let error = message("too-much", &format!("{BASE}capacity_bytes = 137438953472\n"));
+    assert!(error.starts_with("error: capacity_bytes: "), "{error}");
+}
+
+#[test]
+fn what_is_kept_in_dram_fits_into_it() {
+    let error = message("cache", &format!("{BASE}[mapping]\nmap_cache_kib = 131073\n"));
+    assert!(
+        error.starts_with("error: mapping.map_cache_kib: 131073 KiB do not fit into the 128 MiB of DRAM"),
+        "{error}"
+    );
+    assert!(error.contains("--> my.toml:3:17") && error.contains("use at most 131072 KiB"), "{error}");
+    let error = message("buffer", &format!("{BASE}[write_buffer]\ncapacity_kib = 1048576\n"));
+    assert!(error.starts_with("error: write_buffer.capacity_kib: 1048576 KiB do not fit"), "{error}");
+}
+
+#[test]
+fn parity_without_room_is_told_by_the_key_of_the_code() {
+    let text = "base = \"ultra-ii-240gb\"\n[ecc.bch]\ncorrectable_bits = 200\n";
+    let error = message("parity", text);
+    assert!(error.starts_with("error: ecc.bch.correctable_bits: "), "{error}");
+    assert!(error.contains("3 | correctable_bits = 200") && error.contains("use at most "), "{error}");
+    let most = error.split_once("use at most ").unwrap().1.split(',').next().unwrap().to_owned();
+    let folder = Folder::new("parity-fits");
+    let fits = resolve(&folder.write("my.toml", &text.replace("200", &most)));
+    assert!(fits.is_ok(), "{}", fits.unwrap_err());
+}
+
+#[test]
+fn a_file_of_another_kind_is_told_as_that() {
+    let folder = Folder::new("kinds");
+    let drive = complete(|t| t.replace("die = \"imft-20nm-128gbit-mlc\"", "die = \"other.toml\""));
+    let die = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/nand/ideal.toml")).unwrap();
+    for other in [complete(|t| t), BASE.to_owned()] {
+        folder.write("other.toml", &other);
+        let error = resolve(&folder.write("my.toml", &drive)).expect_err("a drive is no die").to_string();
+        let error = error.replace(&format!("{}/", folder.0.display()), "");
+        assert!(
+            error.starts_with("error: flash.die: other.toml describes a drive, not a die type\n --> my.toml:"),
+            "{error}"
+        );
+        let error = ssdlab_catalog::parse_die("other.toml", &other).unwrap_err().to_string();
+        assert!(
+            error.starts_with("error: this file describes a drive, and a die type is wanted\n --> other.toml:"),
+            "{error}"
+        );
+    }
+    let error = message("die", &die);
+    assert!(error.starts_with("error: this file describes a die type, and a drive is wanted\n"), "{error}");
+    // A slip is no other kind.
+    let error = ssdlab_catalog::parse_die("my.toml", &die.replace("[timing]", "[timings]")).unwrap_err().to_string();
+    assert!(error.contains("unknown key `timings`"), "{error}");
+}
+
+#[test]
+fn the_translation_of_a_base_is_left_out_by_without() {
+    let blocks = "[log_blocks]\nscheme = \"bast\"\nopen_logs = 4\nstripe_superblocks = 1\n";
+    let error = message("blocks", &format!("{BASE}{blocks}"));
+    assert!(error.contains("has no effect on a drive with [log_blocks]"), "{error}");
+    assert!(error.contains("without = [\"mapping\", \"gc\"]"), "{error}");
+    let gc = complete(|t| t[t.find("[gc]").unwrap()..].split("\n\n").next().unwrap().to_owned());
+    let error = message("pages", &format!("base = \"mtron-mobi-3000-16gb\"\n{gc}\n"));
+    assert!(error.contains("[gc] has no effect on a drive with [log_blocks]"), "{error}");
+    assert!(error.contains("without = [\"log_blocks\"]"), "{error}");
+}
+
+#[test]
+fn dies_of_the_catalog_raise_no_doubts_and_slips_of_unit_do() {
+    for name in ssdlab_catalog::die_names() {
+        assert_eq!(ssdlab_catalog::die(name).unwrap().spec.doubts(), <[&str; 0]>::default(), "{name}");
+    }
+    let doubts = |section: &str| {
+        let text = format!("base = \"imft-20nm-64gbit-mlc\"\n[timing]\n{section}\n");
+        ssdlab_catalog::parse_die("my.toml", &text).unwrap().spec.doubts().join("; ")
+    };
+    assert_eq!(
+        doubts("erase_ms = 3800"),
+        "timing.erase_ms: an erase of 3800 ms is longer than that of any flash for storage"
+    );
+    assert_eq!(doubts("erase_ms = 0.003"), "timing.erase_ms: an erase of 0.003 ms is shorter than a read of 75 µs");
+    assert_eq!(
+        doubts("program_us = [0.7, 1.9]"),
+        "timing.program_us: a program of 0.7 µs is shorter than a read of 75 µs"
+    );
+    // Media without erase, whose writes are slower than their reads, or as fast.
+    for (read, program) in [("0.035", "0.035"), ("0.2", "2")] {
+        assert_eq!(
+            doubts(&format!("read_us = [{read}, {read}]\nprogram_us = [{program}, {program}]\nerase_ms = 0")),
+            ""
+        );
+    }
+}
+
+#[test]
 fn a_missing_base_is_answered_with_the_nearest() {
     let error = message("base", "base = \"jmf667h-imft\"\n");
     assert!(error.contains("error: there is no drive `jmf667h-imft`\n --> my.toml:1:8\n"), "{error}");

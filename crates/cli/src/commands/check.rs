@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ssdlab_catalog::{Diagnostic, is_of_catalog, parse_die};
+use ssdlab_catalog::{Diagnostic, Die, die_names, is_of_catalog, parse_die};
 use ssdlab_core::{format_duration, input};
 use ssdlab_sweep::{Plan, PointResult};
 use ssdlab_workload::fio::JobFile;
@@ -27,6 +27,7 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
         FileKind::Drive => drive(&name)?,
         FileKind::Die => {
             let die = parse_die(&name, &text(&args.file)?)?;
+            say_doubts(&die);
             format!("a die type: {}", die.spec.description)
         }
         FileKind::Plan => {
@@ -74,7 +75,7 @@ fn recognised(file: &Path) -> Result<FileKind, Failure> {
     let table: Table = toml::from_str(&text(file)?).unwrap_or_default();
     Ok(if table.contains_key("test") || table.contains_key("drive") && table.contains_key("grid") {
         FileKind::Plan
-    } else if table.contains_key("geometry") {
+    } else if table.contains_key("geometry") || builds_on_die(&table) {
         FileKind::Die
     } else if table.contains_key("claim") {
         FileKind::Figures
@@ -83,9 +84,28 @@ fn recognised(file: &Path) -> Result<FileKind, Failure> {
     })
 }
 
+fn builds_on_die(table: &Table) -> bool {
+    let base = table.get("base").and_then(toml::Value::as_str);
+    base.is_some_and(|base| die_names().any(|name| name == base))
+}
+
+/// Values that can be simulated, and look like slips.
+fn say_doubts(die: &Die) {
+    for doubt in die.spec.doubts() {
+        complain(&format!("notice: {}: {doubt}; is the unit right?", die.name));
+    }
+}
+
 fn drive(name: &str) -> Result<String, Failure> {
     // Without a folder it could be a name of the catalog.
     let drive = SimulatedDrive::new(name, 1)?;
+    let mut said: Vec<&str> = Vec::new();
+    for ssd in drive.recipe().ssds() {
+        if !said.contains(&ssd.die.name.as_str()) {
+            said.push(&ssd.die.name);
+            say_doubts(&ssd.die);
+        }
+    }
     let facts = &drive.reviewed.facts;
     Ok(format!("a device of {:.1} GB: {}", facts.capacity_bytes as f64 / 1e9, facts.description))
 }

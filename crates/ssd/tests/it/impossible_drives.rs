@@ -115,6 +115,14 @@ fn a_trickle_is_no_flood_and_a_choice_is_not_among_all() {
     });
     assert_eq!(error.key, "gc.trickle_per_1000");
     assert_eq!(refused(|drive, _| drive.gc.choices = 1_000_000).key, "gc.choices");
+    // Policies that do not choose take no number for it.
+    let error = refused(|drive, _| (drive.gc.policy, drive.gc.choices) = (ssdlab_ftl::VictimPolicy::Greedy, 8));
+    assert_eq!((error.key.as_str(), error.problem.starts_with("has no effect without")), ("gc.choices", true));
+    for policy in [ssdlab_ftl::VictimPolicy::DChoices, ssdlab_ftl::VictimPolicy::WindowedGreedy] {
+        let (mut drive, die) = (ideal_drive(), ideal_die());
+        (drive.capacity_bytes, drive.gc.policy, drive.gc.choices) = (1 << 30, policy, 8);
+        assert!(Ssd::new("chooses", &drive, &die, 1).is_ok());
+    }
 }
 
 #[test]
