@@ -6,10 +6,8 @@ use toml::{Table, Value};
 use crate::diagnostic::Diagnostic;
 use crate::embedded::{ADAPTERS, find};
 use crate::keys::{Origin, SpecRow};
-use crate::load::{Kind, Loaded, load, merged};
-
-pub(crate) const ADAPTER: Kind =
-    Kind { word: "adapter", catalog: ADAPTERS, keys: adapter_keys, manual: "docs/arrays.md" };
+use crate::kind::ADAPTER;
+use crate::load::{Loaded, load, merged};
 
 /// An adapter that was found, read and checked.
 #[derive(Clone, Debug)]

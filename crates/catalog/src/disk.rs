@@ -2,15 +2,14 @@
 
 use ssdlab_core::nearest;
 use ssdlab_device::Device;
-use ssdlab_disks::{DiskSpec, disk_keys};
+use ssdlab_disks::DiskSpec;
 use ssdlab_keys::SpecError;
 
 use crate::diagnostic::Diagnostic;
 use crate::embedded::{DISKS, find};
 use crate::keys::SpecRow;
-use crate::load::{Kind, Loaded, load};
-
-pub(crate) const DISK: Kind = Kind { word: "disk", catalog: DISKS, keys: disk_keys, manual: "docs/disks.md" };
+use crate::kind::DISK;
+use crate::load::{Loaded, load};
 
 /// A hard disk that was found, read and checked.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,10 +6,8 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use ssdlab_keys::{Key, Kind};
 
-use crate::adapter::ADAPTER;
-use crate::disk::DISK;
-use crate::load::Kind as FileKind;
-use crate::resolve::{DIE, DRIVE};
+use crate::kind::Kind as FileKind;
+use crate::kind::{ADAPTER, DIE, DISK, DRIVE};
 
 /// A kind of file that ssdlab reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

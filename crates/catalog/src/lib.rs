@@ -26,6 +26,7 @@ pub mod documentation;
 mod embedded;
 mod explain;
 mod keys;
+mod kind;
 mod load;
 mod resolve;
 mod template;

@@ -2,26 +2,14 @@
 
 use serde::de::DeserializeOwned;
 use ssdlab_core::nearest;
-use ssdlab_keys::{KeyTable, SpecError};
+use ssdlab_keys::SpecError;
 use toml::Table;
 
-use crate::adapter::ADAPTER;
 use crate::diagnostic::{Diagnostic, Place};
-use crate::disk::DISK;
 use crate::embedded::{EmbeddedFile, find};
 use crate::explain::explain;
 use crate::keys::{KeyPlace, SpecRow, keys_of, rows_of};
-use crate::resolve::{DIE, DRIVE};
-
-/// A kind of file: which catalog its `base` comes from, and what to call it.
-pub(crate) struct Kind {
-    pub word: &'static str,
-    pub catalog: &'static [EmbeddedFile],
-    /// The keys that such a file can have, besides `base`.
-    pub keys: fn() -> &'static KeyTable,
-    /// The document that explains such files.
-    pub manual: &'static str,
-}
+use crate::kind::{KINDS, Kind};
 
 /// A file that was read, with what is needed to point into it later.
 pub(crate) struct Loaded<T> {
@@ -91,7 +79,6 @@ pub(crate) fn merged(kind: &Kind, file: &str, text: &str) -> Result<Table, Diagn
 /// The other kind of file that this table is one of: it names a base of that kind, or all of its keys are that kind's and some
 /// of them not this one's.
 pub(crate) fn other_kind(own: &Table, kind: &Kind) -> Option<&'static Kind> {
-    const KINDS: [&Kind; 4] = [&DRIVE, &DIE, &DISK, &ADAPTER];
     let base = own.get(BASE).and_then(toml::Value::as_str);
     let builds_on = |kind: &Kind| base.is_some_and(|name| find(kind.catalog, name).is_some());
     let knows = |kind: &Kind| {

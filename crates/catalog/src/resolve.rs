@@ -5,18 +5,15 @@ use std::path::{Path, PathBuf};
 
 use ssdlab_core::{input, nearest};
 use ssdlab_keys::SpecError;
-use ssdlab_nand::{DieSpec, die_keys};
-use ssdlab_ssd::{DriveSpec, drive_keys};
+use ssdlab_nand::DieSpec;
+use ssdlab_ssd::DriveSpec;
 
 use crate::diagnostic::Diagnostic;
 use crate::disk::disk_names;
 use crate::embedded::{ADAPTERS, ARRAYS, DIES, DISKS, DRIVES, find};
 use crate::keys::SpecRow;
-use crate::load::{Kind, Loaded, SourceText, load, other_kind};
-
-const DRIVE_FILES: &str = "docs/drive-files.md";
-pub(crate) const DRIVE: Kind = Kind { word: "drive", catalog: DRIVES, keys: drive_keys, manual: DRIVE_FILES };
-pub(crate) const DIE: Kind = Kind { word: "die type", catalog: DIES, keys: die_keys, manual: DRIVE_FILES };
+use crate::kind::{DIE, DRIVE};
+use crate::load::{Loaded, SourceText, load, other_kind};
 
 /// A drive that was found, read and checked.
 #[derive(Clone, Debug)]

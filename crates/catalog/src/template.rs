@@ -16,8 +16,9 @@ use crate::diagnostic::Diagnostic;
 use crate::embedded::find;
 use crate::explain::explain;
 use crate::keys::{OVER_PROVISIONING, keys_of};
+use crate::kind::{DIE, DRIVE};
 use crate::load::merged;
-use crate::resolve::{DIE, DRIVE, Drive, RESERVED_BLOCKS, locate, missing_die, read_file, resolve};
+use crate::resolve::{Drive, RESERVED_BLOCKS, locate, missing_die, read_file, resolve};
 
 /// What stands before the keys of a die file.
 pub const DIE_PREFIX: &str = "die.";

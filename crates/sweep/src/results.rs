@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::charts;
 use crate::plan::Plan;
 use crate::repeats::intervals_csv;
-use crate::run::State;
+use crate::run::{State, is_unfinished};
 use crate::store::{StoreError, refused, write_whole};
 use crate::table::Table;
 
@@ -23,12 +23,6 @@ pub const RESULT_FILES: [&str; 8] = {
     let [[a, b], [c, d], [e, f], [g, h]] = FILES;
     [a, c, e, g, b, d, f, h]
 };
-
-/// Whether points have not been run, so that what is drawn of the others is no result of the plan.
-#[must_use]
-pub fn is_unfinished(states: &[State]) -> bool {
-    states.contains(&State::NotRun)
-}
 
 /// Writes `results.csv`, of a plan of several seeds also `intervals.csv`, with the feature `parquet` also `results.parquet`, and `index.html` into `out`; each whole or
 /// not at all. Where points have not been run, the files are called `unfinished…` instead. `version` is the program's.

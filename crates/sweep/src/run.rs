@@ -22,6 +22,12 @@ pub enum State {
     NotRun,
 }
 
+/// Whether points have not been run, so that what is drawn of the others is no result of the plan.
+#[must_use]
+pub fn is_unfinished(states: &[State]) -> bool {
+    states.contains(&State::NotRun)
+}
+
 /// What became of a plan.
 #[derive(Debug)]
 pub struct Sweep {

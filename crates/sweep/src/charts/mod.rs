@@ -9,8 +9,7 @@ use ssdlab_report::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable, 
 use crate::idle::keys_without_effect;
 use crate::plan::{Pareto, Plan, usually_better};
 use crate::point::PointResult;
-use crate::results::is_unfinished;
-use crate::run::State;
+use crate::run::{State, is_unfinished};
 use crate::swept::{Axis, Cell};
 use crate::table::{metric, metric_keys, reason, status, test_notes};
 use crate::task::What;
