@@ -148,7 +148,7 @@ fn specs_are_read_by_their_keys_and_bad_ones_are_refused() {
     };
     assert_eq!(refused(&|s| s.ldpc.as_mut().unwrap().soft_reads = 5), "ldpc.soft_reads");
     assert_eq!(refused(&|s| s.ldpc.as_mut().unwrap().iteration_us = f64::NAN), "ldpc.iteration_us");
-    assert_eq!(refused(&|s| s.bch = bch(8).bch), "codeword_bytes");
+    assert_eq!(refused(&|s| s.bch = bch(8).bch), "ldpc");
     assert_eq!(refused(&|s| s.ldpc = None), "codeword_bytes");
     assert_eq!(refused(&|s| s.codeword_bytes = 4096), "codeword_bytes");
     assert_eq!(refused(&|s| s.codeword_bytes = 1500), "codeword_bytes");
