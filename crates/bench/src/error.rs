@@ -65,6 +65,14 @@ pub enum BenchError {
 }
 
 impl BenchError {
+    /// What follows the life of a device from its beginning cannot begin with one that is worn.
+    #[must_use]
+    pub fn worn_before(name: &str) -> Self {
+        BenchError::Unsuitable(format!(
+            "{name} is worn already, and this follows the life of a new drive: leave [used] out of the drive file"
+        ))
+    }
+
     /// Whether the user stopped the test, so that nothing is wrong.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {

@@ -36,6 +36,9 @@ pub fn traits(recipe: &DeviceRecipe, specification: &[ReportRow]) -> Vec<String>
             traits.push(format!("{}, {} channels", spec.controller.name, spec.controller.channels));
             traits.push(format!("{} dies of {cells}", spec.flash.dies));
             traits.push(if spec.log_blocks.is_some() { "log-block mapping" } else { "page-level mapping" }.to_owned());
+            if let Some(used) = spec.used.as_ref().filter(|used| used.life_percent > 0.0) {
+                traits.push(format!("used before: {} % of its rated life", used.life_percent));
+            }
         }
         Parts::Disk(disk) => {
             let media = &disk.spec.media;

@@ -122,6 +122,9 @@ fn begin<'a>(
     monitor: &'a Monitor<'a>,
 ) -> Result<Bench<'a, 'a>, BenchError> {
     let capacity = device.info().capacity_bytes;
+    if device.flash().is_some_and(|flash| flash.wear().mean > 0.0) {
+        return Err(BenchError::worn_before(&device.info().name));
+    }
     let mut host = Host::new(device, monitor);
     let work = Work::new(task, &host)?;
     host.fill(0, task.class.span_bytes(capacity), SEQUENTIAL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;

@@ -35,6 +35,7 @@ mod security;
 mod slot;
 mod spec;
 pub mod timing;
+mod used;
 
 use std::sync::Arc;
 
@@ -69,6 +70,7 @@ pub use plug::{PowerLossSpec, Protection};
 pub use power::PowerSpec;
 pub use security::{Cipher, EncryptionSpec, Locking};
 pub use spec::{ControllerSpec, Cores, DriveSpec, FlashSpec, RefreshSpec, WriteBufferSpec, drive_keys};
+pub use used::UsedSpec;
 
 /// A drive as reviews and tests use it: every completion explained, every read checked.
 pub type Ssd = SimulatedSsd<true, true>;
@@ -298,7 +300,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 None => (usable as f64 / drive.capacity_bytes as f64 - 1.0) * 100.0,
             }),
         };
-        Ok(SimulatedSsd {
+        let mut ssd = SimulatedSsd {
             info,
             now: 0,
             translation,
@@ -320,7 +322,12 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             host: HostCounters::default(),
             flash: FlashCounters::default(),
             wear_notes: WearNotes::default(),
-        })
+        };
+        if let Some(used) = &drive.used {
+            let worn: Vec<_> = used.wear(ssd.translation.medium(), &rng).collect();
+            ssd.wear_each(worn.into_iter());
+        }
+        Ok(ssd)
     }
 
     /// The translation layer, for whoever wants to look inside.

@@ -100,6 +100,7 @@ impl DriveSpec {
             encryption: None,
             heat: None,
             refresh: None,
+            used: None,
             compression: None,
             ecc: None,
         }

@@ -18,6 +18,7 @@ use crate::heat::HeatSpec;
 use crate::plug::PowerLossSpec;
 use crate::power::PowerSpec;
 use crate::security::EncryptionSpec;
+use crate::used::UsedSpec;
 
 /// Everything that makes one drive differ from another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -63,6 +64,8 @@ pub struct DriveSpec {
     pub ecc: Option<EccSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh: Option<RefreshSpec>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<UsedSpec>,
 }
 
 fn yes() -> bool {
@@ -333,6 +336,8 @@ impl DriveSpec {
             ("power_loss.keeps_older_pages", self.keeps_older_pages() != KeepsOlderPages::No),
             ("flash.exact_spare_per_10000", self.flash.exact_spare_per_10000.is_some()),
             ("wear_levelling.static_spread_erases", self.wear_levelling.static_spread_erases.is_some()),
+            // Their firmware keeps counts of its own.
+            ("used.spread_percent", self.used.as_ref().is_some_and(|used| used.spread_percent > 0.0)),
         ];
         // Pages that are not yet on flash are told apart by 16 bits of their number.
         if self.write_buffer.capacity_kib > MAX_LOG_BLOCK_BUFFER_KIB {

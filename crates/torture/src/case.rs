@@ -16,7 +16,7 @@ use ssdlab_ssd::{
 };
 
 use crate::draw::{between, one};
-use crate::errors::{add_correction, add_refresh};
+use crate::errors::{add_correction, add_earlier_use, add_refresh};
 
 /// Mapping units of flash that a drive may have: what a run costs is nearly proportional to it.
 const MOST_UNITS: u32 = 12_000;
@@ -107,6 +107,7 @@ impl Case {
             add_die_groups(&mut drive, seed);
             add_row_span(&mut drive, &die, seed);
             add_refresh(&mut drive, seed);
+            add_earlier_use(&die, &mut drive, seed);
             add_work_beside_host(&mut drive, seed);
             add_encryption(&mut drive, seed);
             let spare = one(&mut rng, &[0, 0, 0, 2, 10, 40]).max(least_spare);

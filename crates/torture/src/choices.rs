@@ -108,7 +108,7 @@ fn slc_cache(cache: Option<&SlcCacheSpec>) -> [Choice; 2] {
 }
 
 /// What is done so that data can be read, and how.
-fn safety(drive: &DriveSpec) -> [Choice; 5] {
+fn safety(drive: &DriveSpec) -> [Choice; 6] {
     let correction = match drive.ecc.as_ref().map(|ecc| ecc.bch.is_some()) {
         None => "none",
         Some(true) => "bch",
@@ -128,6 +128,7 @@ fn safety(drive: &DriveSpec) -> [Choice; 5] {
         ("compression", on(drive.compression.is_some())),
         ("error correction", correction),
         ("refresh", refresh),
+        ("used before", on(drive.used.is_some())),
         ("parity stripes", on(drive.ecc.as_ref().is_some_and(|ecc| ecc.parity_stripe.is_some()))),
         ("least read", least_read),
     ]

@@ -6,7 +6,7 @@ use ssdlab_ecc::ldpc::code::LdpcCode;
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors};
 use ssdlab_nand::{CellMode, DieSpec, PageOrder};
-use ssdlab_ssd::{DriveSpec, RefreshSpec};
+use ssdlab_ssd::{DriveSpec, RefreshSpec, UsedSpec};
 
 use crate::draw::{between, one};
 
@@ -40,6 +40,19 @@ pub fn add_refresh(drive: &mut DriveSpec, seed: u64) {
     drive.refresh = Some(RefreshSpec {
         after_days: one(&mut rng, &[None, Some(1.0), Some(100.0)]).filter(|_| idles),
         after_block_reads: one(&mut rng, &[None, Some(1), Some(50), Some(500)]),
+    });
+}
+
+/// One drive in four of those that correct errors has been used before: as many cycles as bring its flash near its end.
+pub fn add_earlier_use(die: &DieSpec, drive: &mut DriveSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("used before");
+    if drive.ecc.is_none() || !rng.chance(1, 4) {
+        return;
+    }
+    let cycles = f64::from(between(&mut rng, 1, 30));
+    drive.used = Some(UsedSpec {
+        life_percent: cycles * 100.0 / f64::from(die.wear.rated_program_erase_cycles),
+        spread_percent: one(&mut rng, &[0.0, 5.0, 25.0]),
     });
 }
 

@@ -91,7 +91,8 @@ impl<S: Subject> Host<S> {
     /// `errs`: the drive has flash that errs, and may lose data.
     pub fn new(drive: S, seed: u64, errs: bool) -> Self {
         let capacity_bytes = drive.info().capacity_bytes;
-        let page_bytes = drive.facts().page_bytes();
+        let facts = drive.facts();
+        let page_bytes = facts.page_bytes();
         let pages = (capacity_bytes / page_bytes) as u32;
         Host {
             rng: Rng::new(seed).stream("host"),
@@ -101,7 +102,7 @@ impl<S: Subject> Host<S> {
             page_bytes,
             capacity_bytes,
             oracle: Oracle::new(pages, drive.max_write_count()),
-            ledger: Ledger::default(),
+            ledger: Ledger::new(&facts),
             losses: errs.then(|| Losses::new(pages, page_bytes)),
             next_tag: 0,
             in_flight: BTreeMap::new(),

@@ -20,6 +20,8 @@ pub struct Ledger {
     in_flight_since: Nanos,
     in_flight_time: u128,
     latencies: u128,
+    /// Erases that blocks had seen before the first command: those of an earlier life.
+    erases_before: u64,
     bad_blocks_at_first: Option<u64>,
     last: Facts,
     /// Power cuts have taken commands away, and rows that were decided on.
@@ -35,6 +37,12 @@ macro_rules! balance {
 }
 
 impl Ledger {
+    /// `facts` of the drive before the first command.
+    #[must_use]
+    pub fn new(facts: &Facts) -> Self {
+        Ledger { erases_before: facts.erases, ..Self::default() }
+    }
+
     pub fn submitted(&mut self, now: Nanos) {
         self.advance(now);
         self.in_flight += 1;
@@ -117,7 +125,7 @@ impl Ledger {
     }
 
     fn check_wear(&mut self, facts: &Facts) -> Result<(), String> {
-        balance!(facts.erases, facts.flash().block_erases, "erases that the blocks have seen");
+        balance!(facts.erases, self.erases_before + facts.flash().block_erases, "erases that the blocks have seen");
         let failures = facts.ftl.program_failures + facts.ftl.erase_failures;
         let at_first = *self.bad_blocks_at_first.get_or_insert(facts.bad_blocks - failures);
         balance!(facts.bad_blocks - at_first, failures, "blocks that went bad");

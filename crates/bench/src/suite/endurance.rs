@@ -183,7 +183,9 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let (points, at_error, work) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
         info = Some(host.info().clone());
-        flash(host)?;
+        if flash(host)?.wear().mean > 0.0 {
+            return Err(BenchError::worn_before(&host.info().name));
+        }
         let span = (capacity / 100 * ctx.params.integer("fill_percent")) / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES;
         // The hot zones of the client workload come first.
         let cold = span / 5 * 3 / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES..span;

@@ -3,6 +3,7 @@
 use ssdlab_bench::suite::{find_test, run_test};
 use ssdlab_bench::{BenchError, Monitor, Outcome};
 use ssdlab_nand::rber::ErrorSpec;
+use ssdlab_ssd::UsedSpec;
 use ssdlab_testkit::{ideal_die, ideal_drive_with};
 
 use crate::small::Small;
@@ -102,4 +103,14 @@ fn without_correction_there_is_no_error_to_wait_for() {
     let out = run(&small(""), &[("workload", "random"), ("fill_percent", "100")]);
     assert!(!out.metrics.contains_key("tb_until_error") && value(&out, "tb_until_rated") > 0.0);
     assert!(out.notes.iter().any(|note| note.contains("[ecc]")), "{:?}", out.notes);
+}
+
+#[test]
+fn the_life_of_a_used_drive_is_not_told_as_a_new_ones() {
+    let mut used = small(BCH);
+    used.0.used = Some(UsedSpec { life_percent: 30.0, spread_percent: 0.0 });
+    let error = try_run(&used, &[]).expect_err("it is worn").to_string();
+    assert!(error.contains("worn already") && error.contains("leave [used] out"), "{error}");
+    used.0.used = Some(UsedSpec { life_percent: 0.0, spread_percent: 5.0 });
+    run(&used, &[("points_percent", "100")]);
 }

@@ -13,8 +13,9 @@ use crate::SimulatedSsd;
 use crate::backend::SavedCorrection;
 use crate::spec::DriveSpec;
 
-/// Raised whenever what is saved changes its form: a test tells when.
-const FORMAT: u32 = 5;
+/// Raised whenever what is saved changes its form, as a test tells, and with every new key of a drive or die, since all
+/// of their values tell which drive it is.
+const FORMAT: u32 = 6;
 
 /// See the module's own page.
 #[derive(Serialize, Deserialize)]

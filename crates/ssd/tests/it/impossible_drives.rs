@@ -2,7 +2,7 @@
 
 use ssdlab_ftl::{Frontier, KeepsOlderPages, LogBlockSpec, LogScheme, RowSpan, SuperblockSpan};
 use ssdlab_nand::{DieSpec, PageOrder, ReducedMode, SpecError};
-use ssdlab_ssd::{DriveSpec, PowerLossSpec, RefreshSpec, Ssd};
+use ssdlab_ssd::{DriveSpec, PowerLossSpec, RefreshSpec, Ssd, UsedSpec};
 use ssdlab_testkit::{ideal_die, ideal_drive};
 
 fn refused(change: impl FnOnce(&mut DriveSpec, &mut DieSpec)) -> SpecError {
@@ -226,4 +226,18 @@ fn rows_of_one_plane_need_a_die_of_several() {
         die.geometry.planes = 1;
     });
     assert_eq!((error.key.as_str(), error.problem.as_str()), ("mapping.row", "has no effect on a die of one plane"));
+}
+
+#[test]
+fn firmware_with_counts_of_its_own_knows_no_earlier_spread() {
+    let used = |spread_percent| Some(UsedSpec { life_percent: 50.0, spread_percent });
+    let error = refused(|drive, _| {
+        (drive.log_blocks, drive.flash.exact_spare_per_10000) = (Some(LogBlockSpec::plain(LogScheme::Bast, 1)), None);
+        drive.used = used(5.0);
+    });
+    assert_eq!(error.key, "used.spread_percent");
+    for life_percent in [f64::NAN, -1.0, 1001.0] {
+        let error = refused(|drive, _| drive.used = Some(UsedSpec { life_percent, spread_percent: 0.0 }));
+        assert_eq!(error.key, "used.life_percent");
+    }
 }

@@ -18,4 +18,5 @@ mod saved;
 mod slc_cache;
 mod studied;
 mod timing;
+mod used;
 mod wound_forward;
