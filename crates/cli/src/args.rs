@@ -545,7 +545,7 @@ pub enum FileKind {
 
 #[derive(Debug, clap::Args)]
 pub struct CompareArgs {
-    /// results.json of a review, a test or a replay
+    /// results.json of a review, a test or a replay, or the folder that it is in
     #[arg(value_name = "FIRST")]
     pub first: PathBuf,
     /// Another one

@@ -27,11 +27,7 @@ const DEVIATION_OF_BYTES_TENTHS: i64 = 1478;
 impl UsedSpec {
     /// What a block has worn before: erases in the die's own cell mode, and thousand-millionths of its rated life.
     /// Draws are about normal, and end at three and a half standard deviations.
-    pub fn wear<'a>(
-        &'a self,
-        medium: &'a Medium,
-        chance: &Rng,
-    ) -> impl Iterator<Item = (BlockId, u32, u64)> + use<'a> {
+    pub fn wear<'a>(&'a self, medium: &'a Medium, chance: &Rng) -> impl Iterator<Item = (BlockId, u32, u64)> + use<'a> {
         const PPB_PER_PERCENT: f64 = 1e7;
         let mut rng = chance.stream("used before");
         let mean_ppb = (self.life_percent * PPB_PER_PERCENT) as u64;

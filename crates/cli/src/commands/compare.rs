@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use ssdlab_bench::suite::{Better, better_end};
 use ssdlab_catalog::Diagnostic;
 use ssdlab_core::input;
 use ssdlab_report::{ResultRow, ResultsDocument, figure_text, metric_label};
@@ -12,6 +13,9 @@ use ssdlab_report::{ResultRow, ResultsDocument, figure_text, metric_label};
 use crate::args::CompareArgs;
 use crate::failure::Failure;
 use crate::output::{print, print_json, table};
+
+/// Less than is shown of a change is neither more nor less.
+const LEAST_SHOWN_PERCENT: f64 = 0.05;
 
 /// A review of many drives has some megabytes.
 const MAX_BYTES: u64 = 256 << 20;
@@ -70,6 +74,18 @@ impl Pair {
         let [first, second] = self.values;
         (first != 0.0).then(|| (second / first - 1.0) * 100.0)
     }
+
+    /// Whether the second is the better one, where the figure has a better end and the two differ by as much as is shown.
+    /// Nothing of runs that something else sets apart than what ran: its settings or its state made the difference.
+    fn is_better(&self) -> Option<bool> {
+        if !self.settings.is_empty() || !self.states.is_empty() {
+            return None;
+        }
+        let [first, second] = self.values;
+        let differ = self.change().map_or(second != first, |change| change.abs() >= LEAST_SHOWN_PERCENT);
+        let end = better_end(&self.metric, &self.unit).filter(|_| differ)?;
+        Some((second > first) == (end == Better::Higher))
+    }
 }
 
 /// Figures of a test that both have which one of the two has not.
@@ -107,7 +123,7 @@ pub fn document(documents: &[ResultsDocument; 2]) -> Result<Value, Failure> {
             json!({
                 "test": p.test, "metric": p.metric, "unit": p.unit, "first": p.values[0], "second": p.values[1],
                 "change_percent": p.change(), "settings": p.settings.iter().map(Setting::to_json).collect::<Vec<_>>(),
-                "states": p.states,
+                "second_is_better": p.is_better(), "states": p.states,
             })
         })
         .collect();
@@ -131,14 +147,16 @@ pub fn document(documents: &[ResultsDocument; 2]) -> Result<Value, Failure> {
     }))
 }
 
-/// Reads a `results.json` that ssdlab wrote.
+/// Reads a `results.json` that ssdlab wrote, or the one in the folder of a review.
 ///
 /// # Errors
 /// If it cannot be read, or is none.
 pub fn read(path: &Path) -> Result<ResultsDocument, Diagnostic> {
+    let in_folder = path.is_dir().then(|| path.join("results.json"));
+    let path = in_folder.as_deref().unwrap_or(path);
     let refused = |e: &dyn std::fmt::Display| {
         Diagnostic::new(format!("cannot read the results {}: {e}", path.display()))
-            .help("give the path of a results.json that ssdlab wrote")
+            .help("give the path of a results.json that ssdlab wrote, or of its folder")
     };
     let mut text = String::new();
     let file = input::open_regular(path).map_err(|e| refused(&e))?;
@@ -258,14 +276,14 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], compared: &Compare
         }
         let change = match pair.change() {
             Some(0.0) => "same".to_owned(),
-            // Less than is shown is neither more nor less.
-            Some(change) if change.abs() < 0.05 => "0.0 %".to_owned(),
+            Some(change) if change.abs() < LEAST_SHOWN_PERCENT => "0.0 %".to_owned(),
             Some(change) => format!("{change:+.1} %"),
             None if pair.values[1] == 0.0 => "same".to_owned(),
             None => String::new(),
         };
         let [first, second] = pair.values.map(|v| figure_text(v, &pair.unit));
-        rows.push(vec![format!("  {}", metric_label(&pair.metric)), first, second, change]);
+        let verdict = pair.is_better().map_or("", |better| if better { "better" } else { "worse" });
+        rows.push(vec![format!("  {}", metric_label(&pair.metric)), first, second, change, verdict.to_owned()]);
     }
     flush(&mut rows, &mut text);
     for OneSided { test, metrics } in one_sided {
@@ -276,7 +294,20 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], compared: &Compare
     for (which, tests) in ["first", "second"].iter().zip(alone).filter(|(_, tests)| !tests.is_empty()) {
         text.push_str(&format!("\nOnly in the {which}: {}\n", tests.join(", ")));
     }
+    if differ_by_chance_alone(documents, pairs) {
+        text.push_str("\nThe same devices and tests with another seed: what differs here is chance.\n");
+    }
     text
+}
+
+/// Whether nothing but the seed sets the two apart, so that a reader must not take one for better.
+fn differ_by_chance_alone([first, second]: &[ResultsDocument; 2], pairs: &[Pair]) -> bool {
+    let devices = |document: &ResultsDocument| document.all_devices().map(|d| d.name.clone()).collect::<Vec<_>>();
+    first.seed != second.seed
+        && first.version == second.version
+        && first.quick == second.quick
+        && devices(first) == devices(second)
+        && pairs.iter().all(|pair| pair.settings.is_empty() && pair.states.is_empty())
 }
 
 #[cfg(test)]
@@ -307,6 +338,45 @@ mod tests {
         let states = ["the first ran on a drive 8 times smaller", "the first had not settled: the mean falls"];
         assert_eq!(compared.pairs[0].states, states);
         assert_eq!(compared.alone, [["trim"], ["power"]]);
+    }
+
+    #[test]
+    fn the_better_one_is_told_where_a_figure_has_a_better_end() {
+        let pair = |metric: &str, unit: &str, values| Pair {
+            test: "consistency".to_owned(),
+            settings: Vec::new(),
+            states: Vec::new(),
+            metric: metric.to_owned(),
+            unit: unit.to_owned(),
+            values,
+        };
+        assert_eq!(pair("iops", "IOPS", [100.0, 101.0]).is_better(), Some(true));
+        assert_eq!(pair("iops", "IOPS", [100.0, 99.0]).is_better(), Some(false));
+        assert_eq!(pair("latency_p99", "us", [100.0, 99.0]).is_better(), Some(true));
+        assert_eq!(pair("waf", "ratio", [2.0, 3.0]).is_better(), Some(false));
+        assert_eq!(pair("zero_iops", "s", [0.0, 3.0]).is_better(), Some(false));
+        // Less than is shown, and a figure that is neither good nor bad.
+        assert_eq!(pair("iops", "IOPS", [100.0, 100.04]).is_better(), None);
+        assert_eq!(pair("iops_autocorrelation_max", "ratio", [0.1, 0.9]).is_better(), None);
+        let states = vec!["the first had not settled: the mean falls".to_owned()];
+        assert_eq!(Pair { states, ..pair("iops", "IOPS", [100.0, 101.0]) }.is_better(), None);
+    }
+
+    #[test]
+    fn what_only_chance_sets_apart_is_said_to_be_chance() {
+        let by = |seed: u64, params: Value| {
+            let document = about(document(vec![row("consistency", json!({ "params": params }))]), &["a"]);
+            ResultsDocument { seed, ..document }
+        };
+        let chance = |documents: [ResultsDocument; 2]| {
+            let compared = compared(&documents).unwrap_or_else(|e| panic!("{e}"));
+            differ_by_chance_alone(&documents, &compared.pairs)
+        };
+        assert!(chance([by(1, json!({})), by(2, json!({}))]));
+        assert!(!chance([by(1, json!({})), by(1, json!({}))]), "nothing differs");
+        assert!(!chance([by(1, json!({})), by(2, json!({ "seconds": 9 }))]), "a parameter was set");
+        let other = ResultsDocument { seed: 2, ..about(document(vec![row("consistency", json!({}))]), &["b"]) };
+        assert!(!chance([by(1, json!({})), other]), "two drives");
     }
 
     fn about(document: ResultsDocument, devices: &[&str]) -> ResultsDocument {

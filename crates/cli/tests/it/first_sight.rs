@@ -523,7 +523,7 @@ fn n27_tests_and_replays_write_a_review_and_two_results_can_be_compared() {
             assert!(place.path(folder).join(file).exists(), "{folder}/{file}");
         }
     }
-    let said = place.ssdlab(&["compare", "one/results.json", "four/results.json"]).done();
+    let said = place.ssdlab(&["compare", "one", "four/results.json"]).done();
     assert!(said.out.contains("random-read") && said.out.contains(" %"), "{}", said.out);
     let json = place.ssdlab(&["compare", "one/results.json", "one/results.json", "--json"]).done();
     let document: serde_json::Value = serde_json::from_str(&json.out).unwrap();
@@ -531,6 +531,7 @@ fn n27_tests_and_replays_write_a_review_and_two_results_can_be_compared() {
     assert!(figures.len() > 5 && figures.iter().all(|f| f["first"] == f["second"]));
     place.ssdlab(&["compare", "one/results.json", "replayed/results.json"]).refused("no test in common");
     place.ssdlab(&["compare", "one/results.json", "t.mqsim"]).refused("t.mqsim");
+    place.ssdlab(&["compare", "one", "one/series"]).refused("one/series/results.json");
     // What a review has by other settings.
     let args = ["review", "small.toml", "--quick", "--only", "random-read", "--set", "seconds=1", "--out", "set"];
     place.ssdlab(&args).done();
