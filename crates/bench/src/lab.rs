@@ -1,5 +1,7 @@
 //! Where a test gets its devices from.
 
+use std::ops::Deref;
+
 use ssdlab_core::Nanos;
 use ssdlab_device::Device;
 
@@ -164,7 +166,8 @@ pub trait Lab: Sync {
     }
 }
 
-impl<L: Lab + ?Sized> Lab for &L {
+/// Whatever points to one is one: a reference, a box, a type that holds one of several.
+impl<P: Deref<Target: Lab> + Sync> Lab for P {
     fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
         (**self).fresh(seed)
     }

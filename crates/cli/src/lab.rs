@@ -1,7 +1,8 @@
 //! Simulated devices for the bench: the one place where they are built.
 
+use std::ops::Deref;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use serde_json::json;
 use ssdlab_bench::specimens::device_seed;
@@ -32,7 +33,8 @@ pub trait Tested {
     }
 }
 
-impl<T: Tested + ?Sized> Tested for &T {
+/// Whatever points to one is one.
+impl<P: Deref<Target: Tested>> Tested for P {
     fn reviewed(&self) -> &ReviewedDevice {
         (**self).reviewed()
     }
@@ -50,23 +52,10 @@ impl<T: Tested + ?Sized> Tested for &T {
     }
 }
 
-impl<T: Tested + ?Sized> Tested for Arc<T> {
-    fn reviewed(&self) -> &ReviewedDevice {
-        (**self).reviewed()
-    }
+/// A device that commands put to the test.
+pub trait TestedLab: Tested + Lab {}
 
-    fn identity(&self) -> serde_json::Value {
-        (**self).identity()
-    }
-
-    fn meters_energy(&self) -> bool {
-        (**self).meters_energy()
-    }
-
-    fn is_real(&self) -> bool {
-        (**self).is_real()
-    }
-}
+impl<T: Tested + Lab> TestedLab for T {}
 
 /// A device of the catalog, of a file or of a device expression, fresh from the factory or as it was saved, as often as tests
 /// ask for one.
@@ -267,7 +256,7 @@ pub fn named_twice(device: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use ssdlab_bench::suite::{COMMON_PARAMS, TESTS};
+    use ssdlab_bench::suite::TESTS;
 
     use super::*;
 
@@ -283,7 +272,7 @@ mod tests {
     #[test]
     fn no_parameter_of_a_test_is_called_as_a_key_of_a_drive() {
         assert!(is_of_drive("capacity_bytes") && is_of_drive("gc.policy"));
-        for param in TESTS.iter().flat_map(|test| test.params).chain(COMMON_PARAMS) {
+        for param in TESTS.iter().flat_map(|test| test.all_params()) {
             assert!(!is_of_drive(param.key), "{}", param.key);
         }
     }

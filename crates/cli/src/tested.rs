@@ -1,16 +1,14 @@
 //! What commands put to the test: a simulated device, or a real one.
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-use ssdlab_bench::{Begins, Lab, PoweredOn};
-use ssdlab_device::Device;
+use ssdlab_bench::Lab as _;
 use ssdlab_hostdev::Place;
-use ssdlab_report::ReviewedDevice;
 
 use crate::args::StartArgs;
 use crate::failure::Failure;
-use crate::lab::{SimulatedDrive, Tested, named_twice};
+use crate::lab::{SimulatedDrive, TestedLab, named_twice};
 use crate::memory::say_if_scarce;
 use crate::real::{RealDevice, consent_for, is_real};
 
@@ -112,70 +110,16 @@ impl TestedDevice {
     fn is_at(&self, place: Option<Place>) -> bool {
         matches!(self, TestedDevice::Real(real) if Some(real.place()) == place)
     }
+}
 
-    fn lab(&self) -> &dyn Lab {
+/// What it tells and how it is powered on is up to the device that it holds.
+impl Deref for TestedDevice {
+    type Target = dyn TestedLab;
+
+    fn deref(&self) -> &Self::Target {
         match self {
             TestedDevice::Simulated(drive) => &**drive,
             TestedDevice::Real(drive) => &**drive,
         }
-    }
-
-    fn tested(&self) -> &dyn Tested {
-        match self {
-            TestedDevice::Simulated(drive) => &**drive,
-            TestedDevice::Real(drive) => &**drive,
-        }
-    }
-}
-
-impl Tested for TestedDevice {
-    fn reviewed(&self) -> &ReviewedDevice {
-        self.tested().reviewed()
-    }
-
-    fn identity(&self) -> Value {
-        self.tested().identity()
-    }
-
-    fn meters_energy(&self) -> bool {
-        self.tested().meters_energy()
-    }
-
-    fn is_real(&self) -> bool {
-        self.tested().is_real()
-    }
-}
-
-impl Lab for TestedDevice {
-    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
-        self.lab().fresh(seed)
-    }
-
-    fn name(&self) -> &str {
-        self.lab().name()
-    }
-
-    fn begins(&self) -> Begins {
-        self.lab().begins()
-    }
-
-    fn stored_days(&self) -> u32 {
-        self.lab().stored_days()
-    }
-
-    fn has_disk(&self, seed: u64) -> Result<bool, String> {
-        self.lab().has_disk(seed)
-    }
-
-    fn queue_depth(&self, seed: u64) -> Result<u32, String> {
-        self.lab().queue_depth(seed)
-    }
-
-    fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
-        self.lab().small(by, seed)
-    }
-
-    fn reference(&self, model: &str, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
-        self.lab().reference(model, seed)
     }
 }
