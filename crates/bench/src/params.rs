@@ -185,36 +185,17 @@ pub struct Params {
 }
 
 impl Params {
-    /// # Errors
-    /// An unknown key (with the nearest names), or a value that does not parse or is out of range.
-    pub fn resolve(
-        test: &'static str,
-        defs: &[&[ParamDef]],
-        settings: &[(String, String)],
-        quick: bool,
-    ) -> Result<Self, ParamError> {
-        Self::resolve_for(test, defs, settings, quick, false)
-    }
-
-    /// As [`Params::resolve`]; with `whole_times`, a quick run shortens numbers of requests and no time.
+    /// Of a test that takes `defs`; with `whole_times`, a quick run shortens numbers of requests and no time.
     ///
     /// # Errors
-    /// As [`Params::resolve`].
-    pub fn resolve_for(
+    /// An unknown key (with the nearest names), or a value that does not parse or is out of range.
+    pub(crate) fn resolve(
         test: &'static str,
-        defs: &[&[ParamDef]],
+        defs: Vec<ParamDef>,
         settings: &[(String, String)],
         quick: bool,
         whole_times: bool,
     ) -> Result<Self, ParamError> {
-        let mut defs: Vec<ParamDef> = defs.concat();
-        // The first declaration counts: a test may have a default of its own for what every test takes.
-        let mut keys: Vec<&str> = Vec::new();
-        defs.retain(|def| {
-            let new = !keys.contains(&def.key);
-            keys.push(def.key);
-            new
-        });
         let mut params = Params {
             test,
             values: BTreeMap::new(),
@@ -531,7 +512,7 @@ mod tests {
 
     fn resolve(settings: &[(&str, &str)], quick: bool) -> Result<Params, ParamError> {
         let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
-        Params::resolve("demo", &[DEFS], &settings, quick)
+        Params::resolve("demo", DEFS.to_vec(), &settings, quick, false)
     }
 
     #[test]
@@ -556,7 +537,7 @@ mod tests {
         p.shrink_requests("requests", 8);
         assert_eq!(p.integer("requests"), 3_125);
         assert!(p.shortened().unwrap().ends_with("requests is 3125 instead of 25000."));
-        let whole = Params::resolve_for("demo", &[DEFS], &[], true, true).unwrap();
+        let whole = Params::resolve("demo", DEFS.to_vec(), &[], true, true).unwrap();
         assert_eq!((whole.seconds("half_minute"), whole.shortened()), (30.0, None));
         let mut p = resolve(&[("requests", "7"), ("half_minute", "29")], true).unwrap();
         p.shrink_requests("requests", 8);

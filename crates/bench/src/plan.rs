@@ -15,8 +15,8 @@ use crate::error::BenchError;
 use crate::lab::Lab;
 use crate::monitor::Monitor;
 use crate::outcome::Outcome;
-use crate::params::{ParamError, Params};
-use crate::suite::{COMMON_PARAMS, TestDef, run_test};
+use crate::params::ParamError;
+use crate::suite::{TestDef, run_test};
 
 /// One test on one device.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,9 +53,9 @@ impl PlanJob {
     /// Checks the settings, so that a plan fails before it starts and not after an hour.
     ///
     /// # Errors
-    /// As [`Params::resolve`].
+    /// As [`TestDef::resolve`].
     pub fn check(&self, quick: bool) -> Result<(), ParamError> {
-        Params::resolve(self.test.name, &[self.test.params, COMMON_PARAMS], &self.settings, quick).map(|_| ())
+        self.test.resolve(&self.settings, quick).map(|_| ())
     }
 }
 

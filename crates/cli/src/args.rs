@@ -1,9 +1,11 @@
 //! The command line, declared once: parser, help, completions and manual page come from here.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use ssdlab_bench::parse_settings;
+use ssdlab_bench::plan::PlanOptions;
 use ssdlab_catalog::DeviceRecipe;
 use ssdlab_core::{Nanos, SECOND, input};
 
@@ -103,10 +105,7 @@ pub struct ReviewArgs {
     #[arg(long, value_name = "TEST", value_delimiter = ',')]
     pub only: Vec<String>,
     #[command(flatten)]
-    pub common: CommonArgs,
-    /// Tests that run at the same time; never changes a result [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub threads: Option<u16>,
+    pub plan: PlanArgs,
     #[command(flatten)]
     pub own: FiguresArgs,
     #[command(flatten)]
@@ -121,6 +120,29 @@ pub struct CommonArgs {
     /// Seed of every random number; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+}
+
+impl CommonArgs {
+    pub const fn options(&self) -> PlanOptions {
+        PlanOptions { threads: None, seed: self.seed, quick: self.quick }
+    }
+}
+
+/// How many tests are run.
+#[derive(Debug, clap::Args)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Tests that run at the same time; never changes a result [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+}
+
+impl PlanArgs {
+    pub fn options(&self) -> PlanOptions {
+        let threads = self.threads.and_then(|n| NonZeroUsize::new(n.into()));
+        PlanOptions { threads, ..self.common.options() }
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -394,10 +416,7 @@ pub struct ClaimsArgs {
     #[command(flatten)]
     pub own: FiguresArgs,
     #[command(flatten)]
-    pub common: CommonArgs,
-    /// Tests that run at the same time; never changes a result [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub threads: Option<u16>,
+    pub plan: PlanArgs,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -427,10 +446,7 @@ pub struct SensitivityArgs {
     #[arg(long, value_name = "PERCENT", default_value_t = 20.0, value_parser = percent)]
     pub by: f64,
     #[command(flatten)]
-    pub common: CommonArgs,
-    /// Tests that run at the same time; never changes a result [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub threads: Option<u16>,
+    pub plan: PlanArgs,
     /// Also write a page of charts and sensitivity.json into this folder; each test that ends is kept there, so that the
     /// same command goes on after a stop
     #[arg(long, value_name = "DIR")]
@@ -458,10 +474,7 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub runs: u32,
     #[command(flatten)]
-    pub common: CommonArgs,
-    /// Tests that run at the same time; never changes a result [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub threads: Option<u16>,
+    pub plan: PlanArgs,
     /// Keep each test that ends in this folder, so that the same command goes on after a stop
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
@@ -490,10 +503,7 @@ pub struct PredictArgs {
     #[arg(long, conflicts_with = "quick")]
     pub full_bands: bool,
     #[command(flatten)]
-    pub common: CommonArgs,
-    /// Tests that run at the same time; never changes a result [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub threads: Option<u16>,
+    pub plan: PlanArgs,
     /// Keep each test that ends in this folder, so that the same command goes on after a stop
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,

@@ -8,9 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use ssdlab_bench::plan::PlanJob;
-use ssdlab_bench::suite::COMMON_PARAMS;
-use ssdlab_bench::{Lab, Metric, Outcome, Params};
+use ssdlab_bench::plan::{PlanJob, PlanOptions};
+use ssdlab_bench::{Lab, Metric, Outcome};
 use ssdlab_core::input;
 use ssdlab_forecast::KeptTests;
 use ssdlab_sweep::{FINGERPRINT, digest, write_whole};
@@ -34,8 +33,8 @@ pub struct Finished {
 }
 
 /// What a test is: the same drive, test, parameters, seed, length and program give the same key.
-fn key<D: Tested>(drive: &D, job: &PlanJob, seed: u64, quick: bool) -> String {
-    let params = Params::resolve(job.test.name, &[job.test.params, COMMON_PARAMS], &job.settings, quick);
+fn key<D: Tested>(drive: &D, job: &PlanJob, PlanOptions { seed, quick, .. }: PlanOptions) -> String {
+    let params = job.test.resolve(&job.settings, quick);
     let identity = json!({
         "schema": SCHEMA,
         "version": env!("CARGO_PKG_VERSION"),
@@ -60,16 +59,14 @@ pub fn run_into<D: Tested + Lab>(
     folder: &OutputFolder,
     drives: &[D],
     jobs: &[PlanJob],
-    threads: Option<u16>,
-    seed: u64,
-    quick: bool,
+    options: PlanOptions,
 ) -> Result<(Results, Finished), Failure> {
-    let keys: Vec<String> = jobs.iter().map(|job| key(&drives[job.lab], job, seed, quick)).collect();
+    let keys: Vec<String> = jobs.iter().map(|job| key(&drives[job.lab], job, options)).collect();
     let finished = Finished::open(folder.tests())?;
     let found: Vec<Option<Outcome>> = keys.iter().map(|key| finished.get(key)).collect();
     say_found(found.iter().flatten().count(), jobs.len());
     let keep = |place: usize, outcome: &Outcome| finished.put(&keys[place], outcome);
-    let mut results = plan::run_keeping(drives, jobs, threads, seed, quick, &Keep { found, keep: &keep })?;
+    let mut results = plan::run_keeping(drives, jobs, options, &Keep { found, keep: &keep })?;
     results.resumable = true;
     finished.say_unkept();
     Ok((results, finished))

@@ -63,14 +63,8 @@ pub fn left_out(test: &str, device: &str, error: &BenchError) -> Option<LeftOut>
 ///
 /// # Errors
 /// A setting that a test does not take; nothing has run then.
-pub fn run<D: Tested + Lab>(
-    drives: &[D],
-    jobs: &[PlanJob],
-    threads: Option<u16>,
-    seed: u64,
-    quick: bool,
-) -> Result<Results, Failure> {
-    run_keeping(drives, jobs, threads, seed, quick, &Keep { found: Vec::new(), keep: &|_, _| {} })
+pub fn run<D: Tested + Lab>(drives: &[D], jobs: &[PlanJob], options: PlanOptions) -> Result<Results, Failure> {
+    run_keeping(drives, jobs, options, &Keep { found: Vec::new(), keep: &|_, _| {} })
 }
 
 /// What was finished before, and what to do with a test that ends.
@@ -88,13 +82,11 @@ pub struct Keep<'a> {
 pub fn run_keeping<D: Tested + Lab>(
     drives: &[D],
     jobs: &[PlanJob],
-    threads: Option<u16>,
-    seed: u64,
-    quick: bool,
+    options: PlanOptions,
     keep: &Keep<'_>,
 ) -> Result<Results, Failure> {
     for job in jobs {
-        job.check(quick).map_err(param_failure)?;
+        job.check(options.quick).map_err(param_failure)?;
     }
     stop_on_ctrl_c()?;
     let names: Vec<&str> = drives.iter().map(Lab::name).collect();
@@ -103,9 +95,8 @@ pub fn run_keeping<D: Tested + Lab>(
     let to_run: Vec<PlanJob> = places.iter().map(|&place| jobs[place].clone()).collect();
     let bar = Bar::for_plan(&to_run, &names);
     // What runs beside a real device would be measured with it.
-    let threads = if drives.iter().any(Tested::is_real) { Some(1) } else { threads };
-    let threads = threads.and_then(|n| NonZeroUsize::new(n.into()));
-    let options = PlanOptions { threads, seed, quick };
+    let threads = if drives.iter().any(Tested::is_real) { Some(NonZeroUsize::MIN) } else { options.threads };
+    let options = PlanOptions { threads, ..options };
     let finished = |index: usize, outcome: &Outcome| {
         bar.finished(index);
         (keep.keep)(places[index], outcome);

@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_bench::Params;
-use ssdlab_bench::suite::{COMMON_PARAMS, find_test};
+use ssdlab_bench::suite::find_test;
 use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, Diagnostic, Refusal, parse};
 use ssdlab_keys::Kind;
 use ssdlab_report::ResultsDocument;
@@ -195,8 +194,7 @@ impl Measurements {
             let test = find_test(&measured.test).map_err(|e| refuse(e.to_string()))?;
             let settings = figure(measured).map_err(|e| refuse(e.what))?.settings_list();
             let what = format!("{} {}", measured.test, measured.metric);
-            Params::resolve(test.name, &[test.params, COMMON_PARAMS], &settings, false)
-                .map_err(|e| refuse(format!("{what}: {e}")))?;
+            test.resolve(&settings, false).map_err(|e| refuse(format!("{what}: {e}")))?;
             let tolerance = measured.tolerance_percent;
             if !TOLERANCES.contains(&tolerance) {
                 let (least, most) = (TOLERANCES.start(), TOLERANCES.end());

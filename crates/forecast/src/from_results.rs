@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
-use ssdlab_bench::Params;
-use ssdlab_bench::suite::{COMMON_PARAMS, TestDef};
+use ssdlab_bench::suite::TestDef;
 use ssdlab_report::{ResultRow, ResultsDocument};
 use toml::Value;
 
@@ -27,9 +26,7 @@ pub(crate) fn find(
     metric: &str,
 ) -> Result<Found, String> {
     let settings: Vec<(String, String)> = set.iter().map(|(k, v)| (k.clone(), text(v))).collect();
-    let asked =
-        Params::resolve(test.name, &[test.params, COMMON_PARAMS], &settings, false).map_err(|e| e.to_string())?;
-    let asked = asked.to_json();
+    let asked = test.resolve(&settings, false).map_err(|e| e.to_string())?.to_json();
     let same = |row: &&ResultRow| row.test == test.name && set.keys().all(|key| row.params.get(key) == asked.get(key));
     let rows: Vec<&ResultRow> = results.results.iter().filter(same).collect();
     let row = match rows.as_slice() {
@@ -48,7 +45,7 @@ pub(crate) fn find(
     }
     let figure = row.metrics.get(metric);
     let figure = figure.ok_or_else(|| format!("the results of {} have no figure `{metric}`", test.name))?;
-    let known = |key: &str| test.params.iter().chain(COMMON_PARAMS).any(|p| p.key == key);
+    let known = |key: &str| test.all_params().any(|p| p.key == key);
     let set = row.params.iter().filter(|(key, _)| known(key)).map(|(key, v)| (key.clone(), Value::String(plain(v))));
     let first = results.all_devices().next().map(|d| d.name.clone()).unwrap_or_default();
     Ok(Found {

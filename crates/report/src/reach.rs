@@ -1,7 +1,7 @@
 //! What a run covered: figures of runs that covered another part of their drives, or went on for another time, are in no order.
 
-use ssdlab_bench::suite::{COMMON_PARAMS, find_test};
-use ssdlab_bench::{Outcome, Params};
+use ssdlab_bench::Outcome;
+use ssdlab_bench::suite::find_test;
 
 use crate::headline::Headline;
 use crate::number;
@@ -38,10 +38,9 @@ impl Reach {
     /// Of a full run of the published method on a drive that is large enough for it, as those that are shipped have had.
     pub fn published(headline: &Headline) -> Reach {
         let Ok(test) = find_test(headline.test) else { return Reach::default() };
-        let params = Params::resolve(test.name, &[test.params, COMMON_PARAMS], &[], false);
         let outcome = Outcome {
             test: test.name.to_owned(),
-            params: params.map(|params| params.to_json()).unwrap_or_default(),
+            params: test.resolve(&[], false).map(|params| params.to_json()).unwrap_or_default(),
             ..Outcome::default()
         };
         Reach::of(&outcome, f64::INFINITY)

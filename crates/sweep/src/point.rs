@@ -8,8 +8,8 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use ssdlab_bench::fio_run::{FioError, FioOptions, run_file};
 use ssdlab_bench::plan::guarded;
-use ssdlab_bench::suite::{COMMON_PARAMS, run_test};
-use ssdlab_bench::{BenchError, Lab, Metric, Monitor, Params, PoweredOn};
+use ssdlab_bench::suite::run_test;
+use ssdlab_bench::{BenchError, Lab, Metric, Monitor, PoweredOn};
 use ssdlab_catalog::{BuildSsd, DeviceRecipe, Parts};
 use ssdlab_device::Device;
 use ssdlab_nand::DieSpec;
@@ -128,7 +128,7 @@ impl Point {
         let (what, settings) = match &task.what {
             What::Test { def, settings } => {
                 let settings = [settings.as_slice(), parameters].concat();
-                let resolved = Params::resolve(def.name, &[def.params, COMMON_PARAMS], &settings, false);
+                let resolved = def.resolve(&settings, false);
                 (json!({ "test": def.name, "params": resolved.map(|p| p.to_json()).unwrap_or_default() }), settings)
             }
             // As they were read: what a file includes, and what its variables stand for, is in it.

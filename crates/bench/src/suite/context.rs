@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use ssdlab_core::{Nanos, Rng, SECOND, nanos_from_us};
 use ssdlab_device::{Device, LinkPolicy};
 
-use super::definition::{COMMON_PARAMS, QUICK_DIVISOR, TestDef};
+use super::definition::{QUICK_DIVISOR, TestDef};
 use super::words::size;
 use crate::error::BenchError;
 use crate::host::{Host, Job};
@@ -54,9 +54,8 @@ impl<'a> Context<'a> {
         // seconds are the user's own, as they are of a real drive.
         let may_keep_times = quick && !small && !lab.begins().is_real();
         let whole_times = may_keep_times && lab.has_disk(seed).map_err(BenchError::Device)?;
-        let defs = [def.params, COMMON_PARAMS];
         let settings = as_it_begins(lab.begins(), def, settings);
-        let mut params = Params::resolve_for(def.name, &defs, &settings, quick, whole_times)?;
+        let mut params = def.resolve_for(&settings, quick, whole_times)?;
         if small {
             params.shrink_spans(QUICK_DIVISOR);
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::params::{Kind, ParamDef};
+use crate::params::{Kind, ParamDef, ParamError, Params};
 
 /// A figure that a test adds to the [`STANDARD_METRICS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +99,30 @@ pub(crate) const PLAIN: TestDef = TestDef {
 };
 
 impl TestDef {
+    /// All parameters that it takes: its own first, then those of every test that it does not declare itself.
+    pub fn all_params(&self) -> impl Iterator<Item = &'static ParamDef> {
+        let is_own = |common: &ParamDef| self.params.iter().any(|own| own.key == common.key);
+        self.params.iter().chain(COMMON_PARAMS.iter().filter(move |common| !is_own(common)))
+    }
+
+    /// The parameters of a run with these settings, in full or as a quick run has it.
+    ///
+    /// # Errors
+    /// A key that it does not take, or a value that does not parse or is out of range.
+    pub fn resolve(&self, settings: &[(String, String)], quick: bool) -> Result<Params, ParamError> {
+        self.resolve_for(settings, quick, false)
+    }
+
+    /// The same; with `whole_times`, a quick run shortens numbers of requests and no time.
+    pub(crate) fn resolve_for(
+        &self,
+        settings: &[(String, String)],
+        quick: bool,
+        whole_times: bool,
+    ) -> Result<Params, ParamError> {
+        Params::resolve(self.name, self.all_params().copied().collect(), settings, quick, whole_times)
+    }
+
     /// All figures that it may have: its own first.
     pub fn all_metrics(&self) -> impl Iterator<Item = &'static MetricDef> {
         self.metrics.iter().chain(STANDARD_METRICS).chain(STALL_METRICS)

@@ -70,7 +70,7 @@ use crate::fio_run;
 use crate::lab::{Lab, stored_note};
 use crate::monitor::Monitor;
 use crate::outcome::Outcome;
-use crate::params::{ParamError, Params};
+use crate::params::ParamError;
 use crate::replay;
 
 macro_rules! suite {
@@ -153,9 +153,9 @@ pub fn leading_figures(test: &str) -> &'static [&'static str] {
 pub fn is_as_declared(outcome: &Outcome) -> bool {
     let Ok(test) = find_test(&outcome.test) else { return true };
     let settings = test.variants.iter().find(|v| v.name == outcome.variant).map_or_else(Vec::new, Variant::settings);
-    let of = |quick| Params::resolve(test.name, &[test.params, COMMON_PARAMS], &settings, quick).map(|p| p.to_json());
+    let of = |quick| test.resolve(&settings, quick).map(|p| p.to_json());
     let (Ok(full), Ok(quick)) = (of(false), of(true)) else { return true };
-    test.params.iter().chain(COMMON_PARAMS).filter(|p| p.of_method).all(|p| {
+    test.all_params().filter(|p| p.of_method).all(|p| {
         let ours = outcome.params.get(p.key);
         // A drive in small gets as many requests less as it is smaller.
         let shrunk = p.key == "requests" && outcome.small_by.is_some();

@@ -851,7 +851,7 @@ fn what_is_set_makes_another_test_of_it_unless_it_only_says_how_long_or_how_to_j
     let declared = |test: &TestDef, variant: &Variant, more: &[(&str, &str)]| {
         let more = more.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
         let settings: Vec<(String, String)> = variant.settings().into_iter().chain(more).collect();
-        let params = Params::resolve(test.name, &[test.params, COMMON_PARAMS], &settings, false).unwrap().to_json();
+        let params = test.resolve(&settings, false).unwrap().to_json();
         let (test, variant) = (test.name.to_owned(), variant.name.to_owned());
         is_as_declared(&Outcome { test, variant, params, ..Outcome::default() })
     };

@@ -1,8 +1,8 @@
 //! Lays the outcomes of the bench beside what was published.
 
 use serde::Serialize;
-use ssdlab_bench::suite::{COMMON_PARAMS, INTERVAL_ENDS, find_test};
-use ssdlab_bench::{Metric, Outcome, Params};
+use ssdlab_bench::suite::{INTERVAL_ENDS, find_test};
+use ssdlab_bench::{Metric, Outcome};
 
 use super::ClaimKind;
 use super::check::{Band, Check, Figure, Order, RangeCheck, Ranking, ValueCheck, Values};
@@ -250,9 +250,7 @@ fn find<'a>(outcomes: &'a [Outcome], device: &str, test: &str, params: &Values) 
 /// Parameters as they stand in an outcome: `64MB` is a number there.
 fn as_the_test_reads(test: &str, params: &Values) -> serde_json::Value {
     let settings: Vec<(String, String)> = params.iter().map(|(k, v)| (k.clone(), super::setting(v))).collect();
-    let resolved = find_test(test)
-        .and_then(|def| Params::resolve(def.name, &[def.params, COMMON_PARAMS], &settings, false))
-        .map(|params| params.to_json());
+    let resolved = find_test(test).and_then(|def| def.resolve(&settings, false)).map(|params| params.to_json());
     serde_json::to_value(resolved.unwrap_or_default()).unwrap_or_default()
 }
 

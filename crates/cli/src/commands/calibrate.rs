@@ -25,7 +25,7 @@ pub fn run(args: &CalibrateArgs) -> Result<(), Failure> {
     stop_on_ctrl_c()?;
     let bar = Bar::new();
     let progress = |done: usize, of: usize| bar.runs(done as u64, of as u64);
-    let found = calibrate(&given, args.runs as usize, &bench(args.threads, &args.common, &progress, &kept))?;
+    let found = calibrate(&given, args.runs as usize, &bench(args.plan.options(), &progress, &kept))?;
     drop(bar);
     kept.say_unkept();
     let found = found.map_err(|Stopped| kept.stopped())?;
@@ -34,8 +34,8 @@ pub fn run(args: &CalibrateArgs) -> Result<(), Failure> {
         return print_json(&json!({
             "schema": "ssdlab.calibration/1",
             "version": env!("CARGO_PKG_VERSION"),
-            "seed": args.common.seed,
-            "quick": args.common.quick,
+            "seed": args.plan.common.seed,
+            "quick": args.plan.common.quick,
             "calibration": found,
         }));
     }
@@ -54,13 +54,13 @@ fn told(found: &Calibration, args: &CalibrateArgs) -> String {
         rows.push(vec![u.key.clone(), u.before.to_string(), fitted, end(u.low, u.open[0]), end(u.high, u.open[1])]);
     }
     // Whoever reads only this must not take it for drives in full.
-    let length = if args.common.quick { ", each an eighth of the drive for an eighth of the time" } else { "" };
+    let length = if args.plan.common.quick { ", each an eighth of the drive for an eighth of the time" } else { "" };
     let plural = if found.runs == 1 { "" } else { "s" };
     let mut text = format!(
         "{}, after {} drive{plural}{length}, seed {}\n\n{}\n",
         found.device,
         found.runs,
-        args.common.seed,
+        args.plan.common.seed,
         table(&rows)
     );
     let mut rows = vec![["measurement", "measured", "good for", "fitted drive", "off by"].map(str::to_owned).to_vec()];
@@ -83,7 +83,7 @@ fn told(found: &Calibration, args: &CalibrateArgs) -> String {
     for note in &found.notes {
         text.push_str(&format!("{note}\n"));
     }
-    if args.common.quick {
+    if args.plan.common.quick {
         text.push_str("Measurements of a whole drive were laid beside an eighth of it: fit without --quick before a value is taken over.\n");
     }
     if !found.ended {

@@ -22,7 +22,8 @@ const FILE: &str = "claims.json";
 const WRITES: Writes = Writes { command: "claims", files: &[FILE], folders: &[], stores: &[] };
 
 pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
-    let (seed, quick) = (args.common.seed, args.common.quick);
+    let options = args.plan.options();
+    let (seed, quick) = (options.seed, options.quick);
     let Asked { claims, devices: names, everything } =
         Asked::of(Figures::read(args.own.figures.as_deref())?, &args.devices)?;
     let drives = drives(&names, seed)?;
@@ -32,10 +33,10 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     let mut folder = args.out.as_deref().map(|dir| OutputFolder::open(dir, WRITES, args.force)).transpose()?;
     let (mut results, finished) = match &folder {
         Some(folder) => {
-            let (results, finished) = finished::run_into(folder, &drives, &jobs, args.threads, seed, quick)?;
+            let (results, finished) = finished::run_into(folder, &drives, &jobs, options)?;
             (results, Some(finished))
         }
-        None => (plan::run(&drives, &jobs, args.threads, seed, quick)?, None),
+        None => (plan::run(&drives, &jobs, options)?, None),
     };
     let mut judged = devices;
     if everything {

@@ -1,11 +1,10 @@
 //! What `ssdlab sensitivity`, `calibrate` and `predict` have in common.
 
-use std::num::NonZeroUsize;
 use std::path::Path;
 
+use ssdlab_bench::plan::PlanOptions;
 use ssdlab_forecast::{Bench, KeptTests};
 
-use crate::args::CommonArgs;
 use crate::failure::Failure;
 use crate::finished::Finished;
 use crate::folder::{OutputFolder, Writes};
@@ -14,15 +13,14 @@ use crate::progress::CANCEL;
 
 /// Runs as the flags ask for; Ctrl-C stops them.
 pub fn bench<'a>(
-    threads: Option<u16>,
-    common: &CommonArgs,
+    PlanOptions { threads, seed, quick }: PlanOptions,
     progress: &'a (dyn Fn(usize, usize) + Sync),
     kept: &'a Kept,
 ) -> Bench<'a> {
     Bench {
-        threads: threads.and_then(|n| NonZeroUsize::new(n.into())),
-        seed: common.seed,
-        quick: common.quick,
+        threads,
+        seed,
+        quick,
         progress,
         cancel: &CANCEL,
         kept: kept.0.as_ref().map(|finished| finished as &dyn KeptTests),

@@ -27,7 +27,7 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
         if args.devices[..k].contains(device) {
             return Err(Failure::bad_input(format!("{device} is named twice")).help("name each drive once"));
         }
-        may_be_predicted(device, args.common.quick, &before, &published)?.map_err(refused)?;
+        may_be_predicted(device, args.plan.common.quick, &before, &published)?.map_err(refused)?;
     }
     // Before hours of work, and not after.
     check_folder(&args.dir).map_err(refused)?;
@@ -37,7 +37,7 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
     for (made_before, device) in args.devices.iter().enumerate() {
         let bar = Bar::new();
         let progress = |done: usize, of: usize| bar.runs(done as u64, of as u64);
-        let bench = bench(args.threads, &args.common, &progress, &kept);
+        let bench = bench(args.plan.options(), &progress, &kept);
         let bands = Bench { quick: !args.full_bands, ..bench };
         let made = predict(device, &predicted(), args.by, &args.keys, &bench, &bands)?;
         drop(bar);

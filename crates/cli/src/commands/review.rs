@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _};
 
 use ssdlab_bench::parse_settings;
 use ssdlab_bench::plan::PlanJob;
-use ssdlab_bench::suite::{COMMON_PARAMS, TESTS, TestDef, find_test};
+use ssdlab_bench::suite::{TESTS, TestDef, find_test};
 use ssdlab_report::{Review, Written, terminal_summary, write_review};
 
 use crate::args::ReviewArgs;
@@ -19,7 +19,8 @@ use crate::review_of::{claims_about, review_of};
 use crate::tested::TestedDevice;
 
 pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
-    let (seed, quick) = (args.common.seed, args.common.quick);
+    let options = args.plan.options();
+    let (seed, quick) = (options.seed, options.quick);
     let (devices, only) = sort_names(&args.devices, &args.only);
     let tests = chosen_tests(&only)?;
     let settings = parse_settings(&args.settings);
@@ -34,7 +35,7 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     let drives = TestedDevice::all(&devices, &of_drives, seed, &args.real.destroyed)?;
     let jobs = with_settings(jobs_of(&drives, &tests, !only.is_empty()), &settings)?;
     let mut folder = OutputFolder::open(&args.out, Writes::REVIEW, args.force)?;
-    let (mut results, finished) = finished::run_into(&folder, &drives, &jobs, args.threads, seed, quick)?;
+    let (mut results, finished) = finished::run_into(&folder, &drives, &jobs, options)?;
     let outcomes = std::mem::take(&mut results.outcomes);
     if !outcomes.is_empty() {
         // A drive with other values is not the one that something was published about.
@@ -69,7 +70,7 @@ pub fn with_settings(mut jobs: Vec<PlanJob>, settings: &[(String, String)]) -> R
         let mut refused = None;
         let mut taken = false;
         for job in &mut jobs {
-            if job.test.params.iter().chain(COMMON_PARAMS).all(|p| p.key != *key) {
+            if job.test.all_params().all(|p| p.key != *key) {
                 let unknown = PlanJob { settings: vec![(key.clone(), value.clone())], ..job.clone() }.check(false);
                 refused = refused.or(unknown.err());
                 continue;

@@ -31,7 +31,7 @@ pub fn run(args: &SensitivityArgs) -> Result<(), Failure> {
     stop_on_ctrl_c()?;
     let bar = Bar::new();
     let progress = |done: usize, of: usize| bar.runs(done as u64, of as u64);
-    let bench = bench(args.threads, &args.common, &progress, &kept);
+    let bench = bench(args.plan.options(), &progress, &kept);
     let found = sensitivity(&args.device, &figures, args.by, &args.keys, &bench)?;
     drop(bar);
     kept.say_unkept();
@@ -43,8 +43,8 @@ pub fn run(args: &SensitivityArgs) -> Result<(), Failure> {
     let document = json!({
         "schema": "ssdlab.sensitivity/1",
         "version": env!("CARGO_PKG_VERSION"),
-        "seed": args.common.seed,
-        "quick": args.common.quick,
+        "seed": args.plan.common.seed,
+        "quick": args.plan.common.quick,
         "varied_by_percent": args.by,
         "device": found.device,
         "varied": found.varied,
@@ -68,7 +68,7 @@ pub fn run(args: &SensitivityArgs) -> Result<(), Failure> {
 
 /// The headline figures, or those of the tests asked for.
 fn figures(args: &SensitivityArgs) -> Result<Vec<Figure>, Failure> {
-    let mut figures = headlines(args.common.quick);
+    let mut figures = headlines(args.plan.common.quick);
     for name in &args.only {
         let test = find_test(name).map_err(param_failure)?;
         if !figures.iter().any(|f| f.test.name == test.name) {
@@ -83,7 +83,8 @@ fn figures(args: &SensitivityArgs) -> Result<Vec<Figure>, Failure> {
 }
 
 fn facts(args: &SensitivityArgs, found: &Sensitivity) -> Vec<(String, String)> {
-    let length = if args.common.quick { "an eighth of the drive for an eighth of the time" } else { "the whole drive" };
+    let length =
+        if args.plan.common.quick { "an eighth of the drive for an eighth of the time" } else { "the whole drive" };
     // Whoever sees only some must not take the others for such as move nothing.
     let varied = match (found.varied.len(), args.keys.as_slice()) {
         (n, []) => format!("all that have other values to try: {n}"),
@@ -93,15 +94,15 @@ fn facts(args: &SensitivityArgs, found: &Sensitivity) -> Vec<(String, String)> {
         ("runs", length.to_owned()),
         ("estimates varied", varied),
         ("numbers varied by", format!("{} % each way, unless their file states a band", args.by)),
-        ("seed", args.common.seed.to_string()),
+        ("seed", args.plan.common.seed.to_string()),
     ]
     .map(|(word, value)| (word.to_owned(), value))
     .to_vec()
 }
 
 fn text(args: &SensitivityArgs, found: &Sensitivity) -> String {
-    let length = if args.common.quick { ", of an eighth of the drive for an eighth of the time" } else { "" };
-    let mut text = format!("What the figures of {} hang on{length}, seed {}\n", found.device, args.common.seed);
+    let length = if args.plan.common.quick { ", of an eighth of the drive for an eighth of the time" } else { "" };
+    let mut text = format!("What the figures of {} hang on{length}, seed {}\n", found.device, args.plan.common.seed);
     for figure in &found.figures {
         text.push_str(&of_figure(figure, found.varied.len()));
     }

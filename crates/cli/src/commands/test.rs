@@ -21,14 +21,15 @@ pub fn run(args: &TestArgs) -> Result<(), Failure> {
     let all = parse_settings(&[&*args.settings, &*args.more_settings].concat()).map_err(param_failure)?;
     let (of_drive, settings): (Vec<_>, Vec<_>) = all.into_iter().partition(|(key, _)| is_of_drive(key));
     let job = PlanJob { lab: 0, test, variant: String::new(), settings };
-    job.check(args.common.quick).map_err(param_failure)?;
-    let seed = args.common.seed;
+    let options = args.common.options();
+    job.check(options.quick).map_err(param_failure)?;
+    let seed = options.seed;
     let first = TestedDevice::only(&args.device, &of_drive, seed, &args.real.destroyed)?.starting(&args.start, seed)?;
     let others = (1..args.specimens).map(|number| first.specimen(number)).collect::<Result<Vec<_>, _>>()?;
     let drives: Vec<TestedDevice> = std::iter::once(first).chain(others).collect();
     let jobs: Vec<PlanJob> = (0..drives.len()).map(|lab| PlanJob { lab, ..job.clone() }).collect();
     let mut folder = OutputFolder::for_report("test", &args.report)?;
-    let mut results = plan::run(&drives, &jobs, None, args.common.seed, args.common.quick)?;
+    let mut results = plan::run(&drives, &jobs, options)?;
     let outcomes = std::mem::take(&mut results.outcomes);
     // The band of some of them would not be that of the number asked for.
     let whole = if outcomes.len() == drives.len() { band(&outcomes) } else { None };
@@ -36,11 +37,11 @@ pub fn run(args: &TestArgs) -> Result<(), Failure> {
     if let Some(outcome) = whole {
         if let Some(folder) = &mut folder {
             let outcomes = vec![outcome.clone()];
-            let review = review_of(drives, outcomes, Vec::new(), args.common.seed, args.common.quick);
+            let review = review_of(drives, outcomes, Vec::new(), seed, options.quick);
             write_into(folder, &review)?;
         }
         if args.json {
-            let review = review_of(drives, vec![outcome], Vec::new(), args.common.seed, args.common.quick);
+            let review = review_of(drives, vec![outcome], Vec::new(), seed, options.quick);
             print(&results_json(&review).map_err(|e| Failure::run(e.to_string()))?)?;
         } else {
             print(&text(&outcome))?;
