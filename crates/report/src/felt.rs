@@ -1,14 +1,11 @@
 //! "What it felt like": the longest stall, and the share of seconds in which a request waited long, by test and drive.
 
 use ssdlab_bench::Outcome;
+use ssdlab_bench::suite::FELT_FIGURES;
 
 use crate::compare::TestGroup;
 use crate::number;
 use crate::review::Review;
-
-/// Keys and headings of the limits.
-pub(crate) const LIMITS: [(&str, &str); 3] =
-    [("seconds_over_100ms", "over 0.1 s"), ("seconds_over_500ms", "over 0.5 s"), ("seconds_over_1s", "over 1 s")];
 
 /// A drive in a test.
 pub(crate) struct Felt {
@@ -17,7 +14,7 @@ pub(crate) struct Felt {
     pub device: String,
     /// The longest gap without a completion, for a reader.
     pub longest: String,
-    /// Shares of seconds by [`LIMITS`], for a reader.
+    /// Shares of seconds by [`FELT_FIGURES`], for a reader.
     pub shares: [String; 3],
 }
 
@@ -36,14 +33,14 @@ pub(crate) fn felt(review: &Review, groups: &[TestGroup]) -> (Vec<Felt>, Others)
             let of = |o: &Outcome, key: &str| o.metrics.get(&format!("{key}{suffix}")).map(|m| m.value);
             let mut noticed: Vec<([f64; 4], Felt)> = Vec::new();
             for outcome in &group.outcomes {
-                let Some(first) = of(outcome, LIMITS[0].0) else { continue };
+                let Some(first) = of(outcome, FELT_FIGURES[0].0) else { continue };
                 if first == 0.0 {
                     others.calm += 1;
                     continue;
                 }
                 let longest = of(outcome, "stall_longest").unwrap_or(0.0);
                 let percent = |key| number::value(of(outcome, key).unwrap_or(0.0), "%");
-                let share = |limit: usize| of(outcome, LIMITS[limit].0).unwrap_or(0.0);
+                let share = |limit: usize| of(outcome, FELT_FIGURES[limit].0).unwrap_or(0.0);
                 noticed.push((
                     [share(2), share(1), first, longest],
                     Felt {
@@ -51,7 +48,7 @@ pub(crate) fn felt(review: &Review, groups: &[TestGroup]) -> (Vec<Felt>, Others)
                         test: format!("{}{what}", group.title()),
                         device: outcome.device.clone(),
                         longest: number::value(longest, "us"),
-                        shares: LIMITS.map(|(key, _)| percent(key)),
+                        shares: FELT_FIGURES.map(|(key, _)| percent(key)),
                     },
                 ));
             }

@@ -3,23 +3,27 @@
 //! Nothing here knows a drive. The same rules write about every one, so opposite figures give opposite sentences.
 
 mod apart;
+mod causes;
+mod drive;
 mod facts;
 mod steady;
 mod words;
 
-use ssdlab_bench::suite::LONGEST_GAPS;
+use ssdlab_bench::suite::{FELT_FIGURES, cause_of_longest_gap};
 use ssdlab_bench::{Outcome, SlowIo, TimeShare, Unsettled};
-use ssdlab_core::{CAUSES, Cause};
+use ssdlab_core::Cause;
 
-use crate::felt::LIMITS;
 use crate::headline::{HEADLINES, Headline, are_level};
 use crate::number;
 use crate::random_writes;
+use crate::reference::beside;
 use crate::review::{Review, ReviewedDevice};
 use apart::{Fresh, capital};
-use facts::{Facts, Sustained, Values, not_settled};
+use causes::{MOST, Times, awaited};
+use drive::not_settled;
+use facts::{Facts, Sustained};
 use steady::NEAR;
-use words::{awaited, iops, rounded, seconds, times};
+use words::{iops, rounded, seconds, times};
 
 pub(crate) use apart::Decks;
 pub(crate) use steady::Steady;
@@ -47,12 +51,8 @@ const FINDINGS: usize = 5;
 /// Small writes that take so many times as long as small reads are what a drive is known for.
 const STALLING: f64 = 10.0;
 
-/// The key of the cause that is the link, and the share of a request's time, in per cent, from which on it is the limit.
-const LINK: &str = "link";
+/// The share of a request's time, in per cent, from which on the link is the limit.
 const LINK_IS_FULL: f64 = 90.0;
-
-/// The cause of waiting behind other requests.
-const QUEUE: &str = "queue";
 
 /// Random writes a second of a full drive that databases ask for at the least.
 const DATABASE: f64 = 500.0;
@@ -121,27 +121,21 @@ pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
     };
     let mut notes: Vec<String> = review.devices.iter().filter_map(note).collect();
     if let ([only], "steady-write") = (review.devices.as_slice(), headline.key) {
-        notes.extend(Facts::of(review, only).others.into_iter().filter_map(|(label, _, values)| match values {
-            Values::Shipped(drive) => {
-                let said = match drive.not_steady.first() {
-                    None => of_bursts(Steady::of(drive.tail())?)?,
-                    // Of every fourth second that is kept of its run, the means would be others.
-                    Some(not_steady) => format!("had not settled, {}", not_steady.why),
-                };
-                Some(format!("{label}: {said}."))
-            }
-            Values::Reviewed => None,
+        notes.extend(beside(&only.facts.name, only.facts.supports_trim).into_iter().filter_map(|drive| {
+            let said = match drive.not_steady.first() {
+                None => of_bursts(Steady::of(drive.tail())?)?,
+                // Of every fourth second that is kept of its run, the means would be others.
+                Some(not_steady) => format!("had not settled, {}", not_steady.why),
+            };
+            Some(format!("{}: {said}.", crate::name::pretty(&drive.name)))
         }));
     }
     notes
 }
 
-/// The cause that most of the time of the slowest requests went to, by key: one of several that weigh alike is not what they
-/// wait for. Nor is a queue: what holds up those in front is.
-fn main_cause(slowest: &[SlowIo]) -> Option<&'static str> {
-    let of = |key: &str| slowest.iter().filter_map(|io| io.causes_us.get(key)).sum::<f64>();
-    let half = slowest.iter().map(|io| io.latency_us).sum::<f64>() / 2.0;
-    CAUSES.iter().map(|cause| cause.key()).find(|&key| key != QUEUE && of(key) > half)
+/// The cause that most of the time of the slowest requests went to. A queue is none: what holds up those in front is.
+fn main_cause(slowest: &[SlowIo]) -> Option<Cause> {
+    Times::of_slowest(slowest).main_but(&[Cause::Queue]).map(|(cause, _)| cause)
 }
 
 fn finding(before: &str, bold: String, after: String, test: &'static str) -> Finding {
@@ -154,7 +148,7 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
     if s.mean == 0.0 {
         return Some(no_more_writes());
     }
-    let unit = facts.device.superblock_bytes.filter(|_| cause == Some("garbage_collection"));
+    let unit = facts.device.superblock_bytes.filter(|_| cause == Some(Cause::GarbageCollection));
     let why = match (cause, unit) {
         (Some(_), Some(bytes)) => {
             format!(", while one superblock of {} is collected", number::transfer(bytes))
@@ -259,24 +253,19 @@ fn unsettled(facts: &Facts<'_>) -> Option<Finding> {
 /// What random writes of the last part of the run wait for, if that is most of their time.
 fn waits_of_the_last_part(facts: &Facts<'_>) -> Option<String> {
     let [_, .., share] = facts.random_writes()?.time_shares.as_slice() else { return None };
-    let (key, us) = share.mean_us.iter().filter(|(key, _)| *key != LINK).max_by(|a, b| a.1.total_cmp(b.1))?;
-    let percent = |us: f64, of: f64| 100.0 * us / of.max(1e-9);
-    let mostly = percent(*us, share.latency_mean_us);
-    if mostly < 50.0 {
-        return None;
-    }
-    if key != QUEUE {
-        return Some(format!(" A write then waits {mostly:.0} % of its time for {}.", awaited(key)));
+    let times = Times::of(share);
+    let (cause, mostly) = times.main_but(&[Cause::Link])?;
+    if cause != Cause::Queue {
+        return Some(format!(" A write then waits {mostly:.0} % of its time for {}.", awaited(cause)));
     }
     // A queue is no cause: what holds up those in front is.
-    let inside: f64 =
-        share.mean_us.iter().filter(|(key, _)| ![LINK, QUEUE].contains(&key.as_str())).map(|(_, us)| us).sum();
-    let others = share.mean_us.iter().filter(|(key, _)| ![LINK, QUEUE].contains(&key.as_str()));
-    let (key, us) = others.max_by(|a, b| a.1.total_cmp(b.1))?;
-    let (each, part) = (number::latency(inside), percent(*us, inside));
+    let inside = times.but(&[Cause::Link, Cause::Queue]);
+    let of_that = inside
+        .main_but(&[])
+        .map_or_else(String::new, |(cause, part)| format!(", {part:.0} % of it for {}", awaited(cause)));
     Some(format!(
-        " A write then waits {mostly:.0} % of its time for those before it; in the drive it takes {each}, {part:.0} % of it for {}.",
-        awaited(key)
+        " A write then waits {mostly:.0} % of its time for those before it; in the drive it takes {}{of_that}.",
+        number::latency(inside.all_us())
     ))
 }
 
@@ -323,21 +312,20 @@ fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
 fn felt(facts: &Facts<'_>) -> Option<Finding> {
     let (test, of) = [("storagemark-desktop", "desktop mix"), ("fileserver", "file-server test")]
         .into_iter()
-        .find(|(test, _)| facts.metric(test, "", LIMITS[0].0).is_some())?;
+        .find(|(test, _)| facts.metric(test, "", FELT_FIGURES[0].0).is_some())?;
     // Beside drives that were run in small, which tell nothing of it, it would seem the only one that waits.
     if facts.review.is_in_small() {
         return None;
     }
     let share = |key: &str| facts.metric(test, "", key).filter(|&share| share >= 1.0);
     // The longest wait that is no exception.
-    let (key, limit) = LIMITS.into_iter().rev().find(|(key, _)| share(key).is_some())?;
+    let (key, limit) = FELT_FIGURES.into_iter().rev().find(|(key, _)| share(key).is_some())?;
     let longest = facts.metric(test, "", "stall_longest").map_or_else(String::new, |gap| {
-        let row = facts.outcome(test, "").and_then(|o| o.tables.iter().find(|t| t.title == LONGEST_GAPS)?.rows.first());
-        let what = row.and_then(|cells| cells.last()).and_then(|cell| cell.split_once("% "));
+        let cause = facts.outcome(test, "").and_then(cause_of_longest_gap);
         // A queue is no cause, and one of several is not why nothing was answered.
-        let has_most = |percent: &str| percent.trim().parse::<f64>().is_ok_and(|percent| percent >= 50.0);
-        let what = what.filter(|&(percent, cause)| cause != Cause::Queue.label() && has_most(percent));
-        let cause = what.map_or_else(String::new, |(percent, cause)| format!(", {percent}% of it {cause}"));
+        let cause = cause.filter(|&(cause, percent)| cause != Cause::Queue && percent >= MOST);
+        let cause =
+            cause.map_or_else(String::new, |(cause, percent)| format!(", {percent:.0} % of it {}", cause.label()));
         format!(". The longest time without any answer is {}{cause}", number::latency(gap))
     });
     Some(finding(
@@ -440,19 +428,19 @@ fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
 /// What limits writes whose mean time is this. The link is a limit only to a drive that keeps it busy: of another, what it
 /// waits for beside the link is what it lacks.
 fn limit(share: &TimeShare) -> Option<String> {
-    let percent = |us: f64| 100.0 * us / share.latency_mean_us.max(1e-9);
-    let link = share.mean_us.get(LINK).map_or(0.0, |us| percent(*us));
+    let times = Times::of(share);
+    let link = times.percent(Cause::Link);
     if link >= LINK_IS_FULL {
         return Some(format!("the transfer over the host link takes {link:.0} % of a write's time, and is the limit"));
     }
-    let beside = share.mean_us.iter().filter(|(key, _)| *key != LINK);
-    let (key, us) = beside.max_by(|a, b| a.1.total_cmp(b.1))?;
-    let (what, us) = (awaited(key), percent(*us));
-    Some(if link > us {
-        format!("a write spends {link:.0} % of its time on the host link, and waits {us:.0} % of it for {what}")
-    } else {
-        format!("a write waits {us:.0} % of its time for {what}")
-    })
+    let (cause, percent) = times.largest_but(&[Cause::Link])?;
+    let what = awaited(cause);
+    if link > percent {
+        return Some(format!(
+            "a write spends {link:.0} % of its time on the host link, and waits {percent:.0} % of it for {what}"
+        ));
+    }
+    (cause != Cause::Queue && percent >= MOST).then(|| format!("a write waits {percent:.0} % of its time for {what}"))
 }
 
 /// Of a disk: the rate falls from the outer tracks to the inner ones.

@@ -1,5 +1,6 @@
 //! The summary in the terminal: plain text, aligned, one screen where possible.
 
+use ssdlab_bench::suite::FELT_FIGURES;
 use ssdlab_bench::{Chart, ClaimKind, Mark, Outcome};
 
 use crate::compare::{self, TestGroup};
@@ -171,7 +172,7 @@ fn felt(review: &Review, groups: &[TestGroup], painter: &Painter, line: &mut imp
     line("");
     if !noticed.is_empty() {
         line(&painter.paint(Tone::Head, "What it felt like: share of seconds in which a request waited longer"));
-        let heads = ["", "", "longest gap"].into_iter().chain(felt::LIMITS.map(|l| l.1)).map(str::to_owned).collect();
+        let heads = ["", "", "longest gap"].into_iter().chain(FELT_FIGURES.map(|l| l.1)).map(str::to_owned).collect();
         let rows = noticed.into_iter().map(|f| [f.test, f.device, f.longest].into_iter().chain(f.shares).collect());
         let rows: Vec<Vec<String>> = std::iter::once(heads).chain(rows).collect();
         for text in table(&rows, 2) {

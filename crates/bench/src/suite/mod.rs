@@ -58,7 +58,7 @@ pub use definition::{
 };
 
 pub use slc_stages::FOLDING_SHARE;
-pub use stalls::LONGEST_GAPS;
+pub use stalls::{FELT_FIGURES, LONGEST_GAPS, cause_of_longest_gap};
 pub use steady_state::STEADY_PARTS;
 pub use storage_bench::INTERVAL_ENDS;
 

@@ -11,8 +11,12 @@ use crate::outcome::{Axis, Chart, Mark, Outcome, Series, Table};
 pub const LONGEST_GAPS: &str = "The longest gaps without a completion";
 /// Gaps in the table.
 const LISTED: usize = 10;
-/// Names of the limits of [`crate::measure::FELT`] in keys and in charts.
-const FELT_NAMES: [(&str, &str); 3] = [("100ms", "over 0.1 s"), ("500ms", "over 0.5 s"), ("1s", "over 1 s")];
+/// Of each limit of [`crate::measure::FELT`], the figure that says in which share of the seconds a request had been waiting for
+/// longer, and its name in charts and tables.
+pub const FELT_FIGURES: [(&str, &str); 3] =
+    [("seconds_over_100ms", "over 0.1 s"), ("seconds_over_500ms", "over 0.5 s"), ("seconds_over_1s", "over 1 s")];
+/// Between share and cause.
+const PERCENT_OF: &str = " % ";
 const UNKNOWN: &str = "the device does not say";
 
 /// The metrics, each with `suffix`; and a note where the latencies, which are those of completed requests, hide a wait.
@@ -22,8 +26,8 @@ pub(super) fn put_stalls(out: &mut Outcome, stalls: &Stalls, suffix: &str) {
     put(out, &format!("stall_share{suffix}"), stalls.percent_in_stalls(), "%");
     // A rate hides it: of a run that is answered for a moment and then no more, it is what the moment makes of the whole.
     put(out, &format!("longest_gap_share{suffix}"), stalls.percent_in_longest(), "%");
-    for ((key, _), percent) in FELT_NAMES.into_iter().zip(stalls.percent_felt()) {
-        put(out, &format!("seconds_over_{key}{suffix}"), percent, "%");
+    for ((key, _), percent) in FELT_FIGURES.into_iter().zip(stalls.percent_felt()) {
+        put(out, &format!("{key}{suffix}"), percent, "%");
     }
     let (requests, longest) = stalls.outlasted();
     if longest >= SECOND {
@@ -50,7 +54,7 @@ pub(super) fn show_stalls(out: &mut Outcome, stalls: &Stalls, label: &str) {
         "What it felt like",
         &format!("Share of the seconds in which a request had been waiting for longer. {label}."),
         Mark::Bars,
-        categories("", "", FELT_NAMES.map(|n| n.1.to_owned()).to_vec()),
+        categories("", "", FELT_FIGURES.map(|n| n.1.to_owned()).to_vec()),
         Axis { min: Some(0.0), max: Some(100.0), ..Axis::linear("share of seconds", "%") },
         vec![series("", by_category(&stalls.percent_felt()))],
     ));
@@ -98,9 +102,43 @@ fn gap_chart(gaps: &[Gap], began: Nanos, label: &str) -> Chart {
 
 fn row(gap: &Gap, began: Nanos) -> Vec<String> {
     let cause = match explain::main_cause(&gap.breakdown) {
-        Some((cause, percent)) => format!("{percent:.0} % {}", cause.label()),
+        Some((cause, percent)) => format!("{percent:.0}{PERCENT_OF}{}", cause.label()),
         None => UNKNOWN.to_owned(),
     };
     let at = format!("{:.3} s", (gap.start - began) as f64 / 1e9);
     vec![at, format_duration(gap.length), gap.requests.to_string(), cause]
+}
+
+/// The main cause of what ended the longest gap of a run, and its share in per cent, rounded as its table has it.
+#[must_use]
+pub fn cause_of_longest_gap(outcome: &Outcome) -> Option<(Cause, f64)> {
+    let table = outcome.tables.iter().find(|table| table.title == LONGEST_GAPS)?;
+    let (percent, label) = table.rows.first()?.last()?.split_once(PERCENT_OF)?;
+    Some((CAUSES.into_iter().find(|cause| cause.label() == label)?, percent.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::Breakdown;
+
+    use super::*;
+
+    #[test]
+    fn the_cause_of_the_longest_gap_is_the_one_that_its_table_tells() {
+        for cause in CAUSES {
+            let mut breakdown = Breakdown::default();
+            breakdown.add(cause, 1_000_000);
+            let other = if cause == Cause::Queue { Cause::Link } else { Cause::Queue };
+            breakdown.add(other, 500_000);
+            let gap = Gap { start: 0, length: 1_500_000, requests: 1, breakdown };
+            let table = Table {
+                title: LONGEST_GAPS.to_owned(),
+                caption: String::new(),
+                columns: Vec::new(),
+                rows: vec![row(&gap, 0)],
+            };
+            let outcome = Outcome { tables: vec![table], ..Outcome::default() };
+            assert_eq!(cause_of_longest_gap(&outcome), Some((cause, 67.0)));
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The key figure of each test, the verdicts, and what a user would have noticed.
 
-use ssdlab_bench::suite::{Better, better_end, leading_figures};
+use ssdlab_bench::suite::{Better, FELT_FIGURES, better_end, leading_figures};
 use ssdlab_bench::{Outcome, Unsettled, replay};
 
 use crate::compare::TestGroup;
@@ -169,7 +169,7 @@ fn felt_like(out: &mut String, review: &Review, groups: &[TestGroup]) {
             "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What it felt like\"><table class=\"metrics\">\n\
              <thead><tr><th scope=\"col\">Test</th><th scope=\"col\">Drive</th><th scope=\"col\" class=\"n\">Longest gap</th>",
         );
-        for (_, name) in felt::LIMITS {
+        for (_, name) in FELT_FIGURES {
             out.push_str(&format!("<th scope=\"col\" class=\"n\">Seconds {name}</th>"));
         }
         out.push_str("</tr></thead><tbody>\n");

@@ -2,7 +2,7 @@
 
 use ssdlab_bench::Unsettled;
 
-use super::facts::Facts;
+use super::facts::{Facts, Other};
 use super::steady::Steady;
 use super::words::{iops, rounded, seconds};
 use crate::headline::{HEADLINES, are_level};
@@ -265,15 +265,14 @@ fn apart(facts: &Facts<'_>) -> Option<String> {
         let others = facts.others_by(&headline);
         let (Some(&best), Some(&worst)) = (others.first(), others.last()) else { continue };
         let unit = headline.of(&facts.review.outcomes, facts.name()).map_or("", |m| m.unit.as_str());
-        let say = |other: (usize, f64), but: &str| {
-            let (ours, theirs) = (number::value(rounded(ours), unit), number::value(rounded(other.1), unit));
-            let name = &facts.others[other.0].0;
+        let say = |(other, theirs): (&Other<'_>, f64), but: &str| {
+            let (ours, theirs) = (number::value(rounded(ours), unit), number::value(rounded(theirs), unit));
             // One other has been named before.
-            let of = if facts.others.len() > 1 { format!(" of {name}") } else { String::new() };
+            let of = if facts.others.len() > 1 { format!(" of {}", other.name) } else { String::new() };
             format!("in {}{but}: {ours} against {theirs}{of}", headline.in_words)
         };
         let gap = |other: f64| if ours > other { ours / other } else { other / ours };
-        let keep = |place: &mut Option<Apart>, other: (usize, f64), but: &str| {
+        let keep = |place: &mut Option<Apart>, other: (&Other<'_>, f64), but: &str| {
             if !are_level(ours, other.1) && place.as_ref().is_none_or(|have| gap(other.1) > have.0) {
                 *place = Some((gap(other.1), say(other, but)));
             }
@@ -286,7 +285,7 @@ fn apart(facts: &Facts<'_>) -> Option<String> {
         }
     }
     let others = match facts.others.as_slice() {
-        [(name, ..)] => name.clone(),
+        [other] => other.name.clone(),
         _ if is_alone => "the reference drives".to_owned(),
         _ => "the others".to_owned(),
     };

@@ -224,6 +224,13 @@ fn what_holds_up_a_queue_is_named_and_not_the_queue() {
     let told = text(&story(&slow, &slow.devices[0]).findings);
     let said = "waits 97 % of its time for those before it; in the drive it takes 200 ms, 99 % of it for a block merge";
     assert!(told.contains(said), "{told}");
+    for share in &mut slow.outcomes[0].time_shares {
+        share.mean_us.insert("merge".to_owned(), 90_000.0);
+        share.mean_us.insert("erase".to_owned(), 109_000.0);
+        share.mean_us.insert("program".to_owned(), 90_000.0);
+    }
+    let told = text(&story(&slow, &slow.devices[0]).findings);
+    assert!(told.contains("those before it; in the drive it takes 290 ms."), "none of it has most of it: {told}");
 }
 
 #[test]
@@ -258,7 +265,7 @@ fn a_cache_that_is_written_back_for_a_minute_is_no_lead() {
 #[test]
 fn every_cause_can_be_waited_for() {
     for cause in ssdlab_core::CAUSES {
-        let awaited = words::awaited(cause.key());
+        let awaited = awaited(cause);
         let begins = ["a ", "an ", "the ", "room ", "requests ", "cached ", "garbage collection"];
         assert!(begins.iter().any(|begin| awaited.starts_with(begin)), "it waits for {awaited}");
     }
@@ -407,7 +414,7 @@ fn what_a_user_notices_comes_first_and_then_the_write_that_stalls() {
         ],
     );
     mix.tables.push(ssdlab_bench::Table {
-        title: LONGEST_GAPS.to_owned(),
+        title: ssdlab_bench::suite::LONGEST_GAPS.to_owned(),
         caption: String::new(),
         columns: Vec::new(),
         rows: vec![["4923.553 s", "2.23 s", "1", "98 % block merge"].map(str::to_owned).to_vec()],
@@ -1025,8 +1032,11 @@ fn the_lead_of_a_cache_is_said_to_hold_until_it_is_full() {
 fn the_link_is_the_limit_only_of_a_drive_that_keeps_it_busy() {
     let limit = |causes: &[(&str, f64)]| {
         let mean_us: BTreeMap<String, f64> = causes.iter().map(|&(key, us)| (key.to_owned(), us)).collect();
-        limit(&TimeShare { label: String::new(), ios: 1, latency_mean_us: mean_us.values().sum(), mean_us }).unwrap()
+        limit(&TimeShare { label: String::new(), ios: 1, latency_mean_us: mean_us.values().sum(), mean_us })
+            .unwrap_or_default()
     };
+    assert_eq!(limit(&[("link", 22.0), ("program", 40.0), ("controller", 38.0)]), "", "one of several is no limit");
+    assert_eq!(limit(&[("link", 30.0), ("queue", 70.0)]), "", "nor is a queue");
     assert_eq!(
         limit(&[("link", 97.0), ("controller", 3.0)]),
         "the transfer over the host link takes 97 % of a write's time, and is the limit"

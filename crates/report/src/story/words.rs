@@ -36,29 +36,3 @@ pub(super) fn seconds(value: f64) -> String {
         n => format!("every {n} s"),
     }
 }
-
-/// What a request waits for, by the key of the cause, so that "it waits for" can stand before it.
-pub(super) fn awaited(key: &str) -> &str {
-    match key {
-        "link" => "the transfer over the host link",
-        "controller" => "the controller to process the command",
-        "buffer_full" => "room in the write buffer",
-        "queue" => "requests before it in the queue",
-        "bus" => "the bus to the flash",
-        "read" => "a flash read",
-        "program" => "a flash program",
-        "erase" => "an erase",
-        "metadata" => "the mapping table to be written",
-        "ecc_retry" => "a read to be tried again",
-        "fold" => "the SLC cache to be emptied",
-        "merge" => "a block merge",
-        "seek" => "a seek",
-        "rotation" => "the platter to come round",
-        "media_transfer" => "the platter to pass by",
-        "destage" => "cached writes to be written back",
-        "adapter_cache_full" => "room in the adapter's cache",
-        "adapter_flush" => "a flush of the adapter's cache",
-        "heat" => "the drive to cool down",
-        key => ssdlab_core::CAUSES.iter().find(|c| c.key() == key).map_or("something else", |c| c.label()),
-    }
-}

@@ -1,0 +1,297 @@
+//! What a drive of a review shows by itself.
+
+use ssdlab_bench::suite::{FOLDING_SHARE, is_as_declared};
+use ssdlab_bench::{Outcome, Unsettled};
+
+use super::steady::Steady;
+use super::words::{iops, rounded};
+use crate::headline::{ByCache, HEADLINES, Headline, are_level};
+use crate::number;
+use crate::random_writes;
+use crate::review::{Review, ReviewedDevice};
+
+/// A drive of a review with what was measured on it.
+#[derive(Clone, Copy)]
+pub(super) struct Drive<'a> {
+    pub review: &'a Review,
+    pub device: &'a ReviewedDevice,
+}
+
+/// Whether the last part of a run of random writes is a steady state.
+fn is_steady(run: &Outcome) -> bool {
+    run.has_settled() && run.metrics.contains_key("iops_mean_tail")
+}
+
+/// The second from which on a run of random writes is taken for the steady state.
+fn tail_from(run: &Outcome) -> Option<f64> {
+    run.params.get("tail_from_seconds").and_then(serde_json::Value::as_f64)
+}
+
+/// A rate that begins so many times above its mean has fallen on the way.
+const FALLS_FROM: f64 = 1.3;
+
+impl<'a> Drive<'a> {
+    /// Whether it is made of flash, as far as it says: only such drives have a spare area.
+    pub fn has_flash(&self) -> bool {
+        self.device.facts.over_provisioning_percent.is_some()
+    }
+
+    pub fn name(&self) -> &str {
+        &self.device.facts.name
+    }
+
+    /// A run of a test in this variant, or in any if that is empty. What ran with other parameters than the test's own is
+    /// another test, which no sentence is about.
+    pub fn outcome(&self, test: &str, variant: &str) -> Option<&'a Outcome> {
+        let is_meant =
+            |o: &&Outcome| o.test == test && (variant.is_empty() || o.variant == variant) && is_as_declared(o);
+        self.review.outcomes.iter().filter(|o| o.device == self.name()).find(is_meant)
+    }
+
+    pub fn metric(&self, test: &str, variant: &str, key: &str) -> Option<f64> {
+        self.outcome(test, variant)?.metrics.get(key).map(|m| m.value)
+    }
+
+    /// Its run of random writes over every address.
+    pub fn random_writes(&self) -> Option<&'a Outcome> {
+        random_writes::compared(self.review, self.name())
+    }
+
+    /// A figure of that run.
+    pub fn of_random_writes(&self, key: &str) -> Option<f64> {
+        self.random_writes()?.metrics.get(key).map(|m| m.value)
+    }
+
+    pub fn headline(&self, key: &str) -> Option<(Headline, f64)> {
+        let headline = HEADLINES.into_iter().find(|h| h.key == key && h.is_shown(self.review.quick))?;
+        Some((headline, headline.of(&self.review.outcomes, self.name())?.value))
+    }
+
+    /// The rate at which random writes to the fresh drive begin, if they do not keep it.
+    pub fn first_random_writes(&self) -> Option<f64> {
+        let (headline, mean) = self.headline("random-write")?;
+        let first = self.metric(headline.test, headline.variant, "iops_max")?;
+        (first >= FALLS_FROM * mean).then_some(first)
+    }
+
+    /// Whether a quick run leaves the steady state to a full one, as of a set.
+    pub fn is_left_to_a_full_run(&self) -> bool {
+        self.random_writes().is_some_and(|o| o.is_unsettled_by(Unsettled::LeftToFullRun))
+    }
+
+    /// For how many seconds a device wrote back what it took of small writes, if a reader should know.
+    fn writes_back_for(&self) -> Option<f64> {
+        self.metric("analyzedisk", "", "flush_seconds").filter(|&seconds| seconds >= LONG_FLUSH)
+    }
+
+    /// What half of the small writes waited for longer, if a user notices it.
+    fn noticed_wait(&self) -> Option<f64> {
+        self.metric("analyzedisk", "", "latency_p50_write").filter(|&us| us >= NOTICED_US)
+    }
+
+    /// Of a device that took small writes into a cache and wrote them back for long after: until when it was busy.
+    fn written_back(&self) -> Option<String> {
+        let flush = self.writes_back_for().filter(|_| self.noticed_wait().is_none())?;
+        Some(format!("into its cache; then it writes back for {flush:.0} s"))
+    }
+
+    /// The same of one whose cache was full by then for most of the writes: its figure is its own.
+    pub fn cache_was_full(&self, headline: &Headline) -> Option<String> {
+        let takes_all = headline.by_cache == ByCache::TakesAll;
+        let (flush, wait) = self.writes_back_for().zip(self.noticed_wait()).filter(|_| takes_all)?;
+        Some(format!(
+            "half of the writes wait longer than {}, with a full cache; then it writes back for {flush:.0} s",
+            number::latency(wait)
+        ))
+    }
+
+    /// Of a test in which most of the time went by without an answer, although most requests had theirs at once: its rate
+    /// is of what a cache took in between.
+    fn answered_in_bursts(&self, test: &str) -> Option<String> {
+        let of = |key| self.metric(test, "", key);
+        if let Some(gap) = of("longest_gap_share").filter(|&share| share >= LONG_GAP) {
+            return Some(format!(
+                "no answer for {gap:.0} % of the run at a stretch; its rate is of what came before or after"
+            ));
+        }
+        if let Some(kept) = self.kept_by_a_cache(test) {
+            return Some(format!(
+                "{kept:.0} % of what it wrote still lay in a cache when the run ended; its rate is of a cache that fills"
+            ));
+        }
+        // A drive by itself is as slow as that; an adapter's cache answers for it while it has room.
+        let silent = of("stall_share").filter(|&share| share >= MOSTLY && self.device.facts.kind == "array")?;
+        of("latency_p50").filter(|&us| us < NOTICED_US)?;
+        let longest =
+            of("stall_longest").map_or(String::new(), |us| format!(", up to {} at a stretch", number::latency(us)));
+        Some(format!("nothing is answered in {silent:.0} % of the time{longest}; its rate is of what came in between"))
+    }
+
+    /// What a cache did that made this figure of the drive, if one did.
+    pub fn made_by_cache(&self, headline: &Headline) -> Option<String> {
+        match headline.by_cache {
+            ByCache::Never => None,
+            ByCache::TakesAll => self.written_back(),
+            ByCache::AnswersBetween => self.answered_in_bursts(headline.test),
+        }
+    }
+
+    /// Of a set or an adapter in the file server, whose writes are scattered over all of a full drive: the share of them, in per
+    /// cent, that had not come to flash when the run ended, if it is most of them. How much a cache takes until it is full
+    /// depends on the length of the run, not on the drives.
+    pub fn kept_by_a_cache(&self, test: &str) -> Option<f64> {
+        let scattered = test == "fileserver" && self.device.facts.kind == "array";
+        let on_flash = self.metric(test, "", "waf_host").filter(|_| scattered)?;
+        let kept = 100.0 * (1.0 - on_flash);
+        (kept > MOSTLY).then_some(kept)
+    }
+
+    /// Whether a figure of this drive may be set against others': not what a cache took in a moment, and had still to write.
+    pub fn carries(&self, headline: &Headline) -> bool {
+        self.made_by_cache(headline).is_none()
+    }
+
+    /// Whether its random writes had settled when the run ended.
+    pub fn has_settled(&self) -> bool {
+        self.random_writes().is_some_and(is_steady)
+    }
+
+    pub fn steady(&self) -> Option<Steady> {
+        // A run that has not settled has no steady state to describe.
+        self.last_part().filter(|_| self.has_settled())
+    }
+
+    /// Writes at random in the last part of the run, whether or not they had settled.
+    pub fn last_part(&self) -> Option<Steady> {
+        let last = self.tail()?;
+        // A smaller drive has smaller superblocks, and stalls more often for each.
+        let in_small = self.review.outcomes.iter().any(|o| o.device == self.name() && o.small_by.is_some());
+        Some(if in_small { Steady { period: None, ..last } } else { last })
+    }
+
+    /// How long that part is.
+    pub fn last_part_seconds(&self) -> Option<f64> {
+        let run = self.random_writes()?;
+        Some(random_writes::curve_of(run).last()?[0] - tail_from(run)?)
+    }
+
+    /// Writes at random in the last part of the run, in the seconds of that run.
+    pub fn tail(&self) -> Option<Steady> {
+        let run = self.random_writes()?;
+        let (from, curve) = (tail_from(run)?, random_writes::curve_of(run));
+        let tail: Vec<f64> = curve.iter().filter(|p| p[0] > from).map(|p| p[1]).collect();
+        let moment = curve.get(1).map_or(1.0, |second| second[0] - curve[0][0]);
+        Steady::of(&pooled(&tail, moment))
+    }
+
+    /// The rates of a write over the whole drive, into an SLC cache and past it, in MB/s, if they fall by more than a fifth.
+    pub fn rates_of_cache(&self) -> Option<Vec<f64>> {
+        let rate = |key: &str| self.metric("slc-cache", "", key);
+        let stages = rate("stages").filter(|_| self.has_flash())? as u32;
+        let rates: Vec<f64> = (1..=stages).map_while(|k| rate(&format!("stage{k}_bandwidth"))).collect();
+        let slowest = rates.iter().copied().reduce(f64::min)?;
+        (slowest < FALLS * rates[0]).then_some(rates)
+    }
+
+    /// Whether the cache is emptied while the host writes past it; `None` if that was not measured.
+    pub fn folds_past_cache(&self) -> Option<bool> {
+        let of = |key: &str| self.metric("slc-cache", "", key);
+        let folded: Vec<f64> = (2..=of("stages")? as u32).map_while(|k| of(&format!("stage{k}_folded"))).collect();
+        (!folded.is_empty()).then(|| folded.iter().any(|&folded| folded >= FOLDING_SHARE))
+    }
+
+    /// How much is written at the first of them: in GB, or as a share where the drive was measured in small, whose parts are in
+    /// the proportions of the drive.
+    fn first_stretch(&self) -> String {
+        let of = |key: &str| self.metric("slc-cache", "", key);
+        match (of("stage1_amount"), of("stage1_end")) {
+            (Some(gb), _) => format!(" for the first {}", number::value(gb, "GB")),
+            (None, Some(percent)) => {
+                let of_drive =
+                    number::bytes(rounded(percent / 100.0 * self.device.facts.capacity_bytes as f64 / 1e9) * 1e9);
+                let percent = number::trimmed(percent, usize::from(percent < 10.0));
+                format!(" for the first {percent} % of the drive (about {of_drive})")
+            }
+            (None, None) => " at first".to_owned(),
+        }
+    }
+
+    /// The same, of a bar that may be none of these rates.
+    pub fn bar_of_long_write(&self) -> Option<String> {
+        let (rates, _) = self.long_write()?;
+        let bar = self.headline("sequential-write").map(|(_, rate)| rate);
+        let is_mean =
+            self.rates_of_cache().zip(bar).is_some_and(|(rates, bar)| !rates.iter().any(|&r| are_level(r, bar)));
+        Some(if is_mean { format!("{rates}; the bar is the mean of its test") } else { rates })
+    }
+
+    /// What becomes of sequential writes that go on: "517 MB/s for the first 120 GB, then 64", and the slowest of these
+    /// rates; `None` if they do not fall, or if that was not measured.
+    pub fn long_write(&self) -> Option<(String, f64)> {
+        if let Some(rates) = self.rates_of_cache() {
+            let later: String = rates[1..].iter().map(|rate| format!(", then {rate:.0}")).collect();
+            let slowest = rates.iter().copied().fold(f64::MAX, f64::min);
+            return Some((format!("{:.0} MB/s{}{later}", rates[0], self.first_stretch()), slowest));
+        }
+        // The fill before the random writes tells the mean, and so does not say where the rate falls.
+        if self.outcome("slc-cache", "").is_some() || !self.has_flash() {
+            return None;
+        }
+        let (_, rate) = self.headline("sequential-write")?;
+        let whole = self.of_random_writes("fill_bandwidth").filter(|&whole| whole < FALLS * rate)?;
+        let means = format!(
+            "{rate:.0} MB/s in the mean over the first part of the drive, {whole:.0} in the mean over all of it"
+        );
+        Some((means, whole))
+    }
+}
+
+/// Of writes at random that came to no steady state: where they were.
+pub(super) fn not_settled(tail: &Steady) -> String {
+    format!("had not settled, at {} to {} so far", iops(tail.parts.0), iops(tail.parts.1))
+}
+
+/// Seconds of writing back that a reader should know of.
+const LONG_FLUSH: f64 = 5.0;
+
+/// A gap of this share of a run, in per cent: what was answered before it is no rate.
+const LONG_GAP: f64 = 25.0;
+
+/// Most of the time, in per cent.
+const MOSTLY: f64 = 50.0;
+
+/// A wait that a user notices, in microseconds: that of a device's cache is far shorter.
+const NOTICED_US: f64 = 10_000.0;
+
+/// Writes that fall to less than this share of their first rate are said to fall.
+const FALLS: f64 = 0.8;
+
+/// A moment of a run must have so many completions in the mean, or its rate tells of nothing but when they were counted.
+const ENOUGH: f64 = 8.0;
+
+/// The rates of moments of so many seconds, of as many joined as have enough completions.
+fn pooled(rates: &[f64], moment: f64) -> Vec<f64> {
+    let each = moment * rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+    // Of a drive that has stopped there is nothing to join.
+    let joined = if each > 0.0 { (ENOUGH / each).ceil().max(1.0) as usize } else { 1 };
+    if joined > rates.len() {
+        return rates.to_vec();
+    }
+    rates.chunks_exact(joined).map(|part| part.iter().sum::<f64>() / joined as f64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_with_few_completions_are_joined() {
+        // One write every 0.2 s, counted in eighths of a second: 8 a second or none.
+        let counted: Vec<f64> = (0..80).map(|k| if k * 125 % 200 < 125 { 8.0 } else { 0.0 }).collect();
+        let rates = pooled(&counted, 0.125);
+        assert!(rates.len() >= 5 && rates.iter().all(|rate| (4.5..5.6).contains(rate)), "{rates:?}");
+        for enough in [vec![100.0, 0.0, 90.0], vec![0.0, 0.0]] {
+            assert_eq!(pooled(&enough, 1.0), enough);
+        }
+    }
+}
