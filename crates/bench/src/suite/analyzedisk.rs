@@ -75,7 +75,8 @@ pub(super) const DEF: TestDef = TestDef {
             "s",
             "time after the last write until the drive is at rest, or serves ten reads in a row, one every 0.1 s, as \
              fast as the slowest of a hundred before the writes: what it still writes back holds the reads up no more",
-        ),
+        )
+        .lower(),
     ],
     weight: 6.0,
     ..PLAIN

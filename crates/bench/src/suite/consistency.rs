@@ -62,10 +62,11 @@ pub(super) const DEF: TestDef = TestDef {
             .beside_method(),
     ],
     metrics: &[
-        metric("steady", "ratio", "1 if the tail is a steady state, 0 if not"),
+        metric("steady", "ratio", "1 if the tail is a steady state, 0 if not").higher(),
         metric("iops_mean_tail", "IOPS", "mean of the seconds of the tail"),
-        metric("iops_stddev_tail", "IOPS", "their standard deviation (population)"),
-        metric("iops_over_stddev", "ratio", "the mean of the tail over its standard deviation; absent if that is zero"),
+        metric("iops_stddev_tail", "IOPS", "their standard deviation (population)").lower(),
+        metric("iops_over_stddev", "ratio", "the mean of the tail over its standard deviation; absent if that is zero")
+            .higher(),
         metric("iops_min", "IOPS", "here: the slowest second of the tail"),
         metric("iops_max", "IOPS", "here: the fastest second of the tail"),
         metric(
@@ -89,8 +90,8 @@ pub(super) const DEF: TestDef = TestDef {
         metric("iops_period_autocorrelation", "ratio", "the autocorrelation there"),
         metric("iops_run_mean", "s", "mean number of seconds in a row that lie on the same side of the tail's median"),
         metric("iops_run_longest", "s", "the most of them"),
-        metric("zero_iops_seconds", "s", "seconds of the whole run in which nothing completed"),
-        metric("waf_tail", "ratio", "write amplification in the tail"),
+        metric("zero_iops_seconds", "s", "seconds of the whole run in which nothing completed").lower(),
+        metric("waf_tail", "ratio", "write amplification in the tail").lower(),
         metric("latency_mean_tail", "us", "mean latency in the tail").likewise(&[
             "latency_p50_tail",
             "latency_p90_tail",

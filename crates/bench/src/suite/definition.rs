@@ -13,6 +13,8 @@ pub struct MetricDef {
     pub doc: &'static str,
     /// Names of the same of something else: of writes instead of reads, of the drive in another state.
     pub likewise: &'static [&'static str],
+    /// Which end is the good one for who uses the drive, where the unit does not say it.
+    pub(super) better: Option<Better>,
 }
 
 impl MetricDef {
@@ -37,6 +39,21 @@ impl MetricDef {
     /// The same, with names of other figures that mean likewise.
     pub(crate) const fn likewise(self, keys: &'static [&'static str]) -> MetricDef {
         MetricDef { likewise: keys, ..self }
+    }
+
+    /// The same, of which more is better.
+    pub(crate) const fn higher(self) -> MetricDef {
+        MetricDef { better: Some(Better::Higher), ..self }
+    }
+
+    /// The same, of which less is better.
+    pub(crate) const fn lower(self) -> MetricDef {
+        MetricDef { better: Some(Better::Lower), ..self }
+    }
+
+    /// Which end is the good one; `None` where neither is.
+    pub(super) fn good_end(&self) -> Option<Better> {
+        self.better.or(Better::by_unit(self.unit))
     }
 }
 
@@ -143,42 +160,14 @@ pub enum Better {
     Lower,
 }
 
-/// Which end of a figure is the good one for who uses the drive; `None` where neither is.
-#[must_use]
-pub fn better_end(figure: &str, unit: &str) -> Option<Better> {
-    // How steady it is, how long it lasts, and what room its cache has.
-    const HIGHER: [&str; 12] = [
-        "steady",
-        "iops_over_stddev",
-        "kept_share",
-        "tb_until_rated",
-        "tb_until_error",
-        "life_at_error",
-        "life_at_error_bch",
-        "ecc_extension",
-        "stage{n}_amount",
-        "stage{n}_end",
-        "recovered_overwrite_{seconds}s",
-        "recovered_trim_{seconds}s",
-    ];
-    const LOWER: [&str; 10] = [
-        "latency_",
-        "stall_",
-        "seconds_over_",
-        "share_over_",
-        "longest_gap",
-        "zero_iops",
-        "flush_",
-        "waf",
-        "delayed",
-        "held_for_heat",
-    ];
-    match unit {
-        _ if HIGHER.iter().any(|name| stands_for(name, figure)) => Some(Better::Higher),
-        _ if LOWER.iter().any(|begin| figure.starts_with(begin)) || figure.contains("stddev") => Some(Better::Lower),
-        "IOPS" | "MB/s" | "points" => Some(Better::Higher),
-        "us" | "ms" | "W" | "mW" | "J" | "J/GB" => Some(Better::Lower),
-        _ => None,
+impl Better {
+    /// Of a figure in this unit, where its declaration says nothing else.
+    pub(super) fn by_unit(unit: &str) -> Option<Better> {
+        match unit {
+            "IOPS" | "MB/s" | "points" => Some(Better::Higher),
+            "us" | "ms" | "W" | "mW" | "J" | "J/GB" => Some(Better::Lower),
+            _ => None,
+        }
     }
 }
 
@@ -196,20 +185,20 @@ pub const STANDARD_METRICS: &[MetricDef] = &[
     metric("latency_p99_9", "us", "latency that 99.9 % of requests do not exceed"),
     metric("latency_p99_99", "us", "latency that 99.99 % of requests do not exceed"),
     metric("latency_max", "us", "the slowest request, exact"),
-    metric("waf", "ratio", "flash bytes programmed over host bytes written, in the measured run"),
+    metric("waf", "ratio", "flash bytes programmed over host bytes written, in the measured run").lower(),
     metric(
         "waf_host",
         "ratio",
         "of these, what was programmed for the host: less than 1 where data are overwritten in the buffer, or compressed",
-    ),
+    ).lower(),
     metric(
         "waf_gc",
         "ratio",
         "of these, what garbage collection moved, and what came out of bad blocks; absent if nothing",
-    ),
-    metric("waf_fold", "ratio", "of these, what was folded out of an SLC cache, likewise"),
-    metric("waf_metadata", "ratio", "of these, journal, checkpoints and map pages, likewise"),
-    metric("waf_safety", "ratio", "of these, copies and parity of older pages of a word line, likewise"),
+    ).lower(),
+    metric("waf_fold", "ratio", "of these, what was folded out of an SLC cache, likewise").lower(),
+    metric("waf_metadata", "ratio", "of these, journal, checkpoints and map pages, likewise").lower(),
+    metric("waf_safety", "ratio", "of these, copies and parity of older pages of a word line, likewise").lower(),
     metric("iops_min", "IOPS", "the slowest second"),
     metric("iops_max", "IOPS", "the fastest second"),
     metric("energy", "J", "energy drawn in the measured run, where the drive file gives power figures"),
@@ -220,24 +209,26 @@ pub const STANDARD_METRICS: &[MetricDef] = &[
         "the second of the highest power, likewise; absent where the run is not measured by seconds",
     ),
     metric("temperature_max", "°C", "the warmest second, where the drive file has [heat]; likewise"),
-    metric("held_for_heat", "%", "for what share of the measured run commands were held back by a hot drive, likewise"),
+    metric("held_for_heat", "%", "for what share of the measured run commands were held back by a hot drive, likewise").lower(),
 ];
 
 /// Metric names of the tests that look for stalls: random and sequential rates, consistency, file server, AnalyzeDisk
 /// (with `_read` and `_write`) and the application mixes.
 pub const STALL_METRICS: &[MetricDef] = &[
     metric("stall_longest", "us", "the longest gap without a completion").likewise(&["stall_longest_{op}"]),
-    metric("longest_gap_share", "%", "that gap, of the measured time").likewise(&["longest_gap_share_{op}"]),
+    metric("longest_gap_share", "%", "that gap, of the measured time").lower().likewise(&["longest_gap_share_{op}"]),
     metric("stall_share", "%", "share of the measured time that lay in gaps longer than 0.1 s")
+        .lower()
         .likewise(&["stall_share_{op}"]),
     metric(
         "seconds_over_100ms",
         "%",
         "what it felt like: share of the seconds in which a request had been waiting for longer than 0.1 s",
     )
+    .lower()
     .likewise(&["seconds_over_100ms_{op}"]),
-    metric("seconds_over_500ms", "%", "the same for 0.5 s").likewise(&["seconds_over_500ms_{op}"]),
-    metric("seconds_over_1s", "%", "the same for 1 s").likewise(&["seconds_over_1s_{op}"]),
+    metric("seconds_over_500ms", "%", "the same for 0.5 s").lower().likewise(&["seconds_over_500ms_{op}"]),
+    metric("seconds_over_1s", "%", "the same for 1 s").lower().likewise(&["seconds_over_1s_{op}"]),
 ];
 
 /// Parameters of the host that every test takes.
@@ -295,7 +286,7 @@ const COMPRESSIBILITY: ParamDef = number(
 const LINK_POLICIES: &[&str] = &["active", "hipm", "dipm", "hipm+dipm", "hipm+dipm+devsleep"];
 
 pub(crate) const fn metric(key: &'static str, unit: &'static str, doc: &'static str) -> MetricDef {
-    MetricDef { key, unit, doc, likewise: &[] }
+    MetricDef { key, unit, doc, likewise: &[], better: None }
 }
 
 pub(crate) const fn integer(

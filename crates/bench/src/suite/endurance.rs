@@ -75,17 +75,17 @@ pub(super) const DEF: TestDef = TestDef {
         ),
     ],
     metrics: &[
-        metric("tb_until_rated", "TB", "bytes that the host can write until the mean wear is the rated one"),
+        metric("tb_until_rated", "TB", "bytes that the host can write until the mean wear is the rated one").higher(),
         metric(
             "tb_until_error",
             "TB",
             "bytes that the host can write until one uncorrectable 4 KiB unit is expected when all data are read once after \
              `retention_days`",
-        ),
-        metric("life_at_error", "%", "mean wear at that point, in per cent of the rated one"),
-        metric("life_at_error_bch", "%", "the same with hard-decision BCH of as much parity and nothing behind it"),
-        metric("ecc_extension", "ratio", "the former over the latter: what soft decisions and parity add to the life"),
-        metric("waf_worn", "ratio", "write amplification at the last point"),
+        ).higher(),
+        metric("life_at_error", "%", "mean wear at that point, in per cent of the rated one").higher(),
+        metric("life_at_error_bch", "%", "the same with hard-decision BCH of as much parity and nothing behind it").higher(),
+        metric("ecc_extension", "ratio", "the former over the latter: what soft decisions and parity add to the life").higher(),
+        metric("waf_worn", "ratio", "write amplification at the last point").lower(),
         metric("wear_least", "%", "wear of the least worn block at the rated mean wear"),
         metric("wear_most", "%", "wear of the most worn block there"),
         metric(

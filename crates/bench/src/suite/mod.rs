@@ -53,8 +53,7 @@ mod worn_in;
 
 pub use consistency::{PUBLISHED_SECONDS, is_of_whole_drive};
 pub use definition::{
-    Better, COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, better_end, reference,
-    stands_for,
+    Better, COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, reference, stands_for,
 };
 
 pub use slc_stages::FOLDING_SHARE;
@@ -134,6 +133,16 @@ pub fn find_test(name: &str) -> Result<&'static TestDef, ParamError> {
             known: known.iter().map(|&k| k.to_owned()).collect(),
         }
     })
+}
+
+/// Which end of a figure is the good one for who uses the drive, as the tests declare it; of a figure of no test its unit says
+/// it. `None` where neither is.
+#[must_use]
+pub fn better_end(figure: &str, unit: &str) -> Option<Better> {
+    let declared = || TESTS.iter().flat_map(|test| test.all_metrics());
+    let by_name = declared().find(|metric| metric.keys().any(|key| key == figure));
+    let by_pattern = || declared().find(|metric| metric.better.is_some() && metric.names(figure));
+    by_name.or_else(by_pattern).map_or_else(|| Better::by_unit(unit), MetricDef::good_end)
 }
 
 /// The figures that tell most about a run of this name, best first, where what tells most of any run would not come first.

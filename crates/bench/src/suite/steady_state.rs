@@ -99,7 +99,7 @@ pub(super) const DEF: TestDef = TestDef {
         .beside_method(),
     ],
     metrics: &[
-        metric("steady", "ratio", "1 if the steady state was reached, 0 if not"),
+        metric("steady", "ratio", "1 if the steady state was reached, 0 if not").higher(),
         metric("rounds", "count", "rounds written, the window included"),
         metric("drive_writes", "ratio", "bytes written at random over the span, the window included"),
         metric("iops_change", "%", "change of IOPS over the window, of the line fitted through its rounds"),

@@ -47,9 +47,9 @@ pub(super) const METRICS: &[MetricDef] = &[
     metric("latency_mean", "us", "average service time, from sending to completion, waiting in the queue included")
         .likewise(&["latency_{of}_{state}"]),
     metric("latency_mean_{op}", "us", "the same for reads and for writes").likewise(&["latency_p99_{op}"]),
-    metric("share_over_10ms", "%", "requests that took longer than 10 ms, of all requests")
+    metric("share_over_10ms", "%", "requests that took longer than 10 ms, of all requests").lower()
         .likewise(&["share_over_10ms_{state}"]),
-    metric("share_over_100ms", "%", "requests that took longer than 100 ms, of all requests")
+    metric("share_over_100ms", "%", "requests that took longer than 100 ms, of all requests").lower()
         .likewise(&["share_over_100ms_{state}"]),
     metric("busy_seconds", "s", "time in which something was in flight").likewise(&["busy_seconds_{state}"]),
     metric("idle_seconds", "s", "pauses of the trace").likewise(&["idle_seconds_{state}"]),
@@ -57,7 +57,7 @@ pub(super) const METRICS: &[MetricDef] = &[
         .likewise(&["depth_mean_{state}"]),
     metric("power_mean", "W", "here: over the whole playback, pauses included").likewise(&["power_mean_{state}"]),
     metric("energy", "J", "here: over the whole playback").likewise(&["energy_{state}"]),
-    metric("waf", "ratio", "here: over the whole playback").likewise(&["waf_{state}"]),
+    metric("waf", "ratio", "here: over the whole playback").lower().likewise(&["waf_{state}"]),
     metric(
         "unmapped_read_share",
         "%",

@@ -887,3 +887,17 @@ fn what_leads_a_test_is_a_figure_of_it() {
     assert_eq!(leading_figures("heavy")[0], "bandwidth");
     assert!(leading_figures("consistency").is_empty());
 }
+
+#[test]
+fn a_figure_has_the_same_good_end_in_every_test_that_declares_it() {
+    for (test, metric) in TESTS.iter().flat_map(|test| test.all_metrics().map(move |metric| (test, metric))) {
+        for key in metric.keys() {
+            assert_eq!(better_end(key, metric.unit), metric.good_end(), "{key} of {}", test.name);
+        }
+    }
+    // What a pattern stands for, what none does, and what is neither although another test has a pattern that fits it.
+    assert_eq!(better_end("stage2_amount", "GB"), Some(Better::Higher));
+    assert_eq!(better_end("stage2_bandwidth", "MB/s"), Some(Better::Higher));
+    assert_eq!(better_end("mixed_latency_p99", "us"), Some(Better::Lower));
+    assert_eq!((better_end("waf_change", "%"), better_end("stages", "count")), (None, None));
+}
