@@ -132,7 +132,7 @@ pub struct SeekSpec {
 #[schemars(extend("x-heading" = "Controller and link"))]
 pub struct ControllerSpec {
     /// Rate of the host link. Data of one command pass at a time.
-    #[schemars(range(min = 1, max = 100_000), extend("x-heading" = "link rate", "x-unit" = "MB/s"))]
+    #[schemars(range(min = 1, max = 100_000), extend("x-heading" = "link rate"))]
     pub link_mb_per_s: u32,
     /// Firmware time of a command, one command at a time.
     #[schemars(range(min = 0.0, max = 1e6))]

@@ -101,6 +101,8 @@ const ENDINGS: &[(&str, &str)] = &[
     ("_pj_per_byte", "pJ/B"),
     ("_uw_per_mib", "µW/MiB"),
     ("mega_transfers_per_s", "MT/s"),
+    ("megabytes_per_s", "MB/s"),
+    ("_mb_per_s", "MB/s"),
 ];
 
 /// The unit that the ending of a key names, and that ending: `erase_ms` gives `ms`, `_ms`.
@@ -170,11 +172,13 @@ impl Key {
         let stem = ending.map_or(name, |(_, ending)| name.strip_suffix(ending).unwrap_or(name));
         let stated = |what: &str| Some(text(field, what)).filter(|t| !t.is_empty());
         let kind = Kind::of(&path, field);
+        let heading = stated("x-heading").unwrap_or_else(|| stem.replace('_', " "));
+        assert!(!heading.ends_with(" per"), "`{path}` needs an x-heading: its ending is no unit of its own");
         let numbers = field.get("items").map_or(field, as_object);
         let mut range = Range::of(numbers);
         range.least_values = field.get("minItems").and_then(Value::as_u64).map(|n| n as usize);
         Key {
-            heading: stated("x-heading").unwrap_or_else(|| stem.replace('_', " ")),
+            heading,
             unit: stated("x-unit").unwrap_or_else(|| ending.map_or("", |(unit, _)| unit).to_owned()),
             doc: text(field, "description"),
             kind,

@@ -36,7 +36,7 @@ pub struct AdapterLinkSpec {
     /// For people.
     pub name: String,
     /// Millions of bytes a second, in each direction.
-    #[schemars(range(min = 1.0, max = 100_000.0), extend("x-unit" = "MB/s"))]
+    #[schemars(range(min = 1.0, max = 100_000.0), extend("x-heading" = "rate"))]
     pub megabytes_per_s: f64,
     /// Of driver and firmware for each command, one command after the other.
     #[schemars(range(min = 0.0, max = 1e6))]

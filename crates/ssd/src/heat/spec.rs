@@ -29,11 +29,11 @@ pub struct HeatSpec {
     pub throttle_from_c: Vec<f64>,
     /// Most that is read from each of these temperatures on; 0 for the last one: no command at all.
     #[serde(default)]
-    #[schemars(inner(range(min = 0.0, max = 1e6)), extend("x-unit" = "MB/s"))]
+    #[schemars(inner(range(min = 0.0, max = 1e6)))]
     pub throttled_read_mb_per_s: Vec<f64>,
     /// The same of writes.
     #[serde(default)]
-    #[schemars(inner(range(min = 0.0, max = 1e6)), extend("x-unit" = "MB/s"))]
+    #[schemars(inner(range(min = 0.0, max = 1e6)))]
     pub throttled_write_mb_per_s: Vec<f64>,
     /// How far the drive must cool below such a temperature before its limit is lifted.
     #[serde(default = "default_hysteresis")]
