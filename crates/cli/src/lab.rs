@@ -14,7 +14,9 @@ use ssdlab_report::{DeviceFacts, ReviewedDevice};
 
 use crate::failure::Failure;
 use crate::saved::SavedDrive;
-use crate::specification::{loses_flushed, lost_with_power_bytes, members, specification, superblock_bytes, traits};
+use crate::specification::{
+    hangs_on, loses_flushed, lost_with_power_bytes, members, specification, superblock_bytes, traits,
+};
 
 /// What reports and kept tests are told of a device that was put to the test.
 pub trait Tested {
@@ -103,13 +105,14 @@ impl SimulatedDrive {
         let description = input::printable(&recipe.description, &[]).into_owned();
         // So do changes of its values.
         let facts = DeviceFacts { name: recipe.name.clone(), description, ..facts };
-        let (specification, members) = (specification(&recipe), members(&recipe));
+        let (specification, members, hangs_on) = (specification(&recipe), members(&recipe), hangs_on(&recipe));
         let (traits, superblock_bytes) = (traits(&recipe, &specification), superblock_bytes(&recipe));
         let (lost_with_power_bytes, loses_flushed) = (lost_with_power_bytes(&recipe), loses_flushed(&recipe));
         let reviewed = ReviewedDevice {
             facts,
             specification,
             members,
+            hangs_on,
             traits,
             superblock_bytes,
             lost_with_power_bytes,

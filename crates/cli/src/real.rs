@@ -52,11 +52,9 @@ impl RealDevice {
         let reviewed = ReviewedDevice {
             facts: DeviceFacts::from(&drive.info()),
             specification: specification(facts),
-            members: Vec::new(),
             traits: traits(&drive),
-            superblock_bytes: None,
-            lost_with_power_bytes: None,
-            loses_flushed: false,
+            // What nobody can see from outside.
+            ..ReviewedDevice::default()
         };
         Ok(RealDevice { drive, reviewed })
     }

@@ -7,11 +7,42 @@ use ssdlab_ssd::Protection;
 /// Every value of the device itself, and of a drive those of its die file as well. Descriptions are left out: they are
 /// the title.
 pub fn specification(recipe: &DeviceRecipe) -> Vec<ReportRow> {
+    rows(recipe).iter().filter(|row| row.key != "description").map(report_row).collect()
+}
+
+fn rows(recipe: &DeviceRecipe) -> Vec<SpecRow> {
     let die = match &recipe.parts {
         Parts::Ssd(drive) => drive.die.rows.as_slice(),
         _ => &[],
     };
-    recipe.rows().iter().chain(die).filter(|row| row.key != "description").map(report_row).collect()
+    [recipe.rows().as_slice(), die].concat()
+}
+
+/// Keys that rates and the steady state hang on, the one that they hang on most first.
+const HANGS_ON: [&str; 13] = [
+    "mapping.reserved_blocks_per_1000",
+    "gc.buffer_superpages",
+    "gc.host_share",
+    "gc.start_free_superblocks",
+    "gc.policy",
+    "slc_cache.policy",
+    "log_blocks.scheme",
+    "log_blocks.merges_at_once",
+    "log_blocks.open_logs",
+    "seek.average_read_ms",
+    "media.zone_sectors_per_track",
+    "timing.program_us",
+    "controller.write_unit_us",
+];
+
+/// Those of them that nobody published, in words.
+pub fn hangs_on(recipe: &DeviceRecipe) -> Vec<String> {
+    let rows = rows(recipe);
+    let is_estimate = |row: &&SpecRow| matches!(row.origin, Origin::Estimate(_));
+    let estimate = |key| rows.iter().filter(is_estimate).find(|row| row.key == key).map(|row| row.heading.clone());
+    let mut headings: Vec<String> = HANGS_ON.into_iter().filter_map(estimate).collect();
+    headings.dedup();
+    headings
 }
 
 /// What a device is made of, level by level: equal members once, with their number.
@@ -143,6 +174,20 @@ mod tests {
         assert_eq!(found("Flash bus", "speed").unit, "MT/s");
         assert_eq!(found("Garbage collection", "start free superblocks").unit, "");
         assert!(rows.iter().all(|r| !r.value.starts_with('[')));
+    }
+
+    #[test]
+    fn what_rates_hang_on_are_keys_that_there_are_and_of_a_drive_those_that_are_estimates() {
+        let disk = device("spinpoint-f1-1tb").unwrap().rows();
+        for key in HANGS_ON {
+            let is_of_flash = [ssdlab_ssd::drive_keys(), ssdlab_nand::die_keys()].iter().any(|t| t.key(key).is_some());
+            assert!(is_of_flash || disk.iter().any(|row| row.key == key), "{key}");
+        }
+        let of = |name: &str| hangs_on(&device(name).unwrap());
+        assert_eq!(of("jmf667h-toshiba-128gb")[..3], ["reserved blocks", "buffer superpages", "host share"]);
+        // Nobody published either what current its programs take: that is no time of a program.
+        assert_eq!(of("mtron-pro-7000-32gb"), ["scheme"]);
+        assert_eq!(of("spinpoint-f1-1tb"), ["average read", "zone sectors per track"]);
     }
 
     #[test]

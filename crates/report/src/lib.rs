@@ -33,16 +33,13 @@
 //!             name: "my-drive".into(), kind: "ssd".into(), description: "a drive of one's own".into(),
 //!             capacity_bytes: 128_035_676_160, queue_depth: 32, supports_trim: true, over_provisioning_percent: Some(7.4),
 //!         },
-//!         specification: vec![], members: vec![], traits: vec![], superblock_bytes: None,
-//!         lost_with_power_bytes: None, loses_flushed: false,
+//!         ..ReviewedDevice::default()
 //!     }],
 //!     outcomes: vec![Outcome {
 //!         test: "qd-scaling".into(), variant: String::new(), device: "my-drive".into(),
 //!         title: "Queue depth".into(), method: "Random reads at rising queue depth.".into(),
-//!         params: BTreeMap::new(),
 //!         metrics: BTreeMap::from([("iops".to_owned(), Metric::new(81_000.0, "IOPS"))]),
-//!         charts: vec![curve], tables: vec![], time_shares: vec![], slowest: vec![], verdict: None, notes: vec![], shortened: None,
-//!         shortened_params: vec![], small_by: None, not_steady: vec![], slowest_seen: None,
+//!         charts: vec![curve], ..Outcome::default()
 //!     }],
 //!     left_out: vec![], claims: vec![],
 //! };

@@ -37,13 +37,15 @@ pub(crate) enum Reality {
 }
 
 /// A device under review.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReviewedDevice {
     pub facts: DeviceFacts,
     /// Grouped by [`SpecRow::section`], in the order given.
     pub specification: Vec<SpecRow>,
     /// What it is made of, if it is made of devices.
     pub members: Vec<Member>,
+    /// Estimates that its rates hang on, the one that they hang on most first.
+    pub hangs_on: Vec<String>,
     /// What it is in a few words each: controller, flash, link.
     pub traits: Vec<String>,
     /// What is collected at once, if it is flash that maps by pages.
@@ -65,7 +67,7 @@ pub struct Member {
 }
 
 /// What a device says of itself: [`DeviceInfo`], in a form that can be stored and read back.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceFacts {
     pub name: String,
     /// `ssd`, `hdd`, `array`, `host`.

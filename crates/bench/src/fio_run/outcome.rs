@@ -1,6 +1,6 @@
 //! A job file's entries as the page and `results.json` show them: one result for each.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use ssdlab_core::{Histogram, Op, format_duration};
 use ssdlab_workload::fio::JobFile;
@@ -69,18 +69,12 @@ fn outcome(
         device: facts.device.clone(),
         method: method(file, entry, facts, options),
         params: file.jobs[entry.job].given.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect(),
-        metrics: BTreeMap::new(),
         tables: explain::tail_tables("job", m),
-        charts: Vec::new(),
         time_shares: explain::time_shares("job", m),
         slowest: explain::slowest(m),
-        verdict: None,
         notes: file.notices(),
         shortened: entry.stopped.then(|| format!("stopped after {}.", format_duration(entry.runtime()))),
-        shortened_params: Vec::new(),
-        small_by: None,
-        not_steady: vec![],
-        slowest_seen: None,
+        ..Outcome::default()
     };
     // What is verified afterwards is another load than the job's.
     let rates = entry.rates_without_verification();

@@ -23,23 +23,16 @@ pub const LEADS: &[&str] =
 pub(super) fn outcome(r: &Replayed) -> Outcome {
     let mut out = Outcome {
         test: TEST.to_owned(),
-        variant: String::new(),
         device: r.device.clone(),
         title: format!("Replay of {}", file_name(r)),
         method: method(r),
         params: params(r),
-        metrics: BTreeMap::new(),
         tables: explain::tail_tables("replay", &r.measurement),
-        charts: Vec::new(),
         time_shares: explain::time_shares("replay", &r.measurement),
         slowest: explain::slowest(&r.measurement),
-        verdict: None,
         notes: notes(r),
-        shortened: None,
-        shortened_params: Vec::new(),
-        small_by: None,
-        not_steady: vec![],
         slowest_seen: r.slowest_seen.clone().map(Box::new),
+        ..Outcome::default()
     };
     put_counts(&mut out, r);
     let m = &r.measurement;

@@ -427,21 +427,8 @@ fn conclusion(out: &mut String, review: &Review, stories: &[Story]) {
     out.push_str("</div>\n");
 }
 
-/// Keys of the model that a drive's steady state and rates hang on most, if they are estimates.
-const HANGS_ON: [&str; 12] = [
-    "reserved blocks",
-    "buffer superpages",
-    "host share",
-    "start free superblocks",
-    "policy",
-    "scheme",
-    "merges at once",
-    "open logs",
-    "average read",
-    "zone sectors per track",
-    "program",
-    "write unit",
-];
+/// Estimates that are named of those that its rates hang on.
+const NAMED: usize = 3;
 
 /// The names of those runs of which this is so; of several drives, with whose they are.
 fn names_of_runs(review: &Review, is_so: impl Fn(&Outcome) -> bool) -> Vec<String> {
@@ -528,15 +515,7 @@ fn trust(out: &mut String, review: &Review) {
     out.push_str(&escape(&of_other_tests(review)));
     out.push_str(&escape(&not_settled(review)));
     if let [one] = review.devices.as_slice() {
-        let rows = one.specification.iter().filter(|row| row.estimate);
-        let mut hangs: Vec<&str> = Vec::new();
-        for row in rows.filter(|row| HANGS_ON.iter().any(|k| row.key.starts_with(k))) {
-            if !hangs.contains(&row.key.as_str()) {
-                hangs.push(&row.key);
-            }
-        }
-        hangs.sort_by_key(|key| HANGS_ON.iter().position(|k| key.starts_with(k)));
-        hangs.truncate(3);
+        let hangs = &one.hangs_on[..one.hangs_on.len().min(NAMED)];
         if !hangs.is_empty() {
             out.push_str(&format!(
                 "Its rates depend on values that nobody published, and that are estimates here: {}. ",

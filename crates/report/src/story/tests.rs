@@ -109,12 +109,8 @@ fn review(f: Figures) -> Review {
                 supports_trim: true,
                 over_provisioning_percent: Some(7.0),
             },
-            specification: Vec::new(),
-            members: Vec::new(),
-            traits: Vec::new(),
             superblock_bytes: Some(256 << 20),
-            lost_with_power_bytes: None,
-            loses_flushed: false,
+            ..ReviewedDevice::default()
         }],
         outcomes: vec![
             consistency,

@@ -333,11 +333,9 @@ fn device(name: &str, description: &str) -> ReviewedDevice {
             row("Flash", "program time, mean", "1300", "us", "scaled from the 24 nm part", true),
             row("Firmware", "garbage collection", "greedy, paced", "", "behaviour in the published scatter", true),
         ],
-        members: vec![],
         traits: vec!["Fixture controller".into(), "16 dies".into()],
         superblock_bytes: Some(64 << 20),
-        lost_with_power_bytes: None,
-        loses_flushed: false,
+        ..ReviewedDevice::default()
     }
 }
 
