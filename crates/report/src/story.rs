@@ -6,6 +6,7 @@ mod apart;
 mod causes;
 mod drive;
 mod facts;
+mod for_whom;
 mod steady;
 mod words;
 
@@ -13,17 +14,17 @@ use ssdlab_bench::suite::{FELT_FIGURES, cause_of_longest_gap};
 use ssdlab_bench::{Outcome, SlowIo, TimeShare, Unsettled};
 use ssdlab_core::Cause;
 
-use crate::headline::{HEADLINES, Headline, are_level};
+use crate::headline::{Headline, are_level};
 use crate::number;
 use crate::random_writes;
 use crate::reference::beside;
 use crate::review::{Review, ReviewedDevice};
-use apart::{Fresh, capital};
 use causes::{MOST, Times, awaited};
 use drive::not_settled;
-use facts::{Facts, Sustained};
+use facts::Facts;
+use for_whom::conclusion;
 use steady::NEAR;
-use words::{iops, rounded, seconds, times};
+use words::{iops, seconds, times};
 
 pub(crate) use apart::Decks;
 pub(crate) use steady::Steady;
@@ -53,12 +54,6 @@ const STALLING: f64 = 10.0;
 
 /// The share of a request's time, in per cent, from which on the link is the limit.
 const LINK_IS_FULL: f64 = 90.0;
-
-/// Random writes a second of a full drive that databases ask for at the least.
-const DATABASE: f64 = 500.0;
-
-/// A commit that takes as long is one that somebody notices.
-const LONG_COMMIT_US: f64 = 100_000.0;
 
 /// Everything that is said of `device`.
 pub(crate) fn story(review: &Review, device: &ReviewedDevice) -> Story {
@@ -433,14 +428,16 @@ fn limit(share: &TimeShare) -> Option<String> {
     if link >= LINK_IS_FULL {
         return Some(format!("the transfer over the host link takes {link:.0} % of a write's time, and is the limit"));
     }
-    let (cause, percent) = times.largest_but(&[Cause::Link])?;
+    let (cause, percent) = times.largest_but(&[Cause::Link]).filter(|&(cause, _)| cause != Cause::Queue)?;
     let what = awaited(cause);
-    if link > percent {
-        return Some(format!(
-            "a write spends {link:.0} % of its time on the host link, and waits {percent:.0} % of it for {what}"
-        ));
+    if percent >= MOST {
+        return Some(format!("a write waits {percent:.0} % of its time for {what}"));
     }
-    (cause != Cause::Queue && percent >= MOST).then(|| format!("a write waits {percent:.0} % of its time for {what}"))
+    // Two that have most of it between them are told together.
+    let next = times.largest_but(&[Cause::Link, cause]).map_or(0.0, |(_, percent)| percent);
+    (link >= next && link + percent >= MOST).then(|| {
+        format!("a write spends {link:.0} % of its time on the host link, and waits {percent:.0} % of it for {what}")
+    })
 }
 
 /// Of a disk: the rate falls from the outer tracks to the inner ones.
@@ -518,247 +515,6 @@ fn bursts(facts: &Facts<'_>) -> Option<Finding> {
         None => return None,
     };
     Some(finding("Random writes to the fresh drive go at ", format!("{} IOPS", iops(ours)), after, "random-write"))
-}
-
-/// Who should want the drive, and who should not.
-fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
-    let (mut suits, mut unsuited): (Vec<String>, Vec<String>) = Default::default();
-    databases(facts, steady, &mut suits, &mut unsuited);
-    if let Some((_, p99)) = facts.headline("heavy-p99") {
-        let wait = number::latency(p99);
-        if p99 <= 20_000.0 {
-            suits.push(format!("Desktops: under heavy use 99 of 100 requests take less than {wait}."));
-        } else {
-            unsuited.push(format!("Busy desktops: one request in a hundred takes over {wait}."));
-        }
-    }
-    // What it does with a file that is longer than what was written, nobody has seen.
-    let in_order = |(headline, _): &(Headline, f64)| !facts.stands_alone(headline);
-    if let Some((headline, rate)) = facts.headline("sequential-write").filter(in_order) {
-        let best = facts.best_other(&headline).map_or(rate, |o| o.1);
-        // The first gigabytes of another drive whose rate falls are no measure of a long copy.
-        let other = facts.best_other_sustained(&headline);
-        let kept = other.as_ref().map_or(rate, |other| other.rate);
-        if let Some((rates, slowest)) = facts.long_write() {
-            let goes_on =
-                other.filter(|other| other.is_seen && other.rate > slowest && !are_level(other.rate, slowest));
-            if slowest < 0.5 * kept.max(rate) {
-                // Its bar is the longest, since that test ends before the rate falls.
-                let leads =
-                    facts.best_other(&headline).is_some_and(|(_, theirs)| rate > theirs && !are_level(rate, theirs));
-                let lead = if leads { " It leads in sequential write only until its rate falls." } else { "" };
-                unsuited.push(format!("Long copies and video: {rates}.{lead}"));
-            } else if let Some(Sustained { name, rate: theirs, .. }) = goes_on {
-                // What another drive keeps up for longer is not what to choose this one for: only its first part may be.
-                let first = facts.rates_of_cache().map_or(rate, |rates| rates[0]);
-                let told = format!("{rates}; {name} goes on at {theirs:.0}.");
-                if first > theirs && !are_level(first, theirs) {
-                    suits.push(format!("Short copies: {told}"));
-                } else if slowest < 0.8 * theirs {
-                    unsuited.push(format!("Long copies and video: {told}"));
-                }
-            } else {
-                suits.push(format!("Copies and video: {rates}."));
-            }
-        } else if facts.outcome("slc-cache", "").is_some() && rate >= 0.8 * kept {
-            suits.push(format!("Copies and video: {rate:.0} MB/s for as long as it takes."));
-        } else if rate >= 0.8 * best {
-            // A test of a minute says nothing of the time after it.
-            suits.push(format!("Copies and video: {rate:.0} MB/s."));
-        } else if rate < 0.5 * kept {
-            unsuited.push(format!("Long copies and video: {rate:.0} MB/s, {kept:.0} elsewhere."));
-        }
-    }
-    if let Some((_, read)) = facts.headline("read-access") {
-        if read >= 2_000.0 {
-            // Of a set, programs may lie on the part that is fast.
-            let what = if facts.device.members.is_empty() {
-                "Starting programs: every read"
-            } else {
-                "Reads all over it: each"
-            };
-            unsuited.push(format!("{what} takes {}.", number::latency(read)));
-        } else if suits.is_empty() {
-            suits.push(format!("Reading: an answer in {}.", number::latency(read)));
-        }
-    }
-    // Where no rule has a word, the figure that stands out most among the drives here has one.
-    let relative = relative(facts);
-    let compared = !relative.is_empty();
-    if suits.is_empty() {
-        // What all do alike speaks for none of them.
-        // Nor does a rate speak for it that falls.
-        let falls = |r: &Relative| match r.key {
-            "sequential-write" => facts.long_write().is_some(),
-            "random-write" => facts.first_random_writes().is_some(),
-            _ => false,
-        };
-        let best = relative.iter().rfind(|r| r.ratio >= 0.95 && r.sets_apart && !falls(r));
-        suits.extend(best.map(|r| {
-            let place = match r.ratio {
-                // Level with another, it is not the best by anything that a reader should choose by.
-                ratio if are_level(ratio, 1.0) => "level with the best here".to_owned(),
-                ratio if ratio > 1.0 => format!("the best here{}", r.but_for),
-                ratio => format!("{} % behind the best here", number::trimmed(100.0 * (1.0 - ratio), 0)),
-            };
-            format!("{}, {place}.", r.what)
-        }));
-    }
-    if unsuited.is_empty() {
-        // Rates that another drive does not keep put nobody behind it.
-        let worst = relative.into_iter().find(|r| facts.puts_in_order(r.key)).filter(|r| r.ratio < 0.8);
-        unsuited.extend(worst.map(|r| {
-            if r.lower_is_better {
-                format!("{}, {} the best here.", r.what, times(1.0 / r.ratio))
-            } else {
-                let percent = 100.0 * r.ratio;
-                format!("{}, {} % of the best here.", r.what, number::trimmed(percent, usize::from(percent < 10.0)))
-            }
-        }));
-    }
-    unsuited.extend(facts.device.lost_with_power_bytes.map(|bytes| {
-        format!(
-            "Writes that a power cut must not take: up to {} of them lie in an adapter's cache without a battery, until they \
-             are flushed.",
-            number::bytes(bytes as f64)
-        )
-    }));
-    if facts.device.loses_flushed {
-        unsuited.push(
-            "Writes that a power cut must not take: a FLUSH is answered at once, but what drives hold in caches of their own is \
-             lost, flushed or not."
-                .to_owned(),
-        );
-    }
-    let said = |sentences: Vec<String>, none: &str| match sentences.is_empty() {
-        false => sentences.join(" "),
-        true if compared => none.to_owned(),
-        true if stands_alone(facts) => {
-            let those = if facts.others.len() == 1 { "the one beside it was" } else { "those beside it were" };
-            format!("No verdict: {those} run over other spans or for other times.")
-        }
-        true => "None of the figures that drives are compared by was measured.".to_owned(),
-    };
-    (
-        said(suits, "It leads in none of the figures compared here."),
-        said(unsuited, "It falls far behind in none of the figures compared here."),
-    )
-}
-
-/// Whether some figure of it is told by itself, since those beside it are of runs that covered something else.
-fn stands_alone(facts: &Facts<'_>) -> bool {
-    HEADLINES.iter().any(|h| facts.headline(h.key).is_some_and(|(h, _)| facts.stands_alone(&h)))
-}
-
-/// Whether it is for those who wait for each write, by how random writes went when the drive was full.
-fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>, unsuited: &mut Vec<String>) {
-    // Slow while it is empty, it is no faster when it is full.
-    let slow_when_fresh = |unsuited: &mut Vec<String>| {
-        if let Some((_, rate)) = facts.headline("random-write").filter(|_| Fresh::of(facts) == Some(Fresh::NoDrive)) {
-            unsuited.push(format!("Whatever writes at random: {} a second to a fresh drive.", iops(rate)));
-        }
-    };
-    let Some(last) = facts.last_part() else { return slow_when_fresh(unsuited) };
-    let longest = facts.of_random_writes("latency_max_tail").map(number::latency);
-    let wait = longest.map_or(String::new(), |l| format!(": a commit may wait {l}"));
-    let drops = format!(": {} writes a second drop to {}", iops(last.level), iops(last.lowest));
-    // A fault that holds most of the last part of a run speaks against a drive even if its means still drift.
-    if last.stalls() {
-        let why = if wait.is_empty() { &drops } else { &wait };
-        unsuited.push(format!("Databases, and random writes to a full drive{why}."));
-        return;
-    }
-    if last.bursts() {
-        let other = facts.best_other_by(true, |other| other.level).filter(|&(_, level)| level > last.level);
-        let beside = other.map_or(String::new(), |(name, level)| format!(", {} with {name}", iops(level)));
-        // A mean that is the highest is the other half of the truth.
-        let leads = facts.best_other_by(false, |other| other.mean).is_some_and(|(_, mean)| last.mean > mean);
-        let lead = if leads { ", the highest here" } else { "" };
-        let so_far = if steady.is_some() { "" } else { ", as far as this run went" };
-        unsuited.push(format!(
-            "Databases that need an even rate: {} writes a second most of the time on a full drive{beside}; bursts lift the \
-             mean to {}{lead}{so_far}.",
-            iops(last.level),
-            iops(last.mean)
-        ));
-        return;
-    }
-    let Some(s) = steady else {
-        slow_when_fresh(unsuited);
-        // Wherever a drift leads, no part of this was a rate for databases.
-        if unsuited.is_empty() && last.parts.1 < DATABASE {
-            unsuited.push(format!(
-                "Databases, and random writes to a full drive: {} to {} a second, as far as this run went.",
-                iops(last.parts.0),
-                iops(last.parts.1)
-            ));
-        }
-        return;
-    };
-    if s.level < DATABASE {
-        unsuited.push(format!("Databases, and random writes to a full drive{wait}."));
-        return;
-    }
-    // What is no drive for random writes while it is empty is none for databases when it is full.
-    if Fresh::of(facts) == Some(Fresh::NoDrive) {
-        unsuited.push(format!("Databases, and random writes to a full drive: {} a second.", iops(s.level)));
-        return;
-    }
-    // Who reads one drive's page takes it for the better one of those beside it.
-    let unsettled: String = facts.unsettled().iter().map(|other| format!("; {other}")).collect();
-    let told = format!("{} writes a second, and no second below {}", iops(s.figure()), iops(s.lowest));
-    match facts.of_random_writes("latency_p99_9_tail") {
-        Some(us) if us >= LONG_COMMIT_US => unsuited.push(format!(
-            "Databases whose users wait for each commit: {told}, but one write in a thousand takes over {}.",
-            number::latency(us)
-        )),
-        Some(us) => suits
-            .push(format!("Databases: {told}; one write in a thousand takes over {}{unsettled}.", number::latency(us))),
-        None => suits.push(format!("Databases: {told}{unsettled}.")),
-    }
-}
-
-/// A headline figure in words, and as a share of the best of the others.
-struct Relative {
-    key: &'static str,
-    ratio: f64,
-    what: String,
-    lower_is_better: bool,
-    /// Another drive is behind, and not level.
-    sets_apart: bool,
-    /// Better ones that are not compared, with a reason.
-    but_for: String,
-}
-
-/// Every headline figure, the lowest share first.
-fn relative(facts: &Facts<'_>) -> Vec<Relative> {
-    let share = |headline: Headline| {
-        let (_, ours) = facts.headline(headline.key).filter(|(headline, _)| facts.carries(headline))?;
-        let (_, theirs) = facts.best_other(&headline)?;
-        let ratio = match headline.key {
-            // A mean of bursts and of what lies between them is no order by itself.
-            "steady-write" => facts.steady_share(true)?,
-            _ if headline.lower_is_better() => theirs / ours,
-            _ => ours / theirs,
-        };
-        let value = headline.of(&facts.review.outcomes, facts.name())?;
-        // With the state that it is of.
-        let what = format!("{}: {}", capital(headline.in_words), number::value(rounded(value.value), &value.unit));
-        let is_behind = |worst: f64| headline.order(ours, worst).is_lt() && !are_level(ours, worst);
-        let sets_apart = facts.others_by(&headline).last().is_some_and(|&(_, worst)| is_behind(worst));
-        let but_for = facts.but_for(&headline, ours);
-        Some(Relative {
-            key: headline.key,
-            ratio,
-            what,
-            lower_is_better: headline.lower_is_better(),
-            sets_apart,
-            but_for,
-        })
-    };
-    let mut all: Vec<Relative> = HEADLINES.into_iter().filter_map(share).collect();
-    all.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
-    all
 }
 
 #[cfg(test)]

@@ -205,12 +205,12 @@ pub fn is_of_whole_drive(outcome: &Outcome) -> bool {
 }
 
 /// Completions that a moment must have in the mean, or its rate tells of nothing but when they were counted.
-const ENOUGH: f64 = 8.0;
+pub const COMPLETIONS_OF_A_MOMENT: f64 = 8.0;
 
 /// The rates of moments, and how many of them a second has. A device in small has several a second; one that answers so few
 /// requests that a moment has hardly one, has one.
 fn readable(rates: Vec<f64>, moments: u64) -> (Vec<f64>, u64) {
-    if moments == 1 || mean(&rates) >= ENOUGH * moments as f64 {
+    if moments == 1 || mean(&rates) >= COMPLETIONS_OF_A_MOMENT * moments as f64 {
         return (rates, moments);
     }
     (rates.chunks(moments as usize).map(mean).collect(), 1)

@@ -1,6 +1,6 @@
 //! What a drive of a review shows by itself.
 
-use ssdlab_bench::suite::{FOLDING_SHARE, is_as_declared};
+use ssdlab_bench::suite::{COMPLETIONS_OF_A_MOMENT, FOLDING_SHARE, is_as_declared};
 use ssdlab_bench::{Outcome, Unsettled};
 
 use super::steady::Steady;
@@ -266,14 +266,11 @@ const NOTICED_US: f64 = 10_000.0;
 /// Writes that fall to less than this share of their first rate are said to fall.
 const FALLS: f64 = 0.8;
 
-/// A moment of a run must have so many completions in the mean, or its rate tells of nothing but when they were counted.
-const ENOUGH: f64 = 8.0;
-
-/// The rates of moments of so many seconds, of as many joined as have enough completions.
+/// The rates of moments of so many seconds, of as many joined as have enough completions in the mean.
 fn pooled(rates: &[f64], moment: f64) -> Vec<f64> {
     let each = moment * rates.iter().sum::<f64>() / rates.len().max(1) as f64;
     // Of a drive that has stopped there is nothing to join.
-    let joined = if each > 0.0 { (ENOUGH / each).ceil().max(1.0) as usize } else { 1 };
+    let joined = if each > 0.0 { (COMPLETIONS_OF_A_MOMENT / each).ceil().max(1.0) as usize } else { 1 };
     if joined > rates.len() {
         return rates.to_vec();
     }

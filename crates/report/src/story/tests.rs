@@ -2,7 +2,9 @@ use std::collections::BTreeMap;
 
 use ssdlab_bench::{Axis, Chart, Mark, Metric, NotSteady, Outcome, Series, Unsettled, Verdict};
 
+use super::for_whom::relative;
 use super::*;
+use crate::headline::HEADLINES;
 use crate::reach;
 use crate::review::DeviceFacts;
 
@@ -1033,6 +1035,11 @@ fn the_link_is_the_limit_only_of_a_drive_that_keeps_it_busy() {
     };
     assert_eq!(limit(&[("link", 22.0), ("program", 40.0), ("controller", 38.0)]), "", "one of several is no limit");
     assert_eq!(limit(&[("link", 30.0), ("queue", 70.0)]), "", "nor is a queue");
+    // Which of two that weigh alike is ahead by one per cent makes no other story.
+    assert_eq!(
+        limit(&[("link", 44.0), ("buffer_full", 45.0), ("controller", 11.0)]),
+        "a write spends 44 % of its time on the host link, and waits 45 % of it for room in the write buffer"
+    );
     assert_eq!(
         limit(&[("link", 97.0), ("controller", 3.0)]),
         "the transfer over the host link takes 97 % of a write's time, and is the limit"
