@@ -185,7 +185,11 @@ mod tests {
         }
         let of = |name: &str| hangs_on(&device(name).unwrap());
         assert_eq!(of("jmf667h-toshiba-128gb")[..3], ["reserved blocks", "buffer superpages", "host share"]);
-        // Nobody published either what current its programs take: that is no time of a program.
+        // How programs differ from die to die, an estimate too, is not how long they take.
+        let is_of_programs = |key: &String| key.starts_with("program ");
+        let rows = specification(&device("jmf667h-toshiba-128gb").unwrap());
+        assert!(rows.iter().any(|row| row.estimate && is_of_programs(&row.key)));
+        assert!(!of("jmf667h-toshiba-128gb").iter().any(is_of_programs));
         assert_eq!(of("mtron-pro-7000-32gb"), ["scheme"]);
         assert_eq!(of("spinpoint-f1-1tb"), ["average read", "zone sectors per track"]);
     }
