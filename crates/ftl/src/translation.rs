@@ -618,6 +618,20 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
         let _ = sink;
     }
 
+    /// The power has gone, and capacitors feed the drive for a while: everything that the host was told is written goes to flash,
+    /// and nothing else is begun. A cut follows in any case.
+    fn save_on_capacitors(&mut self, sink: &mut impl OpSink) {
+        self.stop_background(sink);
+        self.save_log(sink);
+        self.force(sink);
+    }
+
+    /// Meanwhile: whether an erase of this block that has not begun is left out, as nobody needs its room.
+    fn leaves_erase_out(&self, block: BlockId) -> bool {
+        let _ = block;
+        false
+    }
+
     /// Writes out what a cut would forget although the host was told that it is done, data apart: trims.
     fn save_log(&mut self, sink: &mut impl OpSink) {
         let _ = sink;

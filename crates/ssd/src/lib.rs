@@ -66,7 +66,7 @@ pub use frontend::{LinkGeneration, LinkSpec, NotQueued, PcieSpec};
 pub use heat::HeatSpec;
 #[doc(hidden)]
 pub use plug::SavedDrive;
-pub use plug::{PowerLossSpec, Protection};
+pub use plug::{PowerLossSpec, Protection, energy_to_save_mj};
 pub use power::PowerSpec;
 pub use security::{Cipher, EncryptionSpec, Locking};
 pub use spec::{ControllerSpec, Cores, DriveSpec, FlashSpec, RefreshSpec, WriteBufferSpec, drive_keys};

@@ -7,7 +7,7 @@
 use ssdlab_core::{Op, Rng, UNIT_BYTES};
 use ssdlab_ftl::{Frontier, KeepsOlderPages, LogScheme};
 use ssdlab_nand::{DieSpec, PageOrder, ReducedMode, SpecError};
-use ssdlab_ssd::{DriveSpec, PowerLossSpec, Protection};
+use ssdlab_ssd::{DriveSpec, PowerLossSpec, Protection, energy_to_save_mj};
 
 use crate::case::{Case, translates_by_blocks};
 use crate::draw::one;
@@ -60,6 +60,7 @@ impl Case {
             drive.power_loss = Some(power_loss);
         });
         case.faults = Default::default();
+        draw_just_enough(&mut case);
         case
     }
 
@@ -82,6 +83,18 @@ fn draw_power_loss(rng: &mut Rng) -> PowerLossSpec {
         energy_left_percent: one(rng, &[100.0, 100.0, 0.000_1]),
         boot_ms: one(rng, &[0.0, 0.1, 100.0]),
         ..PowerLossSpec::default()
+    }
+}
+
+/// Every other drive whose capacitors carry its buffer has no more energy than that takes. Drawn from a stream of its own, so that
+/// this draw does not change the others.
+fn draw_just_enough(case: &mut Case) {
+    let least = energy_to_save_mj(&case.drive, &case.die);
+    let Some(spec) = case.drive.power_loss.as_mut().filter(|spec| spec.protects == Protection::Everything) else {
+        return;
+    };
+    if Rng::new(case.seed).stream("just enough energy").chance(1, 2) && spec.energy_left_percent == 100.0 {
+        spec.energy_mj = least.or(spec.energy_mj);
     }
 }
 

@@ -20,6 +20,25 @@ fn stripe(recipe: &DeviceRecipe) -> u64 {
     }
 }
 
+/// A FLUSH is answered at once only if the energy carries the buffer, whatever the collector is at; in small as well.
+#[test]
+fn capacitors_that_are_said_to_protect_everything_do() {
+    let mut drives = 0;
+    for name in drive_names() {
+        let whole = device(name).unwrap();
+        for recipe in [whole.small(8), Some(whole)].into_iter().flatten() {
+            let Parts::Ssd(drive) = &recipe.parts else { panic!("{name} is a drive") };
+            let Some(spec) = &drive.spec.power_loss else { continue };
+            if spec.protects == ssdlab_ssd::Protection::Everything {
+                drives += 1;
+                let least = ssdlab_ssd::energy_to_save_mj(&drive.spec, &drive.die.spec).expect("plain firmware");
+                assert!(spec.energy_mj >= Some(least), "{name}: {least} mJ");
+            }
+        }
+    }
+    assert!(drives >= 2, "{drives}");
+}
+
 #[test]
 fn a_drive_in_small_has_an_eighth_of_the_bytes_and_the_same_share_to_spare() {
     for name in ["jmf667h-imft-256gb", "m600-128gb", "840-evo-250gb", "x25-m-80gb"] {

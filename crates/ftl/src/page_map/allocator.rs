@@ -234,6 +234,28 @@ impl Allocator {
         if fits { Ok(()) } else { Err(reason) }
     }
 
+    /// Sees to it that the host has a row of a stream although the collector would need it, which writes no more.
+    /// Returns whether there is one.
+    pub fn finds_last_room(&mut self, domain: usize, stream: u8) -> bool {
+        let at = self.open_for(stream);
+        let space = &mut self.spaces[domain];
+        if space.host[at].is_none() && space.free.is_empty() && !self.shared_frontier {
+            let open = space.collector.iter_mut().max_by_key(|open| open.as_ref().map_or(0, Frontier::rows_left));
+            space.host[at] = open.and_then(Option::take);
+            space.changed = true;
+        }
+        space.host[at].is_some() || !space.free.is_empty()
+    }
+
+    /// Rows that [`Allocator::finds_last_room`] has for the host, of a domain whose superblocks have so many.
+    #[must_use]
+    pub fn last_rows(&self, domain: usize, superblock_rows: u32) -> u32 {
+        let space = &self.spaces[domain];
+        let left = |open: &Option<Frontier>| open.as_ref().map_or(0, Frontier::rows_left);
+        let lent = if !self.shared_frontier { self.collector_rows_left(domain) } else { 0 };
+        left(&space.host[0]) + lent + self.free(domain) * superblock_rows
+    }
+
     /// On a shared frontier without a free superblock behind it: whether the host may take a row and still leave room
     /// for all that the victims hold. It may in any case if one of them only waits to be erased.
     #[cold]

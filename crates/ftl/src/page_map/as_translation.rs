@@ -323,6 +323,14 @@ impl Translation for PageMap {
         self.resume(sink);
     }
 
+    fn save_on_capacitors(&mut self, sink: &mut impl OpSink) {
+        self.save_on_capacitors(sink);
+    }
+
+    fn leaves_erase_out(&self, block: BlockId) -> bool {
+        self.writes_last_rows_alone() && !self.is_system_block(block)
+    }
+
     fn save_log(&mut self, sink: &mut impl OpSink) {
         if !self.is_frozen() {
             self.log.save_trims(&mut self.medium, sink);

@@ -238,6 +238,9 @@ impl PageMap {
     /// Domains in which something has changed since the last dispatch.
     #[cold]
     fn look_at_domains(&mut self, sink: &mut impl OpSink) {
+        if self.writes_last_rows_alone() {
+            return;
+        }
         self.look_at_revived(sink);
         if self.host_waits() {
             self.release_held(sink);
@@ -399,7 +402,7 @@ impl PageMap {
 
     /// Who takes the host's next row of a stream in a domain: the SLC cache, or the die's own mode.
     #[inline]
-    fn host_writer(&self, domain: usize, stream: u8) -> Writer {
+    pub(super) fn host_writer(&self, domain: usize, stream: u8) -> Writer {
         match &self.cache {
             Some(cache) if cache.takes(domain, stream) => Writer::HostCache,
             _ => Writer::Host { stream },
@@ -417,7 +420,7 @@ impl PageMap {
 
     /// Whether there is a place for a row of the host in this domain that the collector does not need.
     #[inline(always)]
-    fn room_for_host(&self, domain: usize, stream: u8) -> Result<(), NoRoom> {
+    pub(super) fn room_for_host(&self, domain: usize, stream: u8) -> Result<(), NoRoom> {
         let writer = self.host_writer(domain, stream);
         let to_move = || self.collector.to_move(domain, &self.superblocks, self.unit_shift);
         self.allocator.room_for_host(domain, writer, self.superblocks.has_pool(), to_move)
@@ -454,7 +457,7 @@ impl PageMap {
     }
 
     #[inline(never)]
-    fn note_change(&mut self, domain: usize) {
+    pub(super) fn note_change(&mut self, domain: usize) {
         if self.cache.is_some() {
             self.aim_cache(domain);
         }
@@ -466,7 +469,8 @@ impl PageMap {
 
     #[inline(always)]
     fn note_stream(&mut self, domain: usize, stream: u8) {
-        let may = self.host_may_write(domain, stream);
+        let may = self.host_may_write(domain, stream)
+            || self.writes_last_rows_alone() && self.finds_last_room(domain, stream);
         self.host.set_writable(domain, stream, may);
     }
 

@@ -34,6 +34,7 @@ pub mod gc;
 mod host_rows;
 mod host_write;
 mod invariants;
+mod last_rows;
 mod long_write;
 pub mod map;
 mod map_prefetch;
@@ -67,6 +68,7 @@ use cache::{SlcCache, SlcCacheSpec};
 use collector::Collector;
 use compression::{Compression, CompressionSpec};
 use host_rows::HostRows;
+use last_rows::LastRows;
 use map::{DemandMapCounters, Map, Place};
 use map_prefetch::MapPrefetch;
 use metadata_log::MetadataLog;
@@ -153,6 +155,8 @@ pub struct PageMap {
     streams_freely: bool,
     /// Any row or moved unit may change whether the host may write another row; otherwise only what the allocator notes.
     room_changes_by_row: bool,
+    /// Capacitors feed the drive.
+    last_rows: LastRows,
 }
 
 impl PageMap {
@@ -210,6 +214,7 @@ impl PageMap {
             room_changes_by_row: gc.frontier == Frontier::Shared
                 || gc.host_share != HostShare::Unlimited
                 || config.slc_cache.is_some(),
+            last_rows: LastRows::None,
             superblocks,
             medium,
         };

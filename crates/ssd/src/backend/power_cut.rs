@@ -44,6 +44,14 @@ impl Backend {
         Dies::all(self.dies.len() as u32).iter().zip(&self.dies).filter_map(of).collect()
     }
 
+    /// Of the erases that wait for dies those that are left out are gone.
+    pub fn leave_erases_out(&mut self, is_left_out: impl Fn(BlockId) -> bool) {
+        let goes = |op: &FlashOp| op.kind() == OpKind::Erase && is_left_out(op.block());
+        for die in self.dies.iter_mut().filter(|die| die.others.iter().any(|op| goes(&op))) {
+            die.others = without(&die.others, goes);
+        }
+    }
+
     /// Nobody waits for reads of the host's any more.
     pub fn drop_reads(&mut self) {
         for die in &mut self.dies {
@@ -149,7 +157,11 @@ fn for_nobody(op: FlashOp) -> FlashOp {
 
 /// What waits besides reads for commands.
 fn kept(waiting: &Ring<FlashOp>) -> Ring<FlashOp> {
+    without(waiting, is_for_host)
+}
+
+fn without(waiting: &Ring<FlashOp>, goes: impl Fn(&FlashOp) -> bool) -> Ring<FlashOp> {
     let mut kept = Ring::new(8, FlashOp::erase(BlockId::default()));
-    waiting.iter().filter(|op| !is_for_host(op)).for_each(|op| kept.push_back(op));
+    waiting.iter().filter(|op| !goes(op)).for_each(|op| kept.push_back(op));
     kept
 }

@@ -51,12 +51,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// Goes on without a host until everything accepted is on flash, or the capacitors are empty.
     fn save_while_energy_lasts(&mut self) {
         let limit = self.now.saturating_add(self.plug.capacitors.hold_up());
-        self.ask(|translation, queues| {
-            translation.stop_background(queues);
-            translation.save_log(queues);
-            translation.force(queues);
-        });
         loop {
+            self.ask(|translation, queues| translation.save_on_capacitors(queues));
+            self.backend.leave_erases_out(|block| self.translation.leaves_erase_out(block));
             let trims = self.translation.unsaved_trims();
             if self.translation.unfinished_units() == 0 && trims.is_none_or(|trims| trims.is_empty()) {
                 return;
@@ -73,7 +70,6 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             } else {
                 self.die_event(die_at, d);
             }
-            self.ask(|translation, queues| translation.force(queues));
         }
     }
 

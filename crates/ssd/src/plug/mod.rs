@@ -30,7 +30,8 @@ use ssdlab_nand::LogicalPage;
 use crate::SimulatedSsd;
 use crate::spec::DriveSpec;
 
-pub use capacitors::{Capacitors, StartTimes};
+pub use capacitors::energy_to_save_mj;
+use capacitors::{Capacitors, StartTimes};
 pub use saved::SavedDrive;
 use saved::specimen;
 pub use spec::{PowerLossSpec, Protection};

@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ssdlab_core::{MILLISECOND, Nanos, Op, Rng, SECOND};
 use ssdlab_device::{Completion, Device, Held, Plug, Request, Status};
-use ssdlab_ftl::KeepsOlderPages;
+use ssdlab_ftl::{HostShare, KeepsOlderPages};
 use ssdlab_nand::{DieSpec, Geometry, PageOrder, ReducedMode};
-use ssdlab_ssd::{DriveSpec, PowerLossSpec, Protection, Ssd};
+use ssdlab_ssd::{DriveSpec, PowerLossSpec, Protection, Ssd, energy_to_save_mj};
 use ssdlab_testkit::{any_drive, ideal_die, ideal_drive};
 
 /// What the host knows of 4 KiB: how often it has written them.
@@ -365,6 +365,31 @@ fn capacitors_that_keep_the_buffer_answer_a_flush_at_once_and_weak_ones_do_not()
         let (strong, weak) = (flush(100.0, fua), flush(0.1, fua));
         assert!(strong.0 == 0 && strong.1 < MILLISECOND / 10, "{strong:?}");
         assert!(weak.0 == 0 && (fua || weak.1 > MILLISECOND), "{weak:?}");
+    }
+}
+
+/// A drive that is full and collects all the time, and lets the host write little meanwhile, with the least energy for which it
+/// says that its buffer is safe.
+#[test]
+fn just_enough_energy_keeps_everything_that_was_answered_while_the_drive_collects() {
+    for seed in 1..=3 {
+        let (mut drive, die) = mlc();
+        (drive.gc.host_share, drive.gc.trickle_per_1000) = (HostShare::Trickle, 50);
+        drive.power_loss = Some(with(Protection::Everything, 0.0));
+        let least = energy_to_save_mj(&drive, &die).expect("plain firmware");
+        drive.power_loss = Some(with(Protection::Everything, least));
+        let mut host = Host::new(&drive, &die, seed);
+        host.fill();
+        for _ in 0..40 {
+            host.work(300, 32);
+            let steps = host.rng.below(200);
+            (0..steps).for_each(|_| {
+                host.step();
+            });
+            host.cut();
+            host.restore(false, |unit| unit.answered);
+        }
+        assert!(host.drive.counters().flash.expect("it has flash").gc_program_bytes > 0);
     }
 }
 

@@ -39,7 +39,10 @@ impl PageMap {
         let opens_slc = if self.superblocks.has_pool() { room.pool_free > 0 } else { opens_native };
         let native_fits = self.allocator.host_is_open(domain, 0) || opens_native;
         let slc_fits = room.slc_open || opens_slc;
-        let to_slc = if self.policy().wants_slc(&room) {
+        let to_slc = if self.writes_last_rows_alone() {
+            // A superblock of the die's own mode holds more.
+            room.slc_open || room.pool_free > 0
+        } else if self.policy().wants_slc(&room) {
             slc_fits || !native_fits || self.policy().waits() && (room.pool_coming > 0 || self.fold_fits(domain))
         } else {
             !native_fits && slc_fits

@@ -283,7 +283,11 @@ impl PageMap {
     /// much as the victim gains, another victim's units join them, if there is one worth collecting.
     fn release_last_units(&mut self, d: usize, sink: &mut impl OpSink) {
         let domain = &self.collector.domains[d];
-        if domain.is_collecting() || domain.moving.is_empty() || self.host_has_room_everywhere(d) {
+        if self.writes_last_rows_alone()
+            || domain.is_collecting()
+            || domain.moving.is_empty()
+            || self.host_has_room_everywhere(d)
+        {
             return;
         }
         if !self.host_waits() {
@@ -370,6 +374,9 @@ impl PageMap {
 
     /// Moves a collection on as far as buffer, space and policy allow.
     pub(super) fn collector_step(&mut self, d: usize, sink: &mut impl OpSink) {
+        if self.writes_last_rows_alone() {
+            return self.note_writable(d);
+        }
         match self.collector.buffering {
             Buffering::Streaming => self.step_streaming(d, sink),
             Buffering::StopAndWait => self.step_stop_and_wait(d, sink),

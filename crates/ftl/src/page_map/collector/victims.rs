@@ -277,6 +277,9 @@ impl PageMap {
     }
 
     pub(super) fn erase_where_finished(&mut self, d: usize, sink: &mut impl OpSink) {
+        if self.writes_last_rows_alone() {
+            return;
+        }
         while let Some(&Finishing { superblock, programs, host_programs }) = self.collector.domains[d].finishing.front()
         {
             let collected = self.collector.domains[d].programs.head() >= programs;

@@ -37,6 +37,7 @@ use ssdlab_nand::{BlockId, Cut, EMPTY_TAG, Interrupted, LogicalPage, LogicalPage
 
 use super::PageMap;
 use super::host_rows::HostRows;
+use super::last_rows::LastRows;
 use super::map::Place;
 use super::map_prefetch::MapPrefetch;
 use super::superblock::State;
@@ -247,7 +248,7 @@ impl PageMap {
         units.filter(|&(lpn, _)| lpn.number() < self.map.logical_pages())
     }
 
-    fn is_system_block(&self, block: BlockId) -> bool {
+    pub(super) fn is_system_block(&self, block: BlockId) -> bool {
         let sb = self.superblocks.of_block_checked(block);
         sb.is_some_and(|sb| self.superblocks.state(sb) == State::System)
     }
@@ -321,6 +322,7 @@ impl PageMap {
 
     /// Everything in RAM is gone.
     fn forget_all(&mut self) {
+        self.last_rows = LastRows::None;
         self.buffer.forget(self.counters.host_units);
         self.parts.forget();
         self.superblocks.forget_contents();
