@@ -1,6 +1,6 @@
 //! What a host knows of its own writes, and what it may expect of each 4 KiB after a cut.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use ssdlab_device::Held;
@@ -38,13 +38,14 @@ pub struct Ledger {
     greatest: u8,
     open: BTreeMap<u32, Unit>,
     stretches: u64,
+    destroyed: BTreeSet<u32>,
 }
 
 impl Ledger {
     /// For so many times 4 KiB, all of which hold write `number`.
     #[must_use]
     pub fn new(units: usize, number: u8, greatest: u8) -> Self {
-        Ledger { safe: vec![number; units], greatest, open: BTreeMap::new(), stretches: 0 }
+        Ledger { safe: vec![number; units], greatest, open: BTreeMap::new(), stretches: 0, destroyed: BTreeSet::new() }
     }
 
     /// The number of the write that comes so many after another.
@@ -124,6 +125,8 @@ impl Ledger {
         for (number, unit) in std::mem::take(&mut self.open) {
             let found = match held(number) {
                 Held::Unreadable => {
+                    // What was destroyed is told apart; nothing else that was flushed may have become unreadable.
+                    losses.flushed += u64::from(unit.flushed > 0 && !self.destroyed.contains(&number));
                     self.safe[number as usize] = 0;
                     continue;
                 }
@@ -157,12 +160,21 @@ impl Ledger {
             }
             self.safe[number as usize] = found;
         }
+        for number in std::mem::take(&mut self.destroyed) {
+            self.safe[number as usize] = 0;
+        }
         losses
     }
 
-    /// A unit that a cut has destroyed.
-    pub fn destroyed(&mut self, number: u32) {
-        self.safe[number as usize] = 0;
+    /// Units that the device says the cut has destroyed, before what is there is taken in.
+    pub fn destroyed(&mut self, numbers: impl Iterator<Item = u32>) {
+        self.destroyed = numbers.collect();
+    }
+
+    /// Whether any write was answered that no flush has covered.
+    #[must_use]
+    pub fn any_at_stake(&self) -> bool {
+        self.open.values().any(|unit| unit.answered > unit.flushed)
     }
 
     /// How many of all 4 KiB hold something else than they should; from now on that is what they should hold, so that no loss
@@ -226,7 +238,24 @@ mod tests {
         assert_eq!(losses(Held::Write(2)), Losses::default());
         assert_eq!(losses(Held::Write(1)), Losses { acknowledged: 1, ..Losses::default() });
         assert_eq!(losses(Held::Nothing), Losses { flushed: 1, ..Losses::default() });
-        assert_eq!(losses(Held::Unreadable), Losses::default());
+        assert_eq!(losses(Held::Unreadable), Losses { flushed: 1, ..Losses::default() }, "nobody has told");
+        let mut told = ledger();
+        told.destroyed([0].into_iter());
+        assert_eq!(told.settle(&[], |_| Held::Unreadable, whole), Losses::default());
+    }
+
+    #[test]
+    fn what_was_answered_and_not_flushed_is_at_stake() {
+        let mut ledger = Ledger::new(1, 1, 3);
+        assert!(!ledger.any_at_stake());
+        ledger.sent(0..1);
+        assert!(!ledger.any_at_stake());
+        ledger.answered(0..1);
+        assert!(ledger.any_at_stake());
+        let covered = ledger.flush_sent();
+        ledger.sent(0..1);
+        ledger.flush_answered(&covered);
+        assert!(!ledger.any_at_stake());
     }
 
     #[test]

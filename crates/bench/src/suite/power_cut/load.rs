@@ -33,10 +33,22 @@ pub struct AtRest {
     pub age: Nanos,
 }
 
+/// Cuts at moments drawn evenly from time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drawn {
+    pub cuts: u64,
+    /// That found answered data which no flush had covered: those that can tell whether such data are kept.
+    pub at_stake: u64,
+    /// After which anything that had been answered was not there, or could not be read.
+    pub lossy: u64,
+}
+
 /// What all cuts have done so far.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     pub cuts: u64,
+    /// Of these, at moments drawn evenly from time.
+    pub drawn: Drawn,
     pub losses: Losses,
     pub at_rest: Vec<AtRest>,
     /// From power to ready.
@@ -166,8 +178,9 @@ impl<'a> Cutter<'a> {
         Ok(())
     }
 
-    /// The power goes for a second. Looks at what is there, and waits until the drive is ready.
-    pub fn cut(&mut self) {
+    /// The power goes for a second. Looks at what is there, and waits until the drive is ready. `drawn`: at a moment drawn evenly.
+    pub fn cut(&mut self, drawn: bool) {
+        let at_stake = self.ledger.any_at_stake();
         plug(self.device).cut(self.now);
         let cut_at = self.now;
         let commands = std::mem::take(&mut self.in_flight);
@@ -183,7 +196,8 @@ impl<'a> Cutter<'a> {
         self.now = plug.restore(back);
         self.tally.cuts += 1;
         self.tally.ready.push(self.now - back);
-        for destroyed in plug.destroyed() {
+        let all_destroyed = plug.destroyed();
+        for destroyed in &all_destroyed {
             let unit = destroyed.unit as u32;
             let written = match self.written_ms[unit as usize] {
                 0 => self.began,
@@ -195,9 +209,13 @@ impl<'a> Cutter<'a> {
                 age: cut_at.saturating_sub(written),
             });
         }
+        self.ledger.destroyed(all_destroyed.iter().map(|destroyed| destroyed.unit as u32));
         let losses = self.ledger.settle(&writes, |unit| plug.held(unit.into()), |unit| plug.sectors(unit.into()));
-        for destroyed in plug.destroyed() {
-            self.ledger.destroyed(destroyed.unit as u32);
+        if drawn {
+            let sum = &mut self.tally.drawn;
+            sum.cuts += 1;
+            sum.at_stake += u64::from(at_stake);
+            sum.lossy += u64::from(losses.acknowledged + losses.flushed > 0 || !all_destroyed.is_empty());
         }
         let sum = &mut self.tally.losses;
         sum.acknowledged += losses.acknowledged;
