@@ -12,7 +12,7 @@ use super::figures::put;
 use crate::error::BenchError;
 use crate::host::Host;
 use crate::outcome::{Outcome, Table, Verdict};
-use load::{Cutter, Drawn, Load, Tally};
+use load::{Cutter, Load, Tally};
 
 const FILLS: &[&str] = &["drive", "none"];
 
@@ -240,7 +240,7 @@ fn bound(cuts: u64, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::ledger::Losses;
-    use super::load::AtRest;
+    use super::load::{AtRest, Drawn};
     use super::*;
 
     fn sentence(acknowledged: u64, flushed: u64, at_rest: usize) -> (bool, String) {
