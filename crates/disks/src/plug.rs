@@ -17,10 +17,10 @@ use ssdlab_core::{Nanos, SECTOR_BYTES, UNIT_BYTES};
 use ssdlab_device::{Held, HostCounters, LoadError, Specimen, WriteNumbers, is_plausible, is_plausible_time};
 
 use crate::journal::Journal;
-use crate::spec::DiskSpec;
+use crate::spec::{DiskSpec, disk_keys};
 
 /// Raised whenever what is saved changes its form.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What each sector of a unit holds.
 pub type Sectors = [Held; (UNIT_BYTES / SECTOR_BYTES) as usize];
@@ -92,7 +92,7 @@ impl PlugState {
     pub fn new(name: &str, spec: &DiskSpec, seed: u64) -> Self {
         let units = spec.capacity_bytes.div_ceil(UNIT_BYTES) as u32;
         PlugState {
-            specimen: Specimen::new(FORMAT, &format!("{name}{spec:?}"), seed),
+            specimen: Specimen::new(FORMAT, &format!("{name}\n{}", disk_keys().identity(spec)), seed),
             units,
             numbers: WriteNumbers::new(units, u8::MAX),
             journal: Journal::default(),

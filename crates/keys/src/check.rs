@@ -89,6 +89,6 @@ impl KeyTable {
     }
 }
 
-fn find<'a>(values: &'a Value, path: &str) -> Option<&'a Value> {
+pub(crate) fn find<'a>(values: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.').try_fold(values, |value, name| value.get(name))
 }

@@ -20,6 +20,7 @@
 
 mod check;
 mod error;
+mod identity;
 mod number;
 mod order;
 mod schema;

@@ -124,3 +124,32 @@ fn the_schema_of_a_file_knows_its_base_and_what_is_needed_without_one() {
     assert_eq!(part["properties"]["ratio"].get("x-required"), None);
     assert_eq!(schema["properties"]["base"]["type"], "string");
 }
+
+#[test]
+fn two_specs_are_told_apart_by_what_is_not_default_alone() {
+    let table = KeyTable::of::<Whole>();
+    let base = || Whole { part: Part { ratio: two(), ..part() }, ..whole() };
+    let said = table.identity(&base());
+    assert!(!said.contains("part.ratio"), "the default says nothing: {said}");
+    assert!(said.contains("part.rate = "), "{said}");
+    let absent = table.identity(&Whole { size_kib: None, second: None, ..base() });
+    assert!(!absent.contains("size_kib") && !absent.contains("second."), "{absent}");
+    let changes: [fn(&mut Whole); 5] = [
+        |w| w.size_kib = Some(64),
+        |w| w.part.ratio = 4,
+        |w| w.part.rate = 0.125,
+        |w| w.part.times_us.push(3.0),
+        |w| w.second = Some(Part { ratio: 8, ..part() }),
+    ];
+    let mut all: Vec<String> = changes
+        .map(|change| {
+            let mut other = base();
+            change(&mut other);
+            table.identity(&other)
+        })
+        .into();
+    all.push(said);
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 6, "{all:?}");
+}

@@ -7,14 +7,13 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::Nanos;
 use ssdlab_device::{FlashCounters, HostCounters, LoadError, Specimen, is_plausible, is_plausible_time};
 use ssdlab_ftl::Translation;
-use ssdlab_nand::DieSpec;
+use ssdlab_nand::{DieSpec, die_keys};
 
 use crate::SimulatedSsd;
 use crate::backend::SavedCorrection;
-use crate::spec::DriveSpec;
+use crate::spec::{DriveSpec, drive_keys};
 
-/// Raised whenever what is saved changes its form, as a test tells, and with every new key of a drive or die, since all
-/// of their values tell which drive it is.
+/// Raised whenever what is saved changes its form: a test tells when.
 const FORMAT: u32 = 6;
 
 /// See the module's own page.
@@ -55,7 +54,8 @@ impl SavedDrive {
 #[must_use]
 pub fn specimen(name: &str, drive: &DriveSpec, die: &DieSpec, seed: u64) -> Specimen {
     // All values, and the name, from which follows what chance has given it.
-    Specimen::new(FORMAT, &format!("{}{drive:?}{die:?}", crate::name_of_model(name)), seed)
+    let files = drive_keys().identity(drive) + &die_keys().identity(die);
+    Specimen::new(FORMAT, &format!("{}\n{files}", crate::name_of_model(name)), seed)
 }
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
