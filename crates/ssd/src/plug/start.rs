@@ -1,7 +1,8 @@
 //! The power comes back: how long the drive takes until it is ready.
 //!
-//! Time to be ready = boot + reading the map (checkpoint or map pages) and, after an unclean cut, the journal of one turn of
-//! checkpoints, over all channels + putting its entries into the map + finding the end of what was open + repairs. If the last
+//! Time to be ready = boot + reading the map (checkpoint or map pages) and the journal of one turn of checkpoints, over all
+//! channels + putting its entries into the map + after an unclean cut, finding the end of what was open, and repairs. STANDBY
+//! IMMEDIATE writes out the journal, not the pieces of the map that it is about. If the last
 //! erase of everything was cut short, the rest of it comes on top. A drive without a journal reads the spare area of every row
 //! instead, or of those rows that its translation needs. Boot and the processor's time for an entry are estimates of the drive
 //! file; the rest follows from the mechanisms.
@@ -117,11 +118,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             return recovered.looks.map_or(all, u64::from) * look;
         }
         let clean = self.plug.clean;
-        let journal = if clean { 0 } else { recovered.journal_rows };
-        let rows = u64::from(recovered.map_rows) + u64::from(journal);
-        let replay =
-            u64::from(journal) * u64::from(layout.row_bytes() / JOURNAL_ENTRY_BYTES) * self.plug.times.replay_entry_ps
-                / 1000;
+        let journal = u64::from(recovered.journal_rows);
+        let rows = u64::from(recovered.map_rows) + journal;
+        let entries = journal * u64::from(layout.row_bytes() / JOURNAL_ENTRY_BYTES);
+        let replay = entries * self.plug.times.replay_entry_ps / 1000;
         // A search for the end of each open block, by halves, and the rows since the last one of the journal.
         let halves = u64::from(u32::BITS - layout.pages.leading_zeros());
         let since = u64::from(layout.row_bytes() / JOURNAL_ENTRY_BYTES) / u64::from(layout.row_units * layout.dies) + 1;

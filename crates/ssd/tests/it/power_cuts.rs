@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use ssdlab_core::{MILLISECOND, Nanos, Op, Rng, SECOND};
+use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, Op, Rng, SECOND};
 use ssdlab_device::{Completion, Device, Held, Plug, Request, Status};
 use ssdlab_ftl::{HostShare, KeepsOlderPages};
 use ssdlab_nand::{DieSpec, Geometry, PageOrder, ReducedMode};
@@ -419,6 +419,24 @@ fn a_cut_after_standby_is_clean_loses_nothing_and_the_drive_is_ready_sooner() {
 }
 
 /// Whatever the host sends after STANDBY IMMEDIATE, and however fast it is answered.
+#[test]
+fn a_clean_start_reads_the_journal_that_standby_wrote_out() {
+    let start = |replay_entry_ns: f64| {
+        let (mut drive, die) = mlc();
+        drive.power_loss = Some(PowerLossSpec { replay_entry_ns, ..with(Protection::Nothing, 0.0) });
+        let mut host = Host::new(&drive, &die, 4);
+        host.fill();
+        host.work(250, 8);
+        while !host.in_flight.is_empty() && host.step() {}
+        let off = host.drive.stand_by(host.now);
+        host.drive.cut(off);
+        host.drive.restore(off) - off
+    };
+    // A row of it at least, each entry of which is put into the map.
+    let row_entries = 4096 / 8;
+    assert!(start(1000.0) >= start(0.0) + row_entries * MICROSECOND, "{} and {} ns", start(1000.0), start(0.0));
+}
+
 #[test]
 fn a_flush_that_takes_no_time_after_standby_makes_a_cut_unclean() {
     let (mut drive, die) = (ideal_drive(), ideal_die());
