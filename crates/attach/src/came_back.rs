@@ -14,7 +14,7 @@ fn kinds<'a>(counts: &AfterCut, places: &'a AfterCutPlaces) -> [Kind<'a>; 4] {
             "reverted",
             counts.reverted,
             &places.reverted,
-            "went back to what they were before writes that were answered, but not flushed",
+            "went back to what they were before a TRIM, or writes that were answered but not flushed",
         ),
         ("unreadable", counts.unreadable, &places.unreadable, "cannot be read until they are written again"),
         (
@@ -77,7 +77,7 @@ mod tests {
         };
         assert_eq!(
             sentence(&counts, &places),
-            "of pages of 4 KiB, 3 went back to what they were before writes that were answered, but not flushed (bytes 0 to \
+            "of pages of 4 KiB, 3 went back to what they were before a TRIM, or writes that were answered but not flushed (bytes 0 to \
              8191, 16384 to 20479); 9 cannot be read until they are written again (bytes 40960 to 45055, 81920 to 86015, and more)"
         );
         assert_eq!(

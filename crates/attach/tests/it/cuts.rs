@@ -50,7 +50,7 @@ fn what_came_back_is_told_with_its_places() {
     }
     server.order(&Order::Cut);
     let after = server.order(&Order::Restore)["pages_after_last_cut"].clone();
-    let what = "of pages of 4 KiB, 3 went back to what they were before writes that were answered, but not flushed (bytes 4096 to \
+    let what = "of pages of 4 KiB, 3 went back to what they were before a TRIM, or writes that were answered but not flushed (bytes 4096 to \
                 12287, 40960 to 45055)";
     assert_eq!((&after["reverted"], &after["sentence"]), (&3.into(), &what.into()));
     let first = &after["first"];
