@@ -354,7 +354,7 @@ mod tests {
         assert_eq!(pair("iops", "IOPS", [100.0, 99.0]).is_better(), Some(false));
         assert_eq!(pair("latency_p99", "us", [100.0, 99.0]).is_better(), Some(true));
         assert_eq!(pair("waf", "ratio", [2.0, 3.0]).is_better(), Some(false));
-        assert_eq!(pair("zero_iops", "s", [0.0, 3.0]).is_better(), Some(false));
+        assert_eq!(pair("zero_iops_seconds", "s", [0.0, 3.0]).is_better(), Some(false));
         // Less than is shown, and a figure that is neither good nor bad.
         assert_eq!(pair("iops", "IOPS", [100.0, 100.04]).is_better(), None);
         assert_eq!(pair("iops_autocorrelation_max", "ratio", [0.1, 0.9]).is_better(), None);
