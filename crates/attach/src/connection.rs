@@ -30,6 +30,8 @@ pub struct Connection {
     progress: Instant,
     /// It has said goodbye: what is left is sent, and no more is read.
     leaving: bool,
+    /// All that it has said was looked at; what is left of it, if anything, is not whole.
+    understood: bool,
 }
 
 impl Connection {
@@ -37,7 +39,7 @@ impl Connection {
     pub fn new(id: u64, stream: Stream, mut client: Box<dyn Client>, now: Instant) -> Self {
         let mut out = Output::default();
         client.greet(&mut out);
-        Connection { id, stream, client, out, came: now, progress: now, leaving: false }
+        Connection { id, stream, client, out, came: now, progress: now, leaving: false, understood: true }
     }
 
     /// Whether more of its requests may be read.
@@ -57,10 +59,16 @@ impl Connection {
         self.client.in_handshake()
     }
 
-    /// Whether something was read that is not yet understood: it may be a whole request.
+    /// Whether something was read whose turn has not come: it may be a whole request.
     #[must_use]
     pub fn has_input(&self) -> bool {
-        self.client.in_request()
+        !self.understood && self.client.in_request()
+    }
+
+    /// Whether more is to be read of what it says. What was read comes first: or it would pile up while the drive is busy.
+    #[must_use]
+    pub fn may_say_more(&self, limits: &Limits) -> bool {
+        self.may_ask(limits) && !self.has_input()
     }
 
     /// See [`Client::session`].
@@ -75,6 +83,7 @@ impl Connection {
             Ok(0) => Life::Ended,
             Ok(bytes) => {
                 self.client.filled(bytes);
+                self.understood = false;
                 self.progress = now;
                 Life::Goes
             }
@@ -90,6 +99,7 @@ impl Connection {
     pub fn step(&mut self, now: Nanos, drive: &mut Drive) -> Step {
         let step = self.client.step(now, drive, &mut self.out);
         self.leaving |= step == Step::Leaves;
+        self.understood = step == Step::Wait;
         step
     }
 
@@ -124,7 +134,7 @@ impl Connection {
             return now - self.came > limits.handshake;
         }
         // A request that was read but may not be started yet is not the client's fault.
-        let waits_for_client = self.has_output() || self.client.owes() && self.may_ask(limits);
+        let waits_for_client = self.has_output() || self.client.owes() && self.may_say_more(limits);
         waits_for_client && now - self.progress > limits.stall
     }
 }

@@ -272,12 +272,23 @@ impl Drive {
         }
     }
 
-    /// An outcome with this cookie will come to this owner when all that is under way has ended. `false`: nothing is.
-    pub fn settle(&mut self, owner: u64, cookie: u64) -> bool {
+    /// Owner and cookie of every request that is under way, or waits.
+    fn names(&self) -> impl Iterator<Item = (u64, u64)> {
         let behind_lock = self.lock.iter().flat_map(|lock| &lock.waiting);
         let behind_stand_by = self.standing_by.iter().flat_map(|stand_by| &stand_by.waiting);
         let waiting = behind_lock.chain(behind_stand_by).map(|(_, request)| (request.owner, request.cookie));
-        let left: BTreeSet<_> = self.jobs.iter().flatten().map(|job| (job.owner, job.cookie)).chain(waiting).collect();
+        self.jobs.iter().flatten().map(|job| (job.owner, job.cookie)).chain(waiting)
+    }
+
+    /// Whose requests these are.
+    #[must_use]
+    pub fn owners(&self) -> BTreeSet<u64> {
+        self.names().map(|(owner, _)| owner).collect()
+    }
+
+    /// An outcome with this cookie will come to this owner when all that is under way has ended. `false`: nothing is.
+    pub fn settle(&mut self, owner: u64, cookie: u64) -> bool {
+        let left: BTreeSet<_> = self.names().collect();
         let some = !left.is_empty();
         if some {
             self.settling.wait((owner, cookie), left);

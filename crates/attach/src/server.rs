@@ -43,6 +43,8 @@ const LOOK_FOR_SPACE: Duration = Duration::from_secs(1);
 /// What the drive has counted goes into the image so often, after commands and without any.
 const KEEP_TOTALS: Duration = Duration::from_secs(1);
 const KEEP_TOTALS_IDLE: Duration = Duration::from_secs(60);
+/// What a client has said is taken for so long; then it is the turn of the others.
+const TURN: Duration = Duration::from_millis(1);
 /// Clients of the control socket.
 const MOST_CONTROLS: usize = 8;
 
@@ -212,9 +214,9 @@ impl Server {
             let until = self.clock.wall(self.now, at);
             timeout = timeout.min(if self.drive.under_way() > 0 { until } else { until.max(IDLE_STEP) });
         }
-        if self.connections.values().any(|c| c.has_input() && c.may_ask(&self.options.limits) && !c.in_handshake()) {
-            // What was read before its time has come.
-            timeout = timeout.min(Duration::from_micros(20));
+        if self.connections.values().any(|c| c.has_input() && c.may_ask(&self.options.limits)) {
+            // What was read before its turn has come.
+            timeout = Duration::ZERO;
         }
         timeout
     }
@@ -226,12 +228,16 @@ impl Server {
         let control = self.control.as_ref();
         fds.extend(control.map(|l| PollFd::from_borrowed_fd(l.as_fd(), PollFlags::IN)));
         fds.extend(self.controls.iter().map(|c| PollFd::from_borrowed_fd(c.stream.as_fd(), c.wants())));
-        for c in self.connections.values() {
+        let wants = |c: &Connection| {
             let mut wants = PollFlags::empty();
-            wants.set(PollFlags::IN, c.may_ask(&self.options.limits));
+            wants.set(PollFlags::IN, c.may_say_more(&self.options.limits));
             wants.set(PollFlags::OUT, c.has_output());
-            fds.push(PollFd::from_borrowed_fd(c.stream.as_fd(), wants));
-        }
+            wants
+        };
+        // Of the others a hang-up would be told again and again.
+        let waited_for = |c: &Connection| !wants(c).is_empty();
+        let polled = self.connections.values().filter(|c| waited_for(c));
+        fds.extend(polled.map(|c| PollFd::from_borrowed_fd(c.stream.as_fd(), wants(c))));
         let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
         match poll(&mut fds, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -243,7 +249,7 @@ impl Server {
         let listeners = self.listeners.iter().map(|_| next()).collect();
         let control_listener = control.is_some() && next();
         let controls = self.controls.iter().map(|_| next()).collect();
-        let connections = self.connections.keys().map(|&id| (id, next())).collect();
+        let connections = self.connections.iter().map(|(&id, c)| (id, waited_for(c) && next())).collect();
         Ok(Ready { stop, listeners, control_listener, controls, connections })
     }
 
@@ -256,7 +262,8 @@ impl Server {
                 Err(_) => return,
             };
             let refused = !self.drive.device.has_power() && self.options.on_cut == OnCut::HangUp;
-            if refused || self.connections.len() >= self.options.limits.connections {
+            let clients = self.connections.len() + self.left_behind();
+            if refused || clients >= self.options.limits.connections {
                 self.statistics.disconnected += 1;
                 continue;
             }
@@ -272,13 +279,19 @@ impl Server {
         }
     }
 
+    /// Clients that are gone while the drive is still at what they have asked for, with their data.
+    fn left_behind(&self) -> usize {
+        self.drive.owners().iter().filter(|owner| !self.connections.contains_key(owner)).count()
+    }
+
     /// Reads what a client has sent, and starts what it asks for.
     fn serve(&mut self, id: u64, readable: bool, now: Instant) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let mut life = Life::Goes;
-        if readable && connection.may_ask(&self.options.limits) {
+        if readable && connection.may_say_more(&self.options.limits) {
             life = connection.read(now);
         }
+        let turn_ends = instant() + TURN;
         while life == Life::Goes && self.connections[&id].may_ask(&self.options.limits) {
             let connection = self.connections.get_mut(&id).expect("it is there");
             let resets = self.drive.resets();
@@ -289,6 +302,7 @@ impl Server {
             }
             match step {
                 Step::Wait | Step::Leaves => break,
+                Step::Went if instant() >= turn_ends => break,
                 Step::Went => {}
                 Step::LoggedIn => self.end_earlier(id),
                 Step::Ended => life = Life::Ended,

@@ -26,6 +26,8 @@ use crate::scsi::{self, Answer, Command, LogicalUnit, Progress, Sense, Task};
 const MOST_LOGIN_BYTES: usize = 8192;
 /// Commands under way.
 const WINDOW: u32 = 128;
+/// Task management functions that wait for the end of commands.
+const MOST_FUNCTIONS: usize = 16;
 
 /// A command that was not answered.
 struct Open {
@@ -491,6 +493,8 @@ impl IscsiClient {
         };
         let of_unit = matches!(function, ABORT_TASK..=ABORT_TASK_SET | CLEAR_TASK_SET | LOGICAL_UNIT_RESET);
         let response = match function {
+            // They do not count in the window.
+            _ if self.functions.len() >= MOST_FUNCTIONS => FUNCTION_REJECTED,
             _ if of_unit && header.lun() != 0 => NO_SUCH_UNIT,
             ABORT_TASK if cookies.is_empty() => NO_SUCH_TASK,
             ABORT_TASK | ABORT_TASK_SET | CLEAR_TASK_SET => FUNCTION_COMPLETE,

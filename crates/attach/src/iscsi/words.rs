@@ -66,3 +66,4 @@ pub const FUNCTION_COMPLETE: u8 = 0;
 pub const NO_SUCH_TASK: u8 = 1;
 pub const NO_SUCH_UNIT: u8 = 2;
 pub const FUNCTION_NOT_SUPPORTED: u8 = 5;
+pub const FUNCTION_REJECTED: u8 = 255;

@@ -14,8 +14,10 @@ use crate::export::Export;
 use crate::output::Output;
 use crate::request::{DriveError, DriveRequest, Extent, Outcome, Started};
 
-/// Extents of one reply.
+/// Extents of one reply, and how far a block status looks: each page takes its time, and others wait for it. Who wants to know
+/// more asks again, as the protocol has it.
 const MOST_EXTENTS: usize = 1 << 16;
+const MOST_STATUS_BYTES: u64 = 256 << 20;
 
 /// A request at the drive: what its reply needs.
 #[derive(Clone, Copy)]
@@ -219,13 +221,14 @@ fn error_of(error: DriveError, command: u16) -> NbdError {
 
 fn block_status(drive: &Drive, r: &NbdRequest) -> Vec<u8> {
     let one = r.flags & CMD_FLAG_REQ_ONE != 0;
-    let stretches = drive.device.store().stretches(r.offset_bytes, r.length_bytes.into());
+    let extent =
+        Extent { offset_bytes: r.offset_bytes, length_bytes: u64::from(r.length_bytes).min(MOST_STATUS_BYTES) };
+    let stretches = drive.device.store().stretches(extent.offset_bytes, extent.length_bytes);
     let state = |kind| match kind {
         Kind::Hole => STATE_HOLE | STATE_ZERO,
         Kind::Zeroes => STATE_ZERO,
         Kind::Data => 0,
     };
-    let extent = Extent { offset_bytes: r.offset_bytes, length_bytes: r.length_bytes.into() };
     let hidden = drive.is_hidden(extent);
     let extents = stretches.map(|(bytes, kind)| (bytes as u32, if hidden { 0 } else { state(kind) }));
     let extents: Vec<_> = extents.take(if one { 1 } else { MOST_EXTENTS }).collect();

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use ssdlab_attach::nbd::words::*;
 use ssdlab_attach::nbd::{Event, Session};
-use ssdlab_attach::{Export, Limits, ServerOptions};
+use ssdlab_attach::{Export, Limits, Order, ServerOptions};
 use ssdlab_core::Rng;
 use ssdlab_device::Device;
 
 use crate::client::{name, now, options, serve};
-use crate::steady::Steady;
+use crate::steady::{CAPACITY, Steady};
 
 fn option_bytes(option: u32, data: &[u8]) -> Vec<u8> {
     let mut out = OPTION_MAGIC.to_be_bytes().to_vec();
@@ -183,4 +183,92 @@ fn one_client_too_many_is_hung_up_on() {
         assert!(tries < 100);
     }
     assert_eq!(clients[0].read(0, 512), Ok(vec![0; 512]));
+}
+
+/// What was read of it comes first, or it would pile up while the drive is busy.
+#[test]
+fn who_asks_faster_than_the_drive_answers_is_read_no_faster() {
+    let server = serve(Steady::new(2_000_000, false), ServerOptions { limits: few_requests(4), ..options() });
+    let mut fast = server.client();
+    let mut answers = fast.stream.try_clone().unwrap();
+    // They are taken, so that one request after another begins.
+    let reader = std::thread::spawn(move || while matches!(answers.read(&mut [0; 65536]), Ok(count) if count > 0) {});
+    fast.stream.set_nonblocking(true).unwrap();
+    let many = request_bytes(CMD_CACHE, 0, 0, 4096, &[]).repeat(10_000);
+    let (begun, mut sent) = (now(), 0);
+    while begun.elapsed() < Duration::from_millis(500) {
+        match fast.stream.write(&many[sent % many.len()..]) {
+            Ok(count) => sent += count,
+            Err(_) => std::thread::sleep(Duration::from_micros(200)),
+        }
+    }
+    assert!(sent < 4 << 20, "{sent} bytes of requests were taken, of which the drive has served a few kilobytes");
+    assert_eq!(server.client().read(0, 4096), Ok(vec![0; 4096]));
+    drop(server.stop());
+    reader.join().unwrap();
+}
+
+fn few_requests(requests: u32) -> Limits {
+    Limits { requests, ..Limits::default() }
+}
+
+/// Who leaves has still its data at the drive. Coming again and again must not take more memory than staying does.
+#[test]
+fn who_leaves_requests_behind_counts_until_they_have_ended() {
+    let limits = Limits { connections: 3, ..Limits::default() };
+    let server = serve(Steady::new(400_000_000, false), ServerOptions { limits, ..options() });
+    let mut stays = server.client();
+    for gone in 0..2 {
+        let mut leaves = server.client();
+        leaves.send(CMD_WRITE, 0, 4096 * gone, 4096, &[gone as u8 + 1; 4096]);
+        while server.order(&Order::Status)["requests_under_way"] != gone + 1 {}
+    }
+    while server.order(&Order::Status)["connections"] != 1 {}
+    assert!(server.connect().is_gone(), "two are gone, and the drive is still at what they wrote");
+    assert_eq!(stays.read(0, 8192), Ok([[1; 4096], [2; 4096]].concat()));
+    drop(server.client());
+}
+
+/// A block status looks at one page after the other, and 4 GiB of them take milliseconds: thousands must not stop the others.
+#[test]
+fn questions_that_take_long_leave_the_others_their_turn() {
+    let mut greedy_says = Vec::new();
+    let server = serve(Steady::new(1000, false), options());
+    let mut good = server.client();
+    for at in 0..CAPACITY >> 20 {
+        // Zeroes that were written are no hole: each page is looked at.
+        assert_eq!(good.ask(CMD_WRITE_ZEROES, 0, at << 20, 1 << 20), 0);
+    }
+    let mut greedy = server.structured_client();
+    assert_eq!(greedy.block_status(0, 0, CAPACITY as u32), Ok(vec![(CAPACITY as u32, STATE_ZERO)]));
+    (0..4000).for_each(|_| greedy_says.extend(request_bytes(CMD_BLOCK_STATUS, 0, 0, CAPACITY as u32, &[])));
+    greedy.stream.set_nonblocking(true).unwrap();
+    let sent = greedy.stream.write(&greedy_says).unwrap();
+    assert!(sent > 28 * 1000, "too few to tell: {sent} bytes");
+    std::thread::sleep(Duration::from_millis(20));
+    let begun = now();
+    assert_eq!(good.read(0, 4096), Ok(vec![0; 4096]));
+    let took = begun.elapsed();
+    greedy.stream.set_nonblocking(false).unwrap();
+    greedy.take_many(32 * (sent / 28));
+    let all = begun.elapsed();
+    assert!(10 * took < all, "a read took {took:?} beside questions of another client that took {all:?} in all");
+}
+
+/// Nor who leaves while the drive is at what it has asked for, as much as it may ask for.
+#[cfg(target_os = "linux")]
+#[test]
+fn who_says_half_a_request_does_not_keep_the_server_busy() {
+    let server = serve(Steady::new(900_000_000, false), ServerOptions { limits: few_requests(4), ..options() });
+    let (mut half, mut initiator) = (server.client(), server.initiator());
+    half.stream.write_all(&request_bytes(CMD_WRITE, 0, 0, 1 << 20, &[1; 70_000])).unwrap();
+    initiator.stream.write_all(&[0; 20]).unwrap();
+    let mut leaves = server.client();
+    (0..4).for_each(|_| _ = leaves.send(CMD_READ, 0, 0, 4096, &[]));
+    while server.order(&Order::Status)["requests_under_way"] != 4 {}
+    drop(leaves);
+    let before = server.processor_time();
+    std::thread::sleep(Duration::from_millis(500));
+    let took = server.processor_time() - before;
+    assert!(took < Duration::from_millis(50), "{took:?} of 500 ms, in which there was nothing to do");
 }

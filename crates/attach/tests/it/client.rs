@@ -20,6 +20,7 @@ pub struct Running {
     pub path: PathBuf,
     stop: UnixStream,
     thread: Option<JoinHandle<Statistics>>,
+    thread_name: String,
 }
 
 pub fn options() -> ServerOptions {
@@ -45,12 +46,13 @@ pub fn serve_with(device: Steady, options: ServerOptions, memory: u64, read_only
     let iscsi = Listener::Unix(UnixListener::bind(path.with_extension("iscsi")).unwrap());
     let listeners = vec![(Protocol::Nbd, listener), (Protocol::Iscsi, iscsi)];
     let server = Server::new(drive, 0, listeners, control, stop, options).unwrap();
-    let thread = std::thread::spawn(move || {
+    let thread_name = format!("serve-{number}");
+    let thread = std::thread::Builder::new().name(thread_name.clone()).spawn(move || {
         let (_, _, statistics, snapshots) = server.run().unwrap();
         snapshots.wait();
         statistics
     });
-    Running { path, stop: stopper, thread: Some(thread) }
+    Running { path, stop: stopper, thread: Some(thread.unwrap()), thread_name }
 }
 
 impl Running {
@@ -95,6 +97,18 @@ impl Running {
             answer.push(byte[0]);
         }
         serde_json::from_slice(&answer).unwrap()
+    }
+
+    /// Time of a processor that the server has taken so far.
+    #[cfg(target_os = "linux")]
+    pub fn processor_time(&self) -> Duration {
+        let is_its = |task: &PathBuf| {
+            std::fs::read_to_string(task.join("comm")).is_ok_and(|name| name.trim_end() == self.thread_name)
+        };
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+        let task = tasks.into_iter().find(is_its).expect("it runs");
+        let told = std::fs::read_to_string(task.join("schedstat")).unwrap();
+        Duration::from_nanos(told.split_whitespace().next().unwrap().parse().unwrap())
     }
 
     /// Tells the server to end.

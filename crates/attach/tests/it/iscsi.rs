@@ -614,3 +614,22 @@ fn a_reset_aborts_what_others_have_under_way() {
         assert_eq!(other.read(&cdb_16(READ_16, 0, 0, 8), 4096).data, [0; 4096], "nothing was written");
     }
 }
+
+/// They come without counting in the window, and each waits for all that is under way.
+#[test]
+fn functions_that_wait_are_few() {
+    let server = serve(Steady::new(300_000_000, false), options());
+    let mut i = server.initiator();
+    let read = i.command(FINAL | READS, 512, &cdb_16(READ_16, 0, 0, 1));
+    i.send(&read, &[]);
+    for tag in 0..50 {
+        let mut reset = Header::new(TASK_MANAGEMENT | IMMEDIATE, FINAL | LOGICAL_UNIT_RESET, tag);
+        reset.put_u32(24, i.cmd_sn);
+        i.send(&reset, &[]);
+    }
+    let mut answers: Vec<(u32, u8)> = (0..50).map(|_| i.pdu().0).map(|h| (h.task_tag(), h.0[2])).collect();
+    answers.sort_unstable();
+    let waited = |tag| if tag < 16 { FUNCTION_COMPLETE } else { FUNCTION_REJECTED };
+    assert_eq!(answers, (0..50).map(|tag| (tag, waited(tag))).collect::<Vec<_>>());
+    assert_eq!(i.ask(&[TEST_UNIT_READY, 0, 0, 0, 0, 0]).status, 0);
+}
