@@ -16,10 +16,8 @@ pub enum Step {
     /// As before, and it has begun a session that another connection may still have: see
     /// [`Client::session`].
     LoggedIn,
-    /// It has said goodbye, and gets what is on its way to it.
+    /// It has said goodbye, and gets what is on its way to it, and what it is still to get: see [`Client::is_to_hear`].
     Leaves,
-    /// It is gone.
-    Ended,
     /// It has broken the protocol: it gets what is on its way to it, and no more is read.
     Broken,
 }
@@ -61,6 +59,11 @@ pub trait Client: Send {
     /// Whether the server waits for something that it has promised to send.
     fn owes(&self) -> bool {
         self.in_request()
+    }
+
+    /// Whether it is to hear of requests even after its goodbye.
+    fn is_to_hear(&self) -> bool {
+        false
     }
 
     fn load(&self) -> Load;

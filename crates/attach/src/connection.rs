@@ -124,7 +124,13 @@ impl Connection {
                 Err(_) => return Life::Ended,
             }
         }
-        if self.leaving && !self.has_output() { Life::Ended } else { Life::Goes }
+        if self.has_left() { Life::Ended } else { Life::Goes }
+    }
+
+    /// Whether it has said goodbye, and there is nothing to say to it any more.
+    #[must_use]
+    pub fn has_left(&self) -> bool {
+        self.leaving && !self.has_output() && !self.client.is_to_hear()
     }
 
     /// Whether it has taken longer than it may.

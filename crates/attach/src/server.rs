@@ -301,11 +301,12 @@ impl Server {
                 others.for_each(|(_, other)| other.drive_was_reset());
             }
             match step {
-                Step::Wait | Step::Leaves => break,
+                Step::Wait => break,
+                Step::Leaves if self.connections[&id].has_left() => life = Life::Ended,
+                Step::Leaves => break,
                 Step::Went if instant() >= turn_ends => break,
                 Step::Went => {}
                 Step::LoggedIn => self.end_earlier(id),
-                Step::Ended => life = Life::Ended,
                 Step::Broken => {
                     self.statistics.disconnected += 1;
                     // It may hear why.

@@ -119,7 +119,8 @@ impl Client for NbdClient {
             Ok(Event::Wait) => Step::Wait,
             Ok(Event::Ready) => Step::Went,
             Ok(Event::Ended) => Step::Leaves,
-            Ok(Event::Request(request)) if request.command == CMD_DISC => Step::Ended,
+            // What it has asked for before is answered.
+            Ok(Event::Request(request)) if request.command == CMD_DISC => Step::Leaves,
             Ok(Event::Request(request)) => {
                 self.take(now, drive, request, out);
                 Step::Went
@@ -150,6 +151,10 @@ impl Client for NbdClient {
 
     fn in_request(&self) -> bool {
         self.session.in_request()
+    }
+
+    fn is_to_hear(&self) -> bool {
+        self.load.requests > 0
     }
 
     fn load(&self) -> Load {

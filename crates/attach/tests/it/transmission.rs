@@ -116,3 +116,20 @@ fn memory_is_bounded_and_read_only_is_read_only() {
     assert_eq!(c.ask(CMD_FLUSH, 0, 0, 0), 0);
     assert_eq!(c.read(0, 512), Ok(vec![0; 512]));
 }
+
+#[test]
+fn what_was_asked_for_before_a_goodbye_is_answered() {
+    let server = serve(Steady::new(100_000_000, false), options());
+    let mut leaves = server.client();
+    let write = leaves.send(CMD_WRITE, 0, 4096, 4096, &[6; 4096]);
+    let read = leaves.send(CMD_READ, 0, 4096, 4096, &[]);
+    leaves.send(CMD_DISC, 0, 0, 0, &[]);
+    assert_eq!(leaves.reply(0), (write, 0, 0, vec![]));
+    assert_eq!(leaves.reply(4096), (read, 0, 0, vec![6; 4096]));
+    assert!(leaves.is_gone());
+    // With nothing under way it is over at once.
+    let mut leaves = server.client();
+    leaves.send(CMD_DISC, 0, 0, 0, &[]);
+    assert!(leaves.is_gone());
+    assert_eq!(server.stop().disconnected, 0);
+}
