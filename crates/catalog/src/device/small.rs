@@ -8,6 +8,8 @@
 //! The write buffer, which takes the first writes of a run at the speed of the link, holds as much less, but two rows of all
 //! dies, which keep them busy.
 //!
+//! Its body warms up in as many drive writes, and its sensor is read as often in them.
+//!
 //! A drive that maps by log blocks copies whole blocks for a single write. There the blocks stay, and there are fewer, and
 //! fewer logs. Its buffer need not hold more than a few pages: merges are what it waits for.
 //!
@@ -76,6 +78,10 @@ fn drive(drive: &Drive, by: u32) -> Option<Drive> {
     if let Some(cache) = &mut spec.slc_cache {
         cache.capacity_gb = cache.capacity_gb.map(|gb| gb / f64::from(by));
         cache.fold_pause_ms /= f64::from(by);
+    }
+    if let Some(heat) = &mut spec.heat {
+        heat.heat_capacity_j_per_k /= f64::from(by);
+        heat.sample_ms = (heat.sample_ms / f64::from(by)).max(1.0);
     }
     spec.mapping.journal_limit_rows = spec.mapping.journal_limit_rows.map(|rows| (rows / by).max(2));
     spec.mapping.map_cache_kib = spec.mapping.map_cache_kib.map(|kib| kib / by);

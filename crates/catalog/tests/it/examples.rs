@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ssdlab_catalog::{Origin, Parts, SpecRow, device};
+use ssdlab_catalog::{DeviceRecipe, Origin, Parts, SpecRow, device};
 use ssdlab_device::Request;
 
 /// Their files, by name.
@@ -44,5 +44,28 @@ fn every_example_takes_writes_and_gives_them_back() {
             now = drive.advance_to_completion(u64::MAX, &mut done).max(now);
         }
         assert_eq!((done.len(), drive.check_books()), (256, Ok(())), "{}", file.display());
+    }
+}
+
+/// As many drive writes warm it as far.
+#[test]
+fn a_drive_in_small_gets_as_hot() {
+    let file = files().into_iter().find(|file| file.ends_with("m600-256gb-m2-hot.toml")).expect("it is an example");
+    let whole = device(&file.to_string_lossy()).unwrap_or_else(|e| panic!("{e}"));
+    let after = |recipe: &DeviceRecipe, seconds: u64| {
+        let mut drive = recipe.build(1).unwrap_or_else(|e| panic!("{e}"));
+        let (mut now, mut done, mut at) = (0, Vec::new(), 0);
+        while now < seconds * 1_000_000_000 {
+            drive.submit(now, Request::write(0, at, 131_072)).unwrap();
+            now = drive.advance_to_completion(u64::MAX, &mut done);
+            at = (at + 131_072) % (drive.info().capacity_bytes / 131_072 * 131_072);
+            done.clear();
+        }
+        drive.celsius().expect("it has a sensor")
+    };
+    let small = whole.small(8).expect("it can be made small");
+    for seconds in [16, 48, 160] {
+        let (of_whole, of_small) = (after(&whole, seconds), after(&small, seconds / 8));
+        assert!((of_whole - of_small).abs() < 1.0, "after {seconds} s {of_whole} °C, and in small {of_small}");
     }
 }
