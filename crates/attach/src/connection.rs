@@ -1,7 +1,7 @@
 //! One client: its socket, what it says, and what is on its way to it.
 
 use std::io::{self, Read};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ssdlab_core::Nanos;
 
@@ -12,12 +12,28 @@ use crate::output::Output;
 use crate::request::Outcome;
 use crate::stream::Stream;
 
+/// How long a client may take to hear the last answer and hang up.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// Whether a client is still there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
     Goes,
-    /// It has left, or broken the protocol, or was thrown out.
+    /// It has hung up, or was thrown out.
     Ended,
+}
+
+/// What a connection is still there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Talks,
+    /// It has said goodbye: it gets what it is still to get, and nothing that it says is heeded.
+    Leaves,
+    /// It has broken the protocol: as before, but no request of it is answered any more.
+    Broken,
+    /// All is sent, and it was told so. What it says is read and thrown away until it hangs up: a system that closes a socket
+    /// with something unread takes back what the client has not read yet.
+    Parted { since: Instant },
 }
 
 /// See the module's own page.
@@ -28,8 +44,7 @@ pub struct Connection {
     out: Output,
     came: Instant,
     progress: Instant,
-    /// It has said goodbye: what is left is sent, and no more is read.
-    leaving: bool,
+    stage: Stage,
     /// All that it has said was looked at; what is left of it, if anything, is not whole.
     understood: bool,
 }
@@ -39,14 +54,21 @@ impl Connection {
     pub fn new(id: u64, stream: Stream, mut client: Box<dyn Client>, now: Instant) -> Self {
         let mut out = Output::default();
         client.greet(&mut out);
-        Connection { id, stream, client, out, came: now, progress: now, leaving: false, understood: true }
+        Connection { id, stream, client, out, came: now, progress: now, stage: Stage::Talks, understood: true }
     }
 
     /// Whether more of its requests may be read.
     #[must_use]
     pub fn may_ask(&self, limits: &Limits) -> bool {
         let load = self.client.load();
-        !self.leaving && load.requests < limits.requests && load.held_bytes + self.out.bytes() <= limits.held_bytes
+        let free = load.requests < limits.requests && load.held_bytes + self.out.bytes() <= limits.held_bytes;
+        free && self.stage == Stage::Talks
+    }
+
+    /// Whether it still has something to ask or to get.
+    #[must_use]
+    pub fn is_client(&self) -> bool {
+        !matches!(self.stage, Stage::Parted { .. })
     }
 
     #[must_use]
@@ -68,7 +90,7 @@ impl Connection {
     /// Whether more is to be read of what it says. What was read comes first: or it would pile up while the drive is busy.
     #[must_use]
     pub fn may_say_more(&self, limits: &Limits) -> bool {
-        self.may_ask(limits) && !self.has_input()
+        !self.is_client() || self.may_ask(limits) && !self.has_input()
     }
 
     /// See [`Client::session`].
@@ -79,6 +101,9 @@ impl Connection {
 
     /// Reads once.
     pub fn read(&mut self, now: Instant) -> Life {
+        if !self.is_client() {
+            return self.read_off();
+        }
         match self.stream.read(self.client.space()) {
             Ok(0) => Life::Ended,
             Ok(bytes) => {
@@ -95,10 +120,23 @@ impl Connection {
         }
     }
 
+    fn read_off(&mut self) -> Life {
+        match self.stream.read(&mut [0; 1 << 16]) {
+            Ok(0) => Life::Ended,
+            Ok(_) => Life::Goes,
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Life::Goes,
+            Err(_) => Life::Ended,
+        }
+    }
+
     /// Takes the next thing that the client has said.
     pub fn step(&mut self, now: Nanos, drive: &mut Drive) -> Step {
         let step = self.client.step(now, drive, &mut self.out);
-        self.leaving |= step == Step::Leaves;
+        match step {
+            Step::Leaves => self.stage = Stage::Leaves,
+            Step::Broken => self.stage = Stage::Broken,
+            Step::Wait | Step::Went | Step::LoggedIn => {}
+        }
         self.understood = step == Step::Wait;
         step
     }
@@ -110,32 +148,49 @@ impl Connection {
 
     /// A request of the client has ended.
     pub fn ended(&mut self, now: Nanos, drive: &mut Drive, outcome: Outcome) {
+        if !matches!(self.stage, Stage::Talks | Stage::Leaves) {
+            return;
+        }
         self.client.ended(now, drive, outcome, &mut self.out);
     }
 
-    /// Sends what the socket takes.
+    /// Sends what the socket takes, and ends what was to last until all is sent.
     pub fn write(&mut self, now: Instant) -> Life {
         while self.has_output() {
             match self.out.write(&mut self.stream) {
                 Ok(0) => return Life::Ended,
                 Ok(_) => self.progress = now,
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Life::Goes,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return Life::Ended,
             }
         }
-        if self.has_left() { Life::Ended } else { Life::Goes }
+        let is_over = match self.stage {
+            Stage::Talks | Stage::Parted { .. } => false,
+            Stage::Leaves => !self.client.is_to_hear(),
+            Stage::Broken => true,
+        };
+        if is_over {
+            self.stage = Stage::Parted { since: now };
+            if self.stream.end_output().is_err() {
+                return Life::Ended;
+            }
+        }
+        Life::Goes
     }
 
-    /// Whether it has said goodbye, and there is nothing to say to it any more.
+    /// Whether it was told that all is sent, and has not hung up for long enough.
     #[must_use]
-    pub fn has_left(&self) -> bool {
-        self.leaving && !self.has_output() && !self.client.is_to_hear()
+    pub fn has_heard_all(&self, now: Instant) -> bool {
+        matches!(self.stage, Stage::Parted { since } if now.saturating_duration_since(since) > LAST_WORDS)
     }
 
     /// Whether it has taken longer than it may.
     #[must_use]
     pub fn is_stalled(&self, now: Instant, limits: &Limits) -> bool {
+        if !self.is_client() {
+            return false;
+        }
         if self.in_handshake() {
             return now - self.came > limits.handshake;
         }

@@ -302,16 +302,13 @@ impl Server {
             }
             match step {
                 Step::Wait => break,
-                Step::Leaves if self.connections[&id].has_left() => life = Life::Ended,
                 Step::Leaves => break,
                 Step::Went if instant() >= turn_ends => break,
                 Step::Went => {}
                 Step::LoggedIn => self.end_earlier(id),
                 Step::Broken => {
                     self.statistics.disconnected += 1;
-                    // It may hear why.
-                    self.connections.get_mut(&id).map(|connection| connection.write(now));
-                    life = Life::Ended;
+                    break;
                 }
             }
         }
@@ -328,7 +325,7 @@ impl Server {
 
     fn write(&mut self, now: Instant) {
         let mut ended = Vec::new();
-        for connection in self.connections.values_mut().filter(|c| c.has_output()) {
+        for connection in self.connections.values_mut() {
             if connection.write(now) == Life::Ended {
                 ended.push(connection.id);
             }
@@ -344,6 +341,7 @@ impl Server {
 
     fn throw_out(&mut self, now: Instant) {
         let limits = self.options.limits;
+        self.connections.retain(|_, c| !c.has_heard_all(now));
         let before = self.connections.len();
         self.connections.retain(|_, c| !c.is_stalled(now, &limits));
         self.statistics.disconnected += (before - self.connections.len()) as u64;
@@ -615,7 +613,7 @@ impl Server {
             drive: &mut self.drive,
             clock: self.clock,
             statistics: &self.statistics,
-            connections: self.connections.len(),
+            connections: self.connections.values().filter(|c| c.is_client()).count(),
             now: self.now,
             ready_at: self.ready_at,
         }

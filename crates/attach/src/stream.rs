@@ -1,7 +1,7 @@
 //! Sockets of both kinds.
 
 use std::io::{self, IoSlice, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 
@@ -65,6 +65,17 @@ impl Stream {
         match self {
             Stream::Unix(s) => s.set_nonblocking(false),
             Stream::Tcp(s) => s.set_nonblocking(false),
+        }
+    }
+
+    /// Tells the client that nothing more comes; what it sends can still be read.
+    ///
+    /// # Errors
+    /// If it is gone.
+    pub fn end_output(&self) -> io::Result<()> {
+        match self {
+            Stream::Unix(s) => s.shutdown(Shutdown::Write),
+            Stream::Tcp(s) => s.shutdown(Shutdown::Write),
         }
     }
 }

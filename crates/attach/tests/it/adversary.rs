@@ -185,6 +185,46 @@ fn one_client_too_many_is_hung_up_on() {
     assert_eq!(clients[0].read(0, 512), Ok(vec![0; 512]));
 }
 
+/// A system that closes a socket with something unread takes back what the client has not read, and kills a client that goes on
+/// writing.
+#[test]
+fn who_breaks_the_protocol_gets_what_was_answered_and_may_go_on_for_a_while() {
+    let server = serve(Steady::new(1000, false), options());
+    let mut wrong = server.client();
+    wrong.send(CMD_READ, 0, 0, 4096, &[]);
+    while server.order(&Order::Status)["requests"]["read"]["requests"] != 1 {}
+    wrong.stream.write_all(&[0x55; 28]).unwrap();
+    while server.order(&Order::Status)["disconnected"] != 1 {}
+    assert_eq!(server.order(&Order::Status)["connections"], 0);
+    for _ in 0..100 {
+        wrong.stream.write_all(&[0x55; 10_000]).expect("it is read, and thrown away");
+    }
+    let answer = wrong.take_many(16 + 4096);
+    assert_eq!((&answer[..4], &answer[16..]), (&SIMPLE_REPLY_MAGIC.to_be_bytes()[..], &[0; 4096][..]));
+    assert!(wrong.is_gone());
+    let begun = now();
+    while wrong.stream.write_all(&[0x55]).is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "not for ever");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The same holds for who says goodbye and goes on talking.
+#[test]
+fn who_has_said_goodbye_gets_what_was_answered_and_may_go_on_for_a_while() {
+    let server = serve(Steady::new(1000, false), options());
+    let mut leaves = server.client();
+    leaves.send(CMD_READ, 0, 0, 4096, &[]);
+    leaves.send(CMD_DISC, 0, 0, 0, &[]);
+    while server.order(&Order::Status)["connections"] != 0 {}
+    for _ in 0..100 {
+        leaves.stream.write_all(&[0x55; 10_000]).expect("it is read, and thrown away");
+    }
+    assert_eq!(leaves.take_many(16 + 4096)[16..], [0; 4096]);
+    assert!(leaves.is_gone());
+    assert_eq!(server.stop().disconnected, 0);
+}
+
 /// What was read of it comes first, or it would pile up while the drive is busy.
 #[test]
 fn who_asks_faster_than_the_drive_answers_is_read_no_faster() {
