@@ -33,7 +33,9 @@ enum Stage {
     Broken,
     /// All is sent, and it was told so. What it says is read and thrown away until it hangs up: a system that closes a socket
     /// with something unread takes back what the client has not read yet.
-    Parted { since: Instant },
+    Parted {
+        since: Instant,
+    },
 }
 
 /// See the module's own page.

@@ -45,5 +45,5 @@ pub use page_order::PageOrder;
 pub use saved::{MisfitError, SavedMedium};
 pub use spec::{Bus, DieSpec, Geometry, Timing, Wear, die_keys};
 pub use ssdlab_keys::SpecError;
-pub use variation::{Variation, VariationSpec, WHOLE};
+pub use variation::{Slowest, Variation, VariationSpec, WHOLE};
 pub use violation::{PairingRule, Violation};

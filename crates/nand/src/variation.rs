@@ -3,6 +3,8 @@
 //! Every share is drawn once per specimen: it follows from the seed and the place, not from what has happened. All
 //! arithmetic is in whole numbers, of 2^-16.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssdlab_core::Rng;
@@ -29,12 +31,42 @@ pub struct VariationSpec {
     /// Of tBERS between blocks.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub erase_blocks_percent: f64,
-    /// How much faster programs are at the rated cycles; in proportion before.
+    /// How much faster programs are once the rated life is used up; in proportion before.
     #[schemars(range(min = 0.0, max = 50.0))]
     pub program_gain_at_rated_cycles_percent: f64,
-    /// How much longer erases take at the rated cycles; in proportion before, and at most four times as much after.
+    /// How much longer erases take once the rated life is used up; in proportion before, and at most four times as much after.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub erase_growth_at_rated_cycles_percent: f64,
+}
+
+impl VariationSpec {
+    /// How long programs, reads and erases take at the most, as shares of the datasheet's times: in the slowest place there can
+    /// be, and for erases in the most worn one.
+    #[must_use]
+    pub fn slowest(&self) -> Slowest {
+        let widest = |percent: f64| 1.0 + percent / 100.0 * MEAN_OF_BYTES as f64 / DEVIATION_OF_BYTES as f64;
+        Slowest {
+            program: widest(self.program_dies_percent + self.program_blocks_percent + self.program_pages_percent),
+            read: widest(self.read_pages_percent),
+            erase: widest(self.erase_blocks_percent)
+                + MOST_LIVES as f64 * self.erase_growth_at_rated_cycles_percent / 100.0,
+        }
+    }
+}
+
+/// See [`VariationSpec::slowest`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slowest {
+    pub program: f64,
+    pub read: f64,
+    pub erase: f64,
+}
+
+impl Default for Slowest {
+    /// Every place takes the datasheet's times.
+    fn default() -> Self {
+        Slowest { program: 1.0, read: 1.0, erase: 1.0 }
+    }
 }
 
 /// A time's share of the datasheet's, in 2^-16.
@@ -44,13 +76,13 @@ pub const WHOLE: u64 = 1 << 16;
 #[derive(Clone, Debug)]
 pub struct Variation {
     seed: u64,
-    program: [i64; 3],
+    /// Of tPROG by block, those of its die included.
+    program_blocks: Arc<[i32]>,
+    program_pages: i64,
     read_pages: i64,
     erase_blocks: i64,
     program_gain: u64,
     erase_growth: u64,
-    rated_cycles: u64,
-    blocks_per_die: u32,
 }
 
 /// The sum of four bytes: its mean, and the standard deviation to which draws are scaled.
@@ -59,37 +91,30 @@ const DEVIATION_OF_BYTES: i64 = 148;
 
 /// No operation is quicker than a tenth of its time, however wide the draws are.
 const LEAST: u64 = WHOLE / 10;
-/// So much of the rated life counts at most.
+/// A rated life, as [`crate::BlockHistory::wear_ppb`] counts it.
+const LIFE_PPB: u64 = 1_000_000_000;
+/// So many of them count at most.
 const MOST_LIVES: u64 = 4;
 
 impl Variation {
-    /// Draws a specimen's shares. `blocks_per_die`: as its blocks are numbered.
+    /// Draws a specimen's shares. Its blocks are numbered die by die.
     #[must_use]
-    pub fn new(spec: &VariationSpec, rated_cycles: u32, blocks_per_die: u32, rng: &Rng) -> Self {
+    pub fn new(spec: &VariationSpec, dies: u32, blocks_per_die: u32, rng: &Rng) -> Self {
         let share = |percent: f64| (percent * WHOLE as f64 / 100.0).round() as i64;
+        let seed = rng.stream("variation").next_u64();
+        let [of_die, of_block] = [spec.program_dies_percent, spec.program_blocks_percent].map(share);
+        let program_block = |block: u32| {
+            (drawn(seed, 2, (block / blocks_per_die).into(), of_die) + drawn(seed, 3, block.into(), of_block)) as i32
+        };
         Variation {
-            seed: rng.stream("variation").next_u64(),
-            program: [spec.program_dies_percent, spec.program_blocks_percent, spec.program_pages_percent].map(share),
+            seed,
+            program_blocks: (0..dies * blocks_per_die).map(program_block).collect(),
+            program_pages: share(spec.program_pages_percent),
             read_pages: share(spec.read_pages_percent),
             erase_blocks: share(spec.erase_blocks_percent),
             program_gain: share(spec.program_gain_at_rated_cycles_percent) as u64,
             erase_growth: share(spec.erase_growth_at_rated_cycles_percent) as u64,
-            rated_cycles: u64::from(rated_cycles).max(1),
-            blocks_per_die,
         }
-    }
-
-    /// A draw for a place: about normal, within three and a half standard deviations.
-    #[inline]
-    fn drawn(&self, what: u64, place: u64, deviation: i64) -> i64 {
-        // SplitMix64's mixing.
-        let mut z = (self.seed ^ (what << 56)).wrapping_add(place.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^= z >> 31;
-        let bytes = (z as u32).to_le_bytes();
-        let sum: i64 = bytes.iter().map(|&byte| i64::from(byte)).sum();
-        (sum - MEAN_OF_BYTES) * deviation / DEVIATION_OF_BYTES
     }
 
     fn page(block: BlockId, page: u32) -> u64 {
@@ -99,28 +124,38 @@ impl Variation {
     /// tR's share for a page.
     #[must_use]
     pub fn read(&self, block: BlockId, page: u32) -> u64 {
-        WHOLE.saturating_add_signed(self.drawn(1, Self::page(block, page), self.read_pages)).max(LEAST)
+        WHOLE.saturating_add_signed(drawn(self.seed, 1, Self::page(block, page), self.read_pages)).max(LEAST)
     }
 
-    /// tPROG's share for a page of a block that has been erased so often.
+    /// tPROG's share for a page of a block that has used up so much of its life.
     #[must_use]
-    pub fn program(&self, block: BlockId, page: u32, erases: u32) -> u64 {
-        let [dies, blocks, pages] = self.program;
-        let of_die = self.drawn(2, (block.number() / self.blocks_per_die).into(), dies);
-        let of_block = self.drawn(3, block.number().into(), blocks);
-        let of_page = self.drawn(4, Self::page(block, page), pages);
-        let lived = u64::from(erases).min(self.rated_cycles);
-        let gain = self.program_gain * lived / self.rated_cycles;
-        WHOLE.saturating_add_signed(of_die + of_block + of_page).saturating_sub(gain).max(LEAST)
+    pub fn program(&self, block: BlockId, page: u32, wear_ppb: u64) -> u64 {
+        let of_block = i64::from(self.program_blocks[block.index()]);
+        let of_page = drawn(self.seed, 4, Self::page(block, page), self.program_pages);
+        let gain = self.program_gain * wear_ppb.min(LIFE_PPB) / LIFE_PPB;
+        WHOLE.saturating_add_signed(of_block + of_page).saturating_sub(gain).max(LEAST)
     }
 
-    /// tBERS's share for a block that has been erased so often.
+    /// tBERS's share for a block that has used up so much of its life.
     #[must_use]
-    pub fn erase(&self, block: BlockId, erases: u32) -> u64 {
-        let lived = u64::from(erases).min(MOST_LIVES * self.rated_cycles);
-        let growth = self.erase_growth * lived / self.rated_cycles;
-        WHOLE.saturating_add_signed(self.drawn(5, block.number().into(), self.erase_blocks)).max(LEAST) + growth
+    pub fn erase(&self, block: BlockId, wear_ppb: u64) -> u64 {
+        let growth = self.erase_growth * wear_ppb.min(MOST_LIVES * LIFE_PPB) / LIFE_PPB;
+        let of_block = drawn(self.seed, 5, block.number().into(), self.erase_blocks);
+        WHOLE.saturating_add_signed(of_block).max(LEAST) + growth
     }
+}
+
+/// A draw for a place: about normal, within three and a half standard deviations.
+#[inline]
+fn drawn(seed: u64, what: u64, place: u64, deviation: i64) -> i64 {
+    // SplitMix64's mixing.
+    let mut z = (seed ^ (what << 56)).wrapping_add(place.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^= z >> 31;
+    let bytes = (z as u32).to_le_bytes();
+    let sum: i64 = bytes.iter().map(|&byte| i64::from(byte)).sum();
+    (sum - MEAN_OF_BYTES) * deviation / DEVIATION_OF_BYTES
 }
 
 #[cfg(test)]
@@ -138,12 +173,28 @@ mod tests {
             program_gain_at_rated_cycles_percent: 50.0,
             erase_growth_at_rated_cycles_percent: 0.0,
         };
-        let variation = Variation::new(&spec, 1000, 64, &Rng::new(1));
+        let variation = Variation::new(&spec, 16, 64, &Rng::new(1));
         let places = || (0..1024).flat_map(|block| (0..64).map(move |page| (BlockId::new(block), page)));
-        let programs: Vec<u64> = places().map(|(block, page)| variation.program(block, page, 1000)).collect();
+        let programs: Vec<u64> = places().map(|(block, page)| variation.program(block, page, LIFE_PPB)).collect();
         let (least, most) = (*programs.iter().min().unwrap(), *programs.iter().max().unwrap());
         assert!(least == LEAST && most < 2 * WHOLE, "{least} to {most}");
         assert!(places().all(|(block, page)| variation.read(block, page) > WHOLE / 2));
+    }
+
+    #[test]
+    fn nothing_is_slower_than_the_slowest() {
+        let v = Variation::new(&SPEC, 64, 64, &Rng::new(1));
+        let slowest = SPEC.slowest();
+        let blocks = || (0..4096).map(BlockId::new);
+        let most = |shares: &mut dyn Iterator<Item = u64>| shares.max().unwrap() as f64 / WHOLE as f64;
+        let pages = || blocks().flat_map(|block| (0..64).map(move |page| (block, page)));
+        for (most, bound) in [
+            (most(&mut pages().map(|(block, page)| v.program(block, page, 0))), slowest.program),
+            (most(&mut pages().map(|(block, page)| v.read(block, page))), slowest.read),
+            (most(&mut blocks().map(|block| v.erase(block, 9 * LIFE_PPB))), slowest.erase),
+        ] {
+            assert!(most <= bound && most - 1.0 > 0.7 * (bound - 1.0), "{most} of at most {bound}");
+        }
     }
 
     const SPEC: VariationSpec = VariationSpec {
@@ -165,7 +216,7 @@ mod tests {
 
     #[test]
     fn shares_have_the_deviations_of_the_file_and_keep_the_mean() {
-        let v = Variation::new(&SPEC, 3000, 100, &Rng::new(7));
+        let v = Variation::new(&SPEC, 500, 100, &Rng::new(7));
         let (mean, deviation) = mean_and_deviation((0..40_000).map(|k| v.read(BlockId::new(k / 256), k % 256)));
         assert!((mean - 1.0).abs() < 0.001 && (deviation - 0.05).abs() < 0.001, "{mean} {deviation}");
         // Blocks and pages of many dies: the squares add up.
@@ -178,18 +229,18 @@ mod tests {
 
     #[test]
     fn wear_shortens_programs_and_lengthens_erases() {
-        let v = Variation::new(&SPEC, 3000, 100, &Rng::new(7));
-        let share = |erases| v.program(BlockId::new(5), 5, erases) as f64 - v.program(BlockId::new(5), 5, 0) as f64;
-        assert!((share(3000) / WHOLE as f64 + 0.1).abs() < 1e-4 && share(6000) == share(3000));
-        let grown = |erases| (v.erase(BlockId::new(5), erases) - v.erase(BlockId::new(5), 0)) as f64 / WHOLE as f64;
-        assert!(
-            (grown(1500) - 1.0).abs() < 1e-4 && (grown(12_000) - 8.0).abs() < 1e-3 && grown(20_000) == grown(12_000)
-        );
+        let v = Variation::new(&SPEC, 1, 100, &Rng::new(7));
+        let life = |lives: f64| (lives * LIFE_PPB as f64) as u64;
+        let block = BlockId::new(5);
+        let share = |lives| v.program(block, 5, life(lives)) as f64 - v.program(block, 5, 0) as f64;
+        assert!((share(1.0) / WHOLE as f64 + 0.1).abs() < 1e-4 && share(2.0) == share(1.0));
+        let grown = |lives| (v.erase(block, life(lives)) - v.erase(block, 0)) as f64 / WHOLE as f64;
+        assert!((grown(0.5) - 1.0).abs() < 1e-4 && (grown(4.0) - 8.0).abs() < 1e-3 && grown(7.0) == grown(4.0));
     }
 
     #[test]
     fn a_seed_gives_the_same_specimen_and_another_another() {
-        let v = |seed| Variation::new(&SPEC, 3000, 100, &Rng::new(seed));
+        let v = |seed| Variation::new(&SPEC, 1, 100, &Rng::new(seed));
         assert_eq!(
             (0..50).map(|b| v(1).erase(BlockId::new(b), 0)).collect::<Vec<_>>(),
             (0..50).map(|b| v(1).erase(BlockId::new(b), 0)).collect::<Vec<_>>()

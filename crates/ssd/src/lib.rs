@@ -278,8 +278,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             _ => None,
         };
         let blocks = medium.layout().block_count() / drive.flash.dies;
-        let rated = die.wear.rated_program_erase_cycles;
-        let variation = die.variation.as_ref().map(|spec| Variation::new(spec, rated, blocks, &rng));
+        let variation = die.variation.as_ref().map(|spec| Variation::new(spec, drive.flash.dies, blocks, &rng));
         let row_units = medium.layout().row_units.into();
         let probe = Probe::new(drive, die, logical_pages, medium.format().max_generation());
         let info = DeviceInfo {

@@ -202,10 +202,9 @@ impl Backend {
     fn share_of(&self, op: &FlashOp, medium: &Medium) -> u64 {
         self.variation.as_ref().map_or(WHOLE, |variation| {
             let (block, page) = (op.block(), op.page());
-            let erases = medium.erases(block);
             match op.kind().act() {
-                Act::Erase => variation.erase(block, erases),
-                Act::Program | Act::ProgramOwn => variation.program(block, page, erases),
+                Act::Erase => variation.erase(block, medium.history(block).wear_ppb),
+                Act::Program | Act::ProgramOwn => variation.program(block, page, medium.history(block).wear_ppb),
                 Act::Read => variation.read(block, page),
             }
         })

@@ -225,6 +225,11 @@ impl Backend {
         self.times.set_native_reads(by_page);
     }
 
+    /// Dies, without the planes that read by themselves.
+    pub(super) fn die_count(&self) -> u32 {
+        self.plane_reads.as_ref().map_or(self.dies.len() as u32, |reads| reads.dies())
+    }
+
     /// The earliest end of an operation, and its die; [`NEVER`] if no die is at work.
     #[inline]
     #[must_use]

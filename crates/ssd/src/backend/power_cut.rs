@@ -39,7 +39,9 @@ impl Backend {
             };
             let beside = self.beside(d);
             let array = scaled(array, self.share_of_all(&op, beside, medium));
-            (ends - array < now && now < ends).then(|| AtWork { op, beside: beside.to_vec(), ends })
+            // Going on takes time, in which the array is still where it was.
+            let has_begun = ends - array < now || die.progress.was_interrupted();
+            (has_begun && now < ends).then(|| AtWork { op, beside: beside.to_vec(), ends })
         };
         Dies::all(self.dies.len() as u32).iter().zip(&self.dies).filter_map(of).collect()
     }
@@ -64,8 +66,8 @@ impl Backend {
             // What has begun ends, for nobody.
             die.current = for_nobody(die.current);
         }
+        let dies = Dies::all(self.die_count());
         if let Some(planes) = &mut self.planes {
-            let dies = Dies::all(self.plane_reads.as_ref().map_or(self.dies.len() as u32, |reads| reads.dies()));
             dies.iter().for_each(|d| planes.for_each_mut(d, |op| *op = for_nobody(*op)));
         }
         if let Some(correction) = &mut self.correction {
@@ -73,8 +75,10 @@ impl Backend {
         }
     }
 
-    /// The power is gone: no die is at anything, and nothing waits.
-    pub fn power_cut(&mut self) {
+    /// The power has gone at this time: no die is at anything, and nothing waits.
+    pub fn power_cut(&mut self, now: Nanos) {
+        // What they had still to do is never drawn.
+        self.work = self.work_done(now);
         for die in &mut self.dies {
             *die = Die::idle(die.channel);
         }
@@ -127,7 +131,7 @@ impl Backend {
     #[must_use]
     pub fn time_to_read_rows(&self, rows: u64) -> Nanos {
         let look = self.time_to_look(self.times.native());
-        let arrays = rows.div_ceil(self.dies.len() as u64) * look;
+        let arrays = rows.div_ceil(self.die_count().into()) * look;
         let buses = rows.div_ceil(self.channels.len() as u64) * self.row_transfer;
         if rows == 0 { 0 } else { arrays.max(look + buses) }
     }

@@ -156,7 +156,7 @@ impl Backend {
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) -> Nanos {
         let whole = self.whole_die(d);
-        let dies = self.plane_reads.as_ref().map_or(self.dies.len(), |reads| reads.dies() as usize);
+        let dies = self.die_count() as usize;
         let page = self.dies[d.index()].current.page() as usize;
         let read_time = self.times.read(step.mode)[page];
         let length = (step.stripe_units * self.unit_picos).div_ceil(1000);

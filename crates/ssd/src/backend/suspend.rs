@@ -63,6 +63,10 @@ impl Progress {
     pub fn array_from(&self) -> Nanos {
         self.array_from
     }
+
+    pub fn was_interrupted(&self) -> bool {
+        self.interruptions > 0
+    }
 }
 
 impl Backend {

@@ -2,7 +2,7 @@
 
 use ssdlab_core::{Nanos, nanos_from_ms, nanos_from_us};
 use ssdlab_ftl::{KeepsOlderPages, RowSpan};
-use ssdlab_nand::DieSpec;
+use ssdlab_nand::{DieSpec, Slowest, VariationSpec};
 
 use super::spec::{PowerLossSpec, Protection};
 use crate::spec::DriveSpec;
@@ -98,7 +98,7 @@ pub fn energy_to_save_mj(drive: &DriveSpec, die: &DieSpec) -> Option<f64> {
 /// How long it takes to write the whole buffer out, at the most. Every die ends what it is at, an erase perhaps, and what the
 /// collector has given it: a buffer full to read, and one to program. If there is no room, the collector moves what is left of its
 /// victims, which is less than the buffer holds, and erases them. Then each die writes its share of the rows and a few of the
-/// journal. All at the slowest of its programs, or at the channel's or the processor's pace.
+/// journal. All in the slowest and most worn places there can be, or at the channel's or the processor's pace.
 fn time_to_save(drive: &DriveSpec, die: &DieSpec) -> Nanos {
     let (g, dies) = (&die.geometry, drive.flash.dies);
     let modes = [&die.modes.slc, &die.modes.mlc, &die.modes.tlc].into_iter().flatten();
@@ -111,17 +111,17 @@ fn time_to_save(drive: &DriveSpec, die: &DieSpec) -> Nanos {
     let transfer_us = if rate == 0.0 { 0.0 } else { row_bytes / rate } + die.bus.command_us;
     let ways = f64::from(dies.div_ceil(drive.controller.channels));
     let at_pace = |array_us: f64| array_us.max(transfer_us * ways) + transfer_us;
-    let spread = die.variation.as_ref().map_or(0.0, |v| v.program_blocks_percent + v.program_pages_percent);
-    let slow = 1.0 + SIGMAS * spread / 100.0;
+    let slowest = die.variation.as_ref().map_or(Slowest::default(), VariationSpec::slowest);
     // Planes that are programmed by themselves may come one after the other.
     let programs_of_row = if drive.mapping.row == RowSpan::AllPlanes { 1.0 } else { f64::from(g.planes) };
-    let row_us = at_pace(longest(&mut programs.into_iter()) * slow) * programs_of_row;
-    let read_us = at_pace(longest(&mut reads.into_iter()));
+    let row_us = at_pace(longest(&mut programs.into_iter()) * slowest.program) * programs_of_row;
+    let read_us = at_pace(longest(&mut reads.into_iter()) * slowest.read);
     let units = drive.buffer_pages() * drive.compression_ratio();
     let rows = units.div_ceil(g.planes * drive.units_per_page(die)).div_ceil(dies) + ROWS_OF_LOG;
     let collected = f64::from(drive.gc.buffer_superpages.max(drive.gc.rows_per_read + 1));
     let moved = f64::from(rows) + collected;
-    let dies_us = row_us * (f64::from(rows) + moved) + read_us * moved + 2e3 * erases.fold(0.0, f64::max) * slow;
+    let dies_us =
+        row_us * (f64::from(rows) + moved) + read_us * moved + 2e3 * erases.fold(0.0, f64::max) * slowest.erase;
     let end_us = drive.controller.program_end_us * programs_of_row * (f64::from(rows) + moved);
     let move_us = drive.controller.move_unit_us * f64::from(g.planes * drive.units_per_page(die)) * moved;
     nanos_from_us(dies_us.max((end_us + move_us) * f64::from(dies)) + row_us)
@@ -129,9 +129,6 @@ fn time_to_save(drive: &DriveSpec, die: &DieSpec) -> Nanos {
 
 /// Rows that a die may have to write beside its share: one under way, and what the journal has still to say.
 const ROWS_OF_LOG: u32 = 4;
-
-/// Blocks and pages vary from die to die; so far from the mean the slowest of a drive is.
-const SIGMAS: f64 = 4.0;
 
 /// How long a drive takes to start, apart from what it does to its flash.
 #[derive(Clone, Copy, Debug)]

@@ -104,7 +104,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.drop_commands(now);
         self.frontend.link_sleep.wake(now);
         self.firmware.power_cut(now);
-        self.backend.power_cut();
+        self.backend.power_cut(self.now);
         self.probe.power_cut(now);
     }
 }

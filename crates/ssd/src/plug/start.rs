@@ -69,10 +69,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             Some(pages) => pages.iter().for_each(|&page| settle(page)),
             None => all.each().for_each(&mut settle),
         }
-        // What lies elsewhere now may be sound; a read will tell.
-        let changed = recovered.changed.clone().unwrap_or_else(|| all.each().collect());
         if let Some(correction) = self.backend.correction_mut() {
-            changed.into_iter().for_each(|page| correction.forgive_lost(page.run(1)));
+            correction.settle_losses(|page| translation.write_number(page));
         }
     }
 

@@ -2,7 +2,7 @@
 //! reported and never returned.
 
 use ssdlab_core::{Cause, Nanos, Op, Rng};
-use ssdlab_device::{Completion, Device, Request, Security, Status};
+use ssdlab_device::{Completion, Device, Plug, Request, Security, Status};
 use ssdlab_ecc::ldpc::code::LdpcCode;
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
 use ssdlab_ftl::{RowSpan, SuperblockSpan, Translation, VictimPolicy};
@@ -412,6 +412,47 @@ fn what_cannot_be_corrected_is_an_error_until_it_is_written_again() {
         assert_eq!(host.drive.check_books(), Ok(()));
         let ready = host.drive.secure_erase(host.now);
         assert!(ready > host.now && host.drive.lost_pages().is_empty());
+    }
+}
+
+/// The marks of collectors lie beside the copies, and come back with them.
+#[test]
+fn what_was_lost_is_lost_after_a_restart_too() {
+    for span in [SuperblockSpan::OneDie, SuperblockSpan::AllDies] {
+        let mut host = Host::new(Some(bch(2)), aging(0.1, 0.0), |drive| {
+            drive.mapping.superblock = span;
+            drive.gc.policy = VictimPolicy::Random;
+        });
+        host.fill();
+        host.drive.age(YEAR_S);
+        let mut rng = Rng::new(1);
+        (0..20_000).for_each(|_| {
+            host.command(Op::Write, 800 + rng.below(800));
+        });
+        host.command(Op::Flush, 0);
+        let before = host.drive.lost_pages();
+        assert!(before.len() > 500, "{} pages are lost", before.len());
+        for clean in [true, false] {
+            if clean {
+                host.now = host.drive.stand_by(host.now);
+            }
+            host.drive.cut(host.now);
+            host.now = host.drive.restore(host.now + 1_000_000_000);
+            assert_eq!(host.drive.lost_pages(), before, "{span:?}");
+        }
+        let (kept, given) = before.split_at(before.len() / 2);
+        for page in given {
+            assert_eq!(host.command(Op::Write, page.number().into()).status, Status::Ok);
+        }
+        host.command(Op::Flush, 0);
+        host.drive.cut(host.now);
+        host.now = host.drive.restore(host.now + 1_000_000_000);
+        assert_eq!(host.drive.lost_pages(), kept, "{span:?}");
+        for page in &before {
+            let status = host.command(Op::Read, page.number().into()).status;
+            assert_eq!(status == Status::MediaError, kept.contains(page), "{page:?} is {status:?}");
+        }
+        assert_eq!(host.drive.check_books(), Ok(()));
     }
 }
 

@@ -549,3 +549,20 @@ fn as_much_is_read_ahead_as_the_key_says_whatever_the_drive_maps() {
         assert_eq!(ahead_kib, [16, 16 + 32, 64 + 128, 128], "units of {unit_kib} KiB");
     }
 }
+
+#[test]
+fn what_a_cut_has_left_undone_is_not_drawn() {
+    let mut b = Bench::new(&drive(), &die(2));
+    let mut under_way = 0;
+    for offset in (0..(8u64 << 20)).step_by(128 << 10) {
+        b.command(Op::Write, offset, 128 << 10);
+        let before = b.nanojoules();
+        let mut cut = b.ssd.clone();
+        cut.cut(b.now);
+        assert_eq!(cut.counters().nanojoules(), before);
+        b.rest(1_000_000);
+        // Microwatts for a millisecond are nanojoules.
+        under_way += u64::from(b.nanojoules() > before + IDLE_UW + IDLE_UW / 20);
+    }
+    assert!(under_way > 10, "dies were at work {under_way} times");
+}

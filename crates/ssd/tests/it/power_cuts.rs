@@ -8,7 +8,7 @@ use proptest::test_runner::RngSeed;
 use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, Op, Rng, SECOND};
 use ssdlab_device::{Completion, Device, Held, Plug, Request, Status};
 use ssdlab_ftl::{HostShare, KeepsOlderPages};
-use ssdlab_nand::{DieSpec, Geometry, PageOrder, ReducedMode};
+use ssdlab_nand::{DieSpec, Geometry, PageOrder, ReducedMode, Suspend};
 use ssdlab_ssd::{DriveSpec, PowerLossSpec, Protection, Ssd, energy_to_save_mj};
 use ssdlab_testkit::{any_drive, ideal_die, ideal_drive};
 
@@ -486,6 +486,35 @@ fn destroyed_data_are_media_errors_until_they_are_written_again() {
     host.cut();
     host.restore(true, |unit| unit.flushed);
     assert_eq!(read(&mut host), Status::Ok);
+}
+
+/// To go on takes longer than anything was programmed before; the cells are as they were.
+#[test]
+fn a_cut_while_an_interrupted_program_goes_on_finds_half_programmed_cells() {
+    let (mut drive, mut die) = mlc();
+    (drive.flash.dies, drive.controller.channels, drive.capacity_bytes) = (1, 1, 3_000 * 4096);
+    die.features.suspend = Some(Suspend {
+        program_us: Some(20.0),
+        erase_us: None,
+        resume_us: 5_000.0,
+        most_per_operation: 1,
+        least_progress_us: 10.0,
+    });
+    let mut host = Host::new(&drive, &die, 1);
+    host.fill();
+    for round in 0..40 {
+        // Each round begins with a word line of its own.
+        host.submit(Op::Write, 4 * round, 2, true);
+        while !host.in_flight.is_empty() && host.step() {}
+        host.submit(Op::Write, 4 * round + 2, 2, true);
+        host.now += 300 * MICROSECOND;
+        host.drive.advance(host.now, &mut Vec::new());
+        host.submit(Op::Read, 2000, 1, false);
+        while host.in_flight.values().any(|request| request.op == Op::Read) && host.step() {}
+        host.cut();
+        host.now = host.restore(true, |unit| unit.flushed);
+    }
+    assert!(host.lost >= 60, "{} units destroyed", host.lost);
 }
 
 #[test]

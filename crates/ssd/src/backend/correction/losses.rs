@@ -1,6 +1,6 @@
 //! Which logical pages have lost their data, and which reads found out.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ssdlab_ftl::{FlashOp, NOBODY, OpKind};
@@ -50,7 +50,8 @@ pub struct Loss {
 /// See the module's own page.
 #[derive(Clone, Debug, Default)]
 pub struct Losses {
-    pages: BTreeSet<LogicalPage>,
+    /// The write of it that is gone, as its tag has it.
+    pages: BTreeMap<LogicalPage, u8>,
     /// What was found since it was last asked for, if anybody asks.
     noted: Option<Vec<Loss>>,
 }
@@ -72,7 +73,7 @@ impl Losses {
             noted.push(loss);
         }
         if !loss.stale {
-            self.pages.insert(loss.page);
+            self.pages.insert(loss.page, loss.write_count);
         }
     }
 
@@ -92,12 +93,17 @@ impl Losses {
         }
     }
 
-    /// Logical pages whose data are lost, in order.
-    pub fn pages(&self) -> &BTreeSet<LogicalPage> {
+    /// The drive has started, and these are the writes that it has found of its pages.
+    pub fn settle(&mut self, found: impl Fn(LogicalPage) -> Option<u8>) {
+        self.pages.retain(|&page, &mut lost| found(page) == Some(lost));
+    }
+
+    /// Logical pages whose data are lost, in order, and which write of each.
+    pub fn pages(&self) -> &BTreeMap<LogicalPage, u8> {
         &self.pages
     }
 
-    pub fn set_pages(&mut self, pages: BTreeSet<LogicalPage>) {
+    pub fn set_pages(&mut self, pages: BTreeMap<LogicalPage, u8>) {
         self.pages = pages;
     }
 }

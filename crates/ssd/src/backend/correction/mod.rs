@@ -8,15 +8,16 @@
 //! Liberties, stated: the first decoding attempt of a read that succeeds streams behind the transfer, and its few
 //! microseconds belong to the firmware's times of the drive file. Units err independently of one another. A unit whose
 //! data were lost stays lost until the host writes or trims it: a collector that meets it moves its address and the fact
-//! (a real drive marks the copy), so that the books stay whole and the host gets an error, never wrong data. A
-//! read that fails on a copy which has moved since is taken to have been read where its page lives now, in no more time.
+//! (a real drive marks the copy), so that the books stay whole and the host gets an error, never wrong data. So does a
+//! start after a power cut, if it finds the same write of the page; where the cut has taken a newer write back, the next
+//! read tells anew. A read that fails on a copy which has moved since is taken to have been read where its page lives now, in no more time.
 //! Folds within a die and the journal are not corrected.
 
 mod host_read_masks;
 mod losses;
 mod retry_turns;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -24,7 +25,7 @@ use ssdlab_core::{Nanos, Rng, SECOND};
 use ssdlab_device::{ExpectedErrors, is_plausible};
 use ssdlab_ecc::ladder::{Cost, Ladder, Level, MAX_LEVELS, Odds};
 use ssdlab_ecc::spec::EccSpec;
-use ssdlab_ftl::{FlashOp, OpKind, Translation};
+use ssdlab_ftl::{Act, FlashOp, OpKind, Translation};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors, Stress};
 use ssdlab_nand::{
     BlockHistory, BlockId, CellMode, DieId, DieSpec, Layout, LogicalPage, SpecError, UnitAddress, memory, planes_sensed,
@@ -150,7 +151,7 @@ pub struct Correction {
     most_reads: u32,
     much_read: Vec<BlockId>,
     /// What a time on the shelf goes back to.
-    shelved: Option<(Nanos, BTreeSet<LogicalPage>)>,
+    shelved: Option<(Nanos, BTreeMap<LogicalPage, u8>)>,
     counters: CorrectionCounters,
 }
 
@@ -159,7 +160,7 @@ pub struct Correction {
 pub struct SavedCorrection {
     rng: Rng,
     calendar: Nanos,
-    lost: BTreeSet<LogicalPage>,
+    lost: BTreeMap<LogicalPage, u8>,
     counters: CorrectionCounters,
 }
 
@@ -170,7 +171,7 @@ impl SavedCorrection {
         let CorrectionCounters { reread_units, soft_units, rebuilt_units, lost_units } = self.counters;
         self.rng.is_sound()
             && self.calendar < Nanos::MAX / 2
-            && self.lost.last().is_none_or(|&page| page.number() < logical_pages)
+            && self.lost.keys().next_back().is_none_or(|&page| page.number() < logical_pages)
             && [reread_units, soft_units, rebuilt_units, lost_units].into_iter().all(is_plausible)
     }
 }
@@ -283,7 +284,7 @@ impl Correction {
 
     /// Logical pages whose data are lost, in order.
     pub fn lost_pages(&self) -> impl Iterator<Item = LogicalPage> + '_ {
-        self.losses.pages().iter().copied()
+        self.losses.pages().keys().copied()
     }
 
     /// Whether any page of a range has been lost.
@@ -297,6 +298,11 @@ impl Correction {
     #[inline]
     pub fn forgive_lost(&mut self, pages: Range<LogicalPage>) {
         self.losses.forgive(pages);
+    }
+
+    /// The drive has started: what was lost stays so where it has found the same write again, wherever that now lies.
+    pub fn settle_losses(&mut self, found: impl Fn(LogicalPage) -> Option<u8>) {
+        self.losses.settle(found);
     }
 
     /// Keeps a list of every unit that is found lost from now on; and hands it over.
@@ -329,7 +335,8 @@ impl Correction {
         if let Some((calendar, before)) = self.shelved.take() {
             self.calendar = calendar;
             // What the host has written or trimmed meanwhile is not lost again.
-            let lost = before.intersection(self.losses.pages()).copied().collect();
+            let now = self.losses.pages();
+            let lost = before.into_iter().filter(|(page, _)| now.contains_key(page)).collect();
             self.losses.set_pages(lost);
             self.renew_all();
         }
@@ -417,9 +424,8 @@ impl Correction {
             | OpKind::FoldRead
             | OpKind::SafetyRead
             | OpKind::RetireRead => self.sense(die, op, mode, now, translation),
-            OpKind::Erase => None,
-            _ => {
-                if op.page() == 0 {
+            kind => {
+                if op.page() == 0 && matches!(kind.act(), Act::Program | Act::ProgramOwn) {
                     translation.medium_mut().note_programmed(op.block(), self.seconds(now));
                 }
                 None
@@ -449,7 +455,7 @@ impl Correction {
         let escape = self.blocks[op.block().index()].escape;
         let escape = match (op.rows(), &self.modes[mode.index()]) {
             (1, Some(mode)) => escape[mode.kinds[op.page() as usize] as usize],
-            _ => escape[0].max(escape[1]).max(escape[2]),
+            _ => escape.into_iter().fold(0, u32::max),
         };
         // No more than the sum of the units' chances: the draw of the retry makes up for the difference.
         let reach = u64::from(escape) * u64::from(op.units());
@@ -661,12 +667,12 @@ mod tests {
         let c = Correction::new(&spec, &die, &ErrorSpec::planar_estimate(), 4096, (1, 4, 1), &Rng::new(1));
         let mut c = c.expect("it can be built");
         let history = BlockHistory { erases: 3, programmed_at_s: 0, ..BlockHistory::default() };
-        c.losses.set_pages(BTreeSet::from([LogicalPage::new(5)]));
+        c.losses.set_pages(BTreeMap::from([(LogicalPage::new(5), 1)]));
         c.shelve(1_000_000);
         assert_eq!(c.age_s(history, 7 * SECOND), 1_000_007);
         c.renew(BlockId::new(2), CellMode::Slc, 1_000_007, history);
         assert_eq!(c.blocks[2].erases, 3, "it is known how a block fares that has been erased so often");
-        c.losses.set_pages(BTreeSet::from([5, 6].map(LogicalPage::new)));
+        c.losses.set_pages(BTreeMap::from([5, 6].map(|page| (LogicalPage::new(page), 1))));
         c.unshelve();
         assert_eq!(c.age_s(history, 7 * SECOND), 7);
         assert_eq!(c.lost_pages().collect::<Vec<_>>(), [LogicalPage::new(5)]);
@@ -678,7 +684,7 @@ mod tests {
         let saved = |calendar: Nanos, lost: u32, lost_units: u64| SavedCorrection {
             rng: Rng::new(1),
             calendar,
-            lost: BTreeSet::from([LogicalPage::new(1), LogicalPage::new(lost)]),
+            lost: BTreeMap::from([1, lost].map(|page| (LogicalPage::new(page), 1))),
             counters: CorrectionCounters { lost_units, ..CorrectionCounters::default() },
         };
         assert!(saved(7 * SECOND, 3, 2).is_sound(4));
