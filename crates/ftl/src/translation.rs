@@ -139,31 +139,19 @@ pub struct Repair {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RepairKind {
-    Erase,
+    /// A block that was written in this mode.
+    Erase { mode: CellMode },
     /// A row is programmed with nothing in it.
-    Fill {
-        page: u32,
-    },
+    Fill { page: u32 },
     /// A row is read elsewhere on the die, and programmed here.
-    Copy {
-        page: u32,
-    },
+    Copy { page: u32 },
     /// Row `of` of a block in the die's own mode is read, and its copy programmed here at one bit per cell.
-    Save {
-        page: u32,
-        of: u32,
-    },
+    Save { page: u32, of: u32 },
     /// A row of parity and so many others of its stripe are read, and the row that is missing is programmed here at one bit per
     /// cell.
-    Rebuild {
-        page: u32,
-        reads: u32,
-    },
+    Rebuild { page: u32, reads: u32 },
     /// Row `of` of the copies of older pages is read, and programmed here.
-    Rescue {
-        page: u32,
-        of: u32,
-    },
+    Rescue { page: u32, of: u32 },
 }
 
 impl RepairKind {
@@ -171,7 +159,7 @@ impl RepairKind {
     #[must_use]
     pub fn page(self) -> Option<u32> {
         match self {
-            RepairKind::Erase => None,
+            RepairKind::Erase { .. } => None,
             RepairKind::Fill { page }
             | RepairKind::Copy { page }
             | RepairKind::Save { page, .. }

@@ -18,6 +18,7 @@ mod events;
 mod plane_reads;
 mod planes;
 mod power_cut;
+mod repairs;
 mod retry;
 mod suspend;
 mod turns;
@@ -46,6 +47,7 @@ use turns::Turns;
 
 pub use events::NEVER;
 pub use power_cut::AtWork;
+pub use repairs::RepairSteps;
 
 /// More than half a minute before the times in waiting operations are no longer told apart from later ones, and longer than
 /// any operation takes.

@@ -84,6 +84,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         for timed in starting.repairs.iter().rev().filter(|timed| timed.to > now) {
             let torn = Undone::Torn { spares_older: carried };
             let undone = if timed.from < now { torn } else { Undone::NotBegun };
+            // An erase has worn its block already, begun or not.
+            if undone == Undone::NotBegun && timed.repair.kind.page().is_some() {
+                self.flash = self.flash.beyond(&self.counted(timed));
+                self.backend.count_out(&timed.steps);
+            }
             self.translation.undo_repair(&timed.repair, undone);
         }
     }

@@ -7,18 +7,25 @@
 //! instead, or of those rows that its translation needs. Boot and the processor's time for an entry are estimates of the drive
 //! file; the rest follows from the mechanisms.
 //!
-//! Liberty, stated: dies that do repairs side by side do not wait for each other's transfers.
+//! What is read and written then counts in the drive's counters and its energy: copies of blocks that have gone bad as moved,
+//! copies of older pages as such, filled rows as the firmware's own.
+//!
+//! Liberties, stated: dies that do repairs side by side do not wait for each other's transfers. A repair that the power cuts
+//! short counts as a whole, and what is read to find the map takes no energy beyond the controller's.
 
 use ssdlab_core::Nanos;
+use ssdlab_device::FlashCounters;
 use ssdlab_ftl::{JOURNAL_ENTRY_BYTES, Recovered, Repair, RepairKind, Translation};
 use ssdlab_nand::{CellMode, LogicalPage, LogicalPages};
 
 use crate::SimulatedSsd;
+use crate::backend::RepairSteps;
 
 /// A repair, and when its die is at it.
 #[derive(Clone, Copy, Debug)]
 pub struct TimedRepair {
     pub repair: Repair,
+    pub steps: RepairSteps,
     pub from: Nanos,
     pub to: Nanos,
 }
@@ -45,6 +52,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let mut starting = self.time_repairs(&recovered);
         starting.ready += self.security.left;
         let ready = starting.ready;
+        for timed in &starting.repairs {
+            self.flash = self.flash.plus(&self.counted(timed));
+            self.backend.count_repair(&timed.steps);
+        }
         self.plug.starting = starting;
         self.plug.destroyed.extend(recovered.lost.into_iter().filter(|lost| lost.mode.is_some()));
         self.now = ready;
@@ -77,33 +88,46 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     fn time_repairs(&self, recovered: &Recovered) -> Starting {
         let from = self.now + self.plug.times.boot + self.reading(recovered);
         let layout = self.translation.medium().layout();
-        let native = self.translation.medium().native_mode();
         let mut free = vec![from; layout.dies as usize];
         let timed = |&repair: &Repair| {
             let die = &mut free[self.backend.die_of(layout.die_of(repair.block).0).index()];
             let from = *die;
-            let mode = self.translation.medium().mode(repair.block);
-            *die += match repair.kind {
-                RepairKind::Erase => self.backend.time_to_erase(mode),
-                RepairKind::Fill { page } => self.backend.time_to_program(mode, page),
-                RepairKind::Copy { page } => {
-                    self.backend.time_to_read(mode, page) + self.backend.time_to_program(mode, page)
-                }
-                RepairKind::Save { page, of } => {
-                    self.backend.time_to_read(native, of) + self.backend.time_to_program(mode, page)
-                }
-                RepairKind::Rebuild { page, reads } => {
-                    let others = Nanos::from(reads) * self.backend.time_to_read(native, 0);
-                    self.backend.time_to_read(mode, page) + others + self.backend.time_to_program(mode, page)
-                }
-                RepairKind::Rescue { page, of } => {
-                    self.backend.time_to_read(CellMode::Slc, of) + self.backend.time_to_program(mode, page)
-                }
-            };
-            TimedRepair { repair, from, to: *die }
+            let steps = self.steps_of(&repair);
+            *die += self.backend.time_to_repair(&steps);
+            TimedRepair { repair, steps, from, to: *die }
         };
         let repairs: Vec<TimedRepair> = recovered.repairs.iter().map(timed).collect();
         Starting { ready: free.into_iter().max().unwrap_or(from), repairs }
+    }
+
+    fn steps_of(&self, repair: &Repair) -> RepairSteps {
+        let medium = self.translation.medium();
+        let (mode, native) = (medium.mode(repair.block), medium.native_mode());
+        let programs = |page| RepairSteps { programs: Some((mode, page)), ..RepairSteps::default() };
+        match repair.kind {
+            RepairKind::Erase { mode } => RepairSteps { erases: Some(mode), ..RepairSteps::default() },
+            RepairKind::Fill { page } => programs(page),
+            RepairKind::Copy { page } => RepairSteps { reads: Some((mode, page)), ..programs(page) },
+            RepairKind::Save { page, of } => RepairSteps { reads: Some((native, of)), ..programs(page) },
+            RepairKind::Rebuild { page, reads } => {
+                RepairSteps { reads: Some((mode, page)), others: reads, ..programs(page) }
+            }
+            RepairKind::Rescue { page, of } => RepairSteps { reads: Some((CellMode::Slc, of)), ..programs(page) },
+        }
+    }
+
+    /// What a repair is in the drive's counters.
+    pub(super) fn counted(&self, timed: &TimedRepair) -> FlashCounters {
+        let layout = self.translation.medium().layout();
+        let (bytes, nothing) = (u64::from(layout.row_bytes()), FlashCounters::default());
+        match timed.repair.kind {
+            RepairKind::Erase { .. } => FlashCounters { block_erases: layout.planes.into(), ..nothing },
+            RepairKind::Fill { .. } => FlashCounters { metadata_program_bytes: bytes, ..nothing },
+            RepairKind::Copy { .. } => FlashCounters { gc_program_bytes: bytes, ..nothing },
+            RepairKind::Save { .. } | RepairKind::Rebuild { .. } | RepairKind::Rescue { .. } => {
+                FlashCounters { safety_program_bytes: bytes, ..nothing }
+            }
+        }
     }
 
     /// Time to read what the map is made of.

@@ -67,6 +67,27 @@ impl FlashWork {
         self.array[work.index()] += time;
     }
 
+    #[must_use]
+    pub fn plus(self, other: &FlashWork) -> Self {
+        self.combined(other, |a, b| a + b)
+    }
+
+    /// # Panics
+    /// In a build that checks, if there is more of anything in the other.
+    #[must_use]
+    pub fn minus(self, other: &FlashWork) -> Self {
+        self.combined(other, |a, b| a - b)
+    }
+
+    fn combined(self, other: &FlashWork, both: impl Fn(u64, u64) -> u64) -> Self {
+        FlashWork {
+            array: std::array::from_fn(|k| both(self.array[k], other.array[k])),
+            read_units: both(self.read_units, other.read_units),
+            sent_units: both(self.sent_units, other.sent_units),
+            encoded_units: both(self.encoded_units, other.encoded_units),
+        }
+    }
+
     /// Without what lies ahead.
     #[must_use]
     pub fn without(mut self, ahead: impl Iterator<Item = Ahead>) -> Self {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, Op, Rng, SECOND};
 use ssdlab_device::{Completion, Device, Held, Plug, Request, Status};
-use ssdlab_ftl::{HostShare, KeepsOlderPages};
+use ssdlab_ftl::{HostShare, KeepsOlderPages, Translation};
 use ssdlab_nand::{DieSpec, Geometry, PageOrder, ReducedMode, Suspend};
 use ssdlab_ssd::{DriveSpec, PowerLossSpec, Protection, Ssd, energy_to_save_mj};
 use ssdlab_testkit::{any_drive, ideal_die, ideal_drive};
@@ -277,6 +277,10 @@ fn losses(power_loss: Option<PowerLossSpec>, may_lose: bool, kept: impl Fn(&Unit
         host.cut();
         host.restore(may_lose, kept);
     }
+    let medium = host.drive.translation().medium();
+    let worn: u64 = medium.layout().all_blocks().map(|block| u64::from(medium.history(block).erases)).sum();
+    let counted = host.drive.counters().flash.expect("it has flash").block_erases;
+    assert_eq!(worn, counted, "erases of blocks, and those that were counted");
     (host.lost, host.rolled_back)
 }
 

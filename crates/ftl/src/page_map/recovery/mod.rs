@@ -498,8 +498,9 @@ impl PageMap {
         for block in blocks {
             let sb = self.superblocks.of_block_checked(block);
             if sb.is_none_or(|sb| self.superblocks.state(sb) == State::Reserved) {
+                let mode = self.medium.mode(block);
                 self.medium.erase_at_start(block).expect("it is good");
-                repairs.push(Repair { block, kind: RepairKind::Erase });
+                repairs.push(Repair { block, kind: RepairKind::Erase { mode } });
             }
         }
     }
@@ -550,8 +551,9 @@ impl PageMap {
             self.bad_blocks.moving().iter().filter(|moving| moving.1 == to).map(|moving| moving.0).collect();
         let mode = self.medium.mode(sources[0]);
         if !self.medium.is_erased(to) {
+            let written = self.medium.mode(to);
             self.medium.erase_at_start(to).expect("a block that replaces another is good");
-            repairs.push(Repair { block: to, kind: RepairKind::Erase });
+            repairs.push(Repair { block: to, kind: RepairKind::Erase { mode: written } });
         }
         self.medium.open(to, mode, 0).expect("it is erased");
         for page in 0..rows {
@@ -576,8 +578,9 @@ impl PageMap {
             }
             for block in good {
                 if !self.medium.is_erased(block) {
+                    let mode = self.medium.mode(block);
                     self.medium.erase_at_start(block).expect("it is good");
-                    repairs.push(Repair { block, kind: RepairKind::Erase });
+                    repairs.push(Repair { block, kind: RepairKind::Erase { mode } });
                 }
             }
             for block in bad {
