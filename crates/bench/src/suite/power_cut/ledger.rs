@@ -125,8 +125,13 @@ impl Ledger {
         for (number, unit) in std::mem::take(&mut self.open) {
             let found = match held(number) {
                 Held::Unreadable => {
-                    // What was destroyed is told apart; nothing else that was flushed may have become unreadable.
-                    losses.flushed += u64::from(unit.flushed > 0 && !self.destroyed.contains(&number));
+                    // What was destroyed is told apart, and the answered write that was to take its place is lost as well;
+                    // nothing else that was flushed may have become unreadable.
+                    if unit.flushed > 0 && !self.destroyed.contains(&number) {
+                        losses.flushed += 1;
+                    } else if unit.answered > unit.flushed {
+                        losses.acknowledged += 1;
+                    }
                     self.safe[number as usize] = 0;
                     continue;
                 }
@@ -241,7 +246,8 @@ mod tests {
         assert_eq!(losses(Held::Unreadable), Losses { flushed: 1, ..Losses::default() }, "nobody has told");
         let mut told = ledger();
         told.destroyed([0].into_iter());
-        assert_eq!(told.settle(&[], |_| Held::Unreadable, whole), Losses::default());
+        let newest = Losses { acknowledged: 1, ..Losses::default() };
+        assert_eq!(told.settle(&[], |_| Held::Unreadable, whole), newest, "what was to take its place is lost as well");
     }
 
     #[test]
