@@ -7,6 +7,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ssdlab_core::Rng;
+use ssdlab_ftl::{SavedLogBlock, SavedMap};
+use ssdlab_ssd::SavedDrive;
 
 /// A state with one value changed; `None` if what was drawn cannot be such a value, or changes nothing. `inner` may change what
 /// a field of bytes has inside, by the name of the field; it returns whether it did.
@@ -29,15 +31,49 @@ pub fn altered<T: Serialize + DeserializeOwned>(
     (other != bytes).then_some(other)
 }
 
+/// A saved drive of which one value is another one: its own, its translation layer's, or one of the spare areas.
+///
+/// # Panics
+/// If the bytes are no such drive.
+#[must_use]
+// Not generic, so that the states of drives are taken apart here alone.
+pub fn altered_drive(saved: &[u8], by_blocks: bool, rng: &mut Rng) -> Option<Vec<u8>> {
+    let mut inner = |name: &str, bytes: &mut Vec<u8>, rng: &mut Rng| {
+        let mut spare_areas = |name: &str, bytes: &mut Vec<u8>, rng: &mut Rng| {
+            let rows = name == "rows";
+            if rows {
+                alter_differences(bytes, rng);
+            }
+            rows
+        };
+        let other = match name {
+            "translation" if by_blocks => altered::<SavedLogBlock>(bytes, rng, &mut spare_areas),
+            "translation" => altered::<SavedMap>(bytes, rng, &mut spare_areas),
+            _ => None,
+        };
+        other.map(|other| *bytes = other).is_some()
+    };
+    altered::<SavedDrive>(saved, rng, &mut inner)
+}
+
+/// Where two saved drives differ first, and how.
+///
+/// # Panics
+/// If the bytes are no such drives.
+#[must_use]
+pub fn difference_of_drives(one: &[u8], other: &[u8], by_blocks: bool) -> String {
+    first_difference::<SavedDrive>(one, other, &|name, old, new| match name {
+        "translation" if by_blocks => Some(first_difference::<SavedLogBlock>(old, new, &|_, _, _| None)),
+        "translation" => Some(first_difference::<SavedMap>(old, new, &|_, _, _| None)),
+        _ => None,
+    })
+}
+
 /// By the name of a field of bytes, what is different in it.
 type Within<'a> = dyn Fn(&str, &[u8], &[u8]) -> Option<String> + 'a;
 
 /// Where two states differ first, and how: for messages. `inner` tells it of what fields of bytes have inside.
-///
-/// # Panics
-/// If the bytes are no such states.
-#[must_use]
-pub fn first_difference<T: Serialize + DeserializeOwned>(one: &[u8], other: &[u8], inner: &Within<'_>) -> String {
+fn first_difference<T: Serialize + DeserializeOwned>(one: &[u8], other: &[u8], inner: &Within<'_>) -> String {
     let tree = |bytes: &[u8]| {
         let state: T = from_bytes(bytes).expect("it was saved");
         serde_json::to_value(&state).expect("every state is a tree")
@@ -148,7 +184,7 @@ fn another(number: u64, rng: &mut Rng) -> u64 {
 ///
 /// # Panics
 /// If there are no numbers.
-pub fn alter_differences(bytes: &mut Vec<u8>, rng: &mut Rng) {
+fn alter_differences(bytes: &mut Vec<u8>, rng: &mut Rng) {
     let mut numbers: Vec<u64> = Vec::new();
     let mut next = (0, 0);
     for &byte in &*bytes {

@@ -171,9 +171,19 @@ prop_compose! {
     }
 }
 
+/// Any small drive that a drive file can describe.
+pub fn any_drive() -> BoxedStrategy<DrawnDrive> {
+    // In a box, so that it is compiled here, and not with every test that draws one.
+    page_mapped().boxed()
+}
+
+/// Any small drive that translates by blocks.
+pub fn any_log_block_drive() -> BoxedStrategy<DrawnDrive> {
+    block_mapped().boxed()
+}
+
 prop_compose! {
-    /// Any small drive that a drive file can describe.
-    pub fn any_drive()(
+    fn page_mapped()(
         seed in any::<u64>(),
         die in any_die(),
         gc in any_gc(),
@@ -222,9 +232,8 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// Any small drive that translates by blocks.
-    pub fn any_log_block_drive()(
-        drawn in any_drive(),
+    fn block_mapped()(
+        drawn in page_mapped(),
         scheme in prop::sample::select(vec![LogScheme::Replacement, LogScheme::Bast, LogScheme::Fast]),
         open_logs in 1u32..=6,
         stripe in 1u32..=4,

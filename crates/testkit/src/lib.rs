@@ -4,7 +4,7 @@
 //! - [`any_drive`]: a property-test strategy over small drives of every kind that a drive file can describe with a map of
 //!   pages; [`any_log_block_drive`]: the same with log blocks.
 //! - [`opal`]: what a host says to a drive that can be locked.
-//! - [`altered`]: a saved state of which one value is another one.
+//! - [`altered`], [`altered_drive`]: a saved state of which one value is another one.
 //!
 //! Drives of which only a few things matter begin with `DriveSpec::plain` and `DieSpec::plain`: a key that is new is
 //! then learned there alone.
@@ -14,6 +14,6 @@ mod any_drive;
 mod catalog;
 pub mod opal;
 
-pub use alter::{alter_differences, altered, first_difference};
+pub use alter::{altered, altered_drive, difference_of_drives};
 pub use any_drive::{DrawnDrive, any_drive, any_log_block_drive};
 pub use catalog::{ideal_die, ideal_drive, ideal_drive_with};

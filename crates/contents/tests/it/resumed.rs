@@ -11,9 +11,8 @@ use ssdlab_contents::{
 use ssdlab_core::{Nanos, Op, Rng, UNIT_BYTES};
 use ssdlab_device::{Counters, Device, Request, Security, Status};
 use ssdlab_disks::{Disk, DiskSpec};
-use ssdlab_ftl::SavedMap;
-use ssdlab_ssd::{PowerLossSpec, Protection, SavedDrive, Ssd};
-use ssdlab_testkit::{DrawnDrive, alter_differences, altered, any_drive, ideal_die, ideal_drive};
+use ssdlab_ssd::{PowerLossSpec, Protection, Ssd};
+use ssdlab_testkit::{DrawnDrive, altered_drive, any_drive, ideal_die, ideal_drive};
 
 pub struct Host {
     pub device: ContentDevice,
@@ -503,19 +502,7 @@ proptest! {
             let pages = host.bytes.len() as u64;
             let saved = whole.state.expect("it was saved").saved(pages).expect("it can be read");
             for _ in 0..5 {
-                let mut inner = |name: &str, bytes: &mut Vec<u8>, rng: &mut Rng| {
-                    let is_map = name == "translation";
-                    let rows = &mut |name: &str, bytes: &mut Vec<u8>, rng: &mut Rng| {
-                        let is_rows = name == "rows";
-                        if is_rows {
-                            alter_differences(bytes, rng);
-                        }
-                        is_rows
-                    };
-                    let other = is_map.then(|| altered::<SavedMap>(bytes, rng, rows)).flatten();
-                    other.map(|other| *bytes = other).is_some()
-                };
-                let Some(spoilt) = altered::<SavedDrive>(&saved, &mut rng, &mut inner) else { continue };
+                let Some(spoilt) = altered_drive(&saved, false, &mut rng) else { continue };
                 drop(std::fs::remove_file(&path));
                 let mut image = Image::create(&path, "small", 7, &whole.store, None).expect("it can be written");
                 image.append_state(&spoilt).and_then(|()| image.close()).expect("it can be written");

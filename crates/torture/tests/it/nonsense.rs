@@ -2,9 +2,7 @@
 
 use ssdlab_core::{Nanos, Op, Rng, catch_panic};
 use ssdlab_device::{Completion, Device, Held, Plug, Request, Status};
-use ssdlab_ftl::{SavedLogBlock, SavedMap};
-use ssdlab_ssd::SavedDrive;
-use ssdlab_testkit::{alter_differences, altered, first_difference};
+use ssdlab_testkit::{altered_drive, difference_of_drives};
 use ssdlab_torture::{Case, Subject, build_ssd};
 
 /// Commands, eight at once, then a flush. Returns when all have ended, and whether the drive has refused any.
@@ -76,26 +74,6 @@ fn battered(case: &Case, rng: &mut Rng) -> Vec<u8> {
     plug(&mut drive).save()
 }
 
-/// One value of the drive, or of its translation layer, or of the spare areas, is another one.
-fn spoilt(saved: &[u8], by_blocks: bool, rng: &mut Rng) -> Option<Vec<u8>> {
-    let mut inner = |name: &str, bytes: &mut Vec<u8>, rng: &mut Rng| {
-        let mut spare_areas = |name: &str, bytes: &mut Vec<u8>, rng: &mut Rng| {
-            let rows = name == "rows";
-            if rows {
-                alter_differences(bytes, rng);
-            }
-            rows
-        };
-        let other = match name {
-            "translation" if by_blocks => altered::<SavedLogBlock>(bytes, rng, &mut spare_areas),
-            "translation" => altered::<SavedMap>(bytes, rng, &mut spare_areas),
-            _ => None,
-        };
-        other.map(|other| *bytes = other).is_some()
-    };
-    altered::<SavedDrive>(saved, rng, &mut inner)
-}
-
 /// Returns whether it is taken; panics if it is and does not work.
 fn tried(case: &Case, state: &[u8], rng: &mut Rng) -> bool {
     let mut drive = build_ssd(case).expect("it can be built");
@@ -134,19 +112,13 @@ fn nonsense_is_refused_or_harmless(seeds: std::ops::Range<u64>, each: u32) {
         }
         for _ in 0..each {
             let by_blocks = case.drive.log_blocks.is_some();
-            let Some(state) = spoilt(&saved, by_blocks, &mut rng) else { continue };
+            let Some(state) = altered_drive(&saved, by_blocks, &mut rng) else { continue };
             let mut work_rng = rng.stream("work");
             match catch_panic(|| tried(&case, &state, &mut work_rng)) {
                 Ok(true) => taken += 1,
                 Ok(false) => refused += 1,
                 Err(what) => {
-                    let change = first_difference::<SavedDrive>(&saved, &state, &|name, old, new| match name {
-                        "translation" if by_blocks => {
-                            Some(first_difference::<SavedLogBlock>(old, new, &|_, _, _| None))
-                        }
-                        "translation" => Some(first_difference::<SavedMap>(old, new, &|_, _, _| None)),
-                        _ => None,
-                    });
+                    let change = difference_of_drives(&saved, &state, by_blocks);
                     faults.push(format!("seed {seed}: {change}: {what}"));
                 }
             }
