@@ -249,7 +249,7 @@ fn n11_control_characters_of_files_and_arguments_are_shown_not_sent() {
 }
 
 /// A review that takes a moment, of a small drive.
-const REVIEW: [&str; 5] = ["review", "small.toml", "--quick", "--only", "random-read"];
+const REVIEW: [&str; 5] = ["review", "small.toml", "--quick", "--only", "sequential-write"];
 
 /// Paths of all files in a folder and in those within it.
 fn files_in(folder: &Path) -> Vec<String> {
