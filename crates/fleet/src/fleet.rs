@@ -1,7 +1,7 @@
 //! The drives of a fleet, drawn one by one, and their years.
 
 use serde::{Deserialize, Serialize};
-use ssdlab_core::Rng;
+use ssdlab_core::{Rng, UNIT_BYTES};
 use ssdlab_nand::rber::hours_at_30_celsius;
 
 use crate::class::Class;
@@ -171,11 +171,11 @@ impl Fleet {
     pub fn rows(&self, drive: u32) -> impl Iterator<Item = QuarterRow> + '_ {
         let drawn = self.drawn(drive);
         let life = &self.lives[drawn.model][drawn.class][drawn.specimen];
-        let mut state = Age::of(life);
+        let capacity = self.spec.models[drawn.model].1 as f64;
+        let mut state = Age::new(capacity);
         // What it has gone through before; it would not be in the fleet had it been lost.
         state.pass(life, &drawn, &self.spec.classes[drawn.class], drawn.age_days, STEPS * 4);
         state.losses = 0.0;
-        let capacity = self.spec.models[drawn.model].1 as f64;
         let mut lost = false;
         (1..=self.quarters()).map_while(move |quarter| {
             if lost {
@@ -240,7 +240,7 @@ impl Fleet {
     pub fn told(&self, drive: u32, days: f64) -> (usize, usize, f64, u64, [f64; 4]) {
         let drawn = self.drawn(drive);
         let life = &self.lives[drawn.model][drawn.class][drawn.specimen];
-        let mut state = Age::of(life);
+        let mut state = Age::new(self.spec.models[drawn.model].1 as f64);
         let steps = (days / QUARTER_DAYS * f64::from(STEPS)) as u32 + 1;
         state.pass(life, &drawn, &self.spec.classes[drawn.class], days, steps);
         let at = life.at(state.wear);
@@ -251,6 +251,7 @@ impl Fleet {
 
 /// How far a drive is.
 struct Age {
+    units: f64,
     wear: f64,
     /// In capacities.
     written: f64,
@@ -259,8 +260,8 @@ struct Age {
 }
 
 impl Age {
-    fn of(life: &Life) -> Age {
-        Age { wear: life.wear_begun, written: life.begun, losses: 0.0 }
+    fn new(capacity_bytes: f64) -> Age {
+        Age { units: capacity_bytes / UNIT_BYTES as f64, wear: 0.0, written: 0.0, losses: 0.0 }
     }
 
     fn pass(&mut self, life: &Life, drawn: &Drawn, class: &Class, days: f64, steps: u32) {
@@ -271,8 +272,13 @@ impl Age {
         let reads_per_day = per_day * class.reads_per_write() / (f64::from(class.fill_percent) / 100.0);
         for _ in 0..steps {
             let capacities = per_day * step;
-            self.losses += life.lost_after(self.wear, hours) * reads_per_day * step;
-            self.wear += capacities / life.at(self.wear).drive_writes_per_life;
+            self.losses += self.units * life.lost_after(self.wear, hours) * reads_per_day * step;
+            // While it was filled and came to its steady state, it wore as it did then.
+            let young = (life.begun - self.written).clamp(0.0, capacities);
+            if young > 0.0 {
+                self.wear += young * life.wear_begun / life.begun;
+            }
+            self.wear += (capacities - young) / life.at(self.wear).drive_writes_per_life;
             self.written += capacities;
         }
     }
@@ -354,8 +360,25 @@ pub(crate) mod tests {
         let life = &lives[0][0][0];
         let pace = life.at(0.06).drive_writes_per_life;
         let last = Fleet::new(flat, lives.clone()).expect("can be").rows(1).last().expect("four quarters");
-        assert!((last.wear_mean / (0.0005 + 365.25 / pace) - 1.0).abs() < 0.05, "{last:?}");
-        assert!((last.terabytes_written - (365.25 + 2.5) * 0.1).abs() < 1e-6);
+        assert!((last.wear_mean / (0.0005 + (365.25 - 2.5) / pace) - 1.0).abs() < 0.05, "{last:?}");
+        assert!((last.terabytes_written - 365.25 * 0.1).abs() < 1e-6);
+        // Written once a hundred days, it is not yet full.
+        let mut slow = spec();
+        (slow.years, slow.classes) = (0.25, vec![Class { drive_writes_per_day: 0.01, ..class("x", 1.0) }]);
+        let new = Fleet::new(slow, vec![vec![vec![two_points()]]]).expect("can be").rows(1).last().expect("a quarter");
+        let written = 0.01 * 365.25 / 4.0;
+        assert!((new.wear_mean / (0.0005 * written / 2.5) - 1.0).abs() < 1e-6, "{new:?}");
+    }
+
+    #[test]
+    fn losses_are_those_of_the_whole_drive_whatever_its_life_was_measured_on() {
+        let losses = |capacity_bytes: u64| {
+            let mut sized = spec();
+            sized.models[0].1 = capacity_bytes;
+            fleet(sized).rows(1).map(|row| row.expected_losses).collect::<Vec<_>>()
+        };
+        let (one, four) = (losses(100_000_000_000), losses(400_000_000_000));
+        assert!(one[0] > 0.0 && (four[0] / one[0] - 4.0).abs() < 1e-9, "{one:?} {four:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use ssdlab_bench::host::Host;
 use ssdlab_bench::measure::{Measurement, Meter};
 use ssdlab_bench::{BenchError, HostError, Monitor};
-use ssdlab_core::{Op, to_us};
+use ssdlab_core::{Op, UNIT_BYTES, to_us};
 use ssdlab_device::{Device, EccScheme, Flash, Wear};
 
 use crate::class::{SEQUENTIAL_BLOCK_BYTES, Task, Work};
@@ -41,8 +41,8 @@ pub struct LifePoint {
     /// Latencies in microseconds: median, 99th and 99.9th percentile; zero without such commands.
     pub write_us: [f64; 3],
     pub read_us: [f64; 3],
-    /// Units of 4 KiB expected lost if all data were read once after each of [`RETENTION_HOURS`]; zero for a drive without a
-    /// model of errors.
+    /// Units expected lost if all data were read once after each of [`RETENTION_HOURS`], as shares of the units of its capacity,
+    /// so that they hold for the drive at every size; zero for a drive without a model of errors.
     pub lost: Vec<f64>,
 }
 
@@ -101,8 +101,10 @@ impl Bench<'_, '_> {
             let latency = &measured.op(op).latency;
             [50.0, 99.0, 99.9].map(|p| if latency.count() == 0 { 0.0 } else { to_us(latency.percentile(p)) })
         };
+        let units = self.capacity / UNIT_BYTES as f64;
         let device = self.flash()?;
-        let lost = |hours: f64| device.expected_errors(EccScheme::Installed, 1.0, hours).map_or(0.0, |e| e.lost);
+        let lost =
+            |hours: f64| device.expected_errors(EccScheme::Installed, 1.0, hours).map_or(0.0, |e| e.lost / units);
         Ok(LifePoint {
             wear_least: wear.least,
             wear_mean: wear.mean,
@@ -156,7 +158,6 @@ pub fn life(device: &mut dyn Device, task: &Task<'_>, monitor: &Monitor<'_>) -> 
     let wear_per_program = (bench.wear()?.mean - wear_begun) / (written * waf);
     let first = bench.look(wear_per_program)?;
     let mut life = Life { points: vec![first], begun, wear_begun };
-    let units = bench.capacity / 4096.0;
     for (k, target) in POINTS.into_iter().enumerate() {
         let share = |k: usize| 0.7 + 0.3 * k as f64 / POINTS.len() as f64;
         bench.monitor.step(share(k), share(k + 1));
@@ -169,7 +170,7 @@ pub fn life(device: &mut dyn Device, task: &Task<'_>, monitor: &Monitor<'_>) -> 
             Err(BenchError::Host(HostError::Failed { .. })) => break,
             Err(e) => return Err(e),
         }
-        if life.points.last().is_some_and(|p| p.lost[0] > units * HOPELESS) {
+        if life.points.last().is_some_and(|p| p.lost[0] > HOPELESS) {
             break;
         }
     }
@@ -232,7 +233,7 @@ impl Life {
         }
     }
 
-    /// Units expected lost if all data were read once, `hours` after they were written, at 30 °C.
+    /// Units expected lost, as a share of those of the capacity, if all data were read once, `hours` after they were written, at 30 °C.
     #[must_use]
     pub fn lost_after(&self, wear: f64, hours: f64) -> f64 {
         let lost = self.at(wear).lost;
@@ -271,7 +272,7 @@ pub(crate) mod tests {
     }
 
     pub fn two_points() -> Life {
-        Life { points: vec![point(0.001, 2.0, 1e-9), point(1.0, 4.0, 1e-5)], begun: 2.5, wear_begun: 0.0005 }
+        Life { points: vec![point(0.001, 2.0, 4e-17), point(1.0, 4.0, 4e-13)], begun: 2.5, wear_begun: 0.0005 }
     }
 
     #[test]
@@ -288,8 +289,8 @@ pub(crate) mod tests {
     fn losses_grow_by_powers_of_ten_with_wear_and_time() {
         let life = two_points();
         let at = |wear: f64, hours: f64| life.lost_after(wear, hours);
-        assert!((at(0.5005, 24.0) / 24e-7 - 1.0).abs() < 1e-6, "halfway between 1e-9 and 1e-5 an hour");
-        assert!((at(1.0, 100.0) / 100e-5 - 1.0).abs() < 1e-6);
+        assert!((at(0.5005, 24.0) / 96e-15 - 1.0).abs() < 1e-6, "halfway between 4e-17 and 4e-13 an hour");
+        assert!((at(1.0, 100.0) / 400e-13 - 1.0).abs() < 1e-6);
         assert_eq!(at(1.0, 1e9), at(1.0, RETENTION_HOURS[7]));
     }
 }

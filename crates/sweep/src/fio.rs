@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use ssdlab_bench::Metric;
 use ssdlab_bench::fio_run::{Direction, FioReport, JobReport};
+use ssdlab_workload::fio::JobFile;
 
-/// What a fio job gives: the entries of the report together, by direction. Latencies are those of the slowest entry,
-/// percentiles as well: those of several entries cannot be put together. `mixed` where every job reports reads and writes
-/// together; reads and writes where every job reports them apart.
+/// What a fio job gives: the entries of the report together, by direction, as far as they ran together: of jobs that came one
+/// after the other (`stonewall`), those of the last stage that has any of the direction. Latencies are those of the slowest
+/// entry, percentiles as well: those of several entries cannot be put together. `mixed` where every job reports reads and
+/// writes together; reads and writes where every job reports them apart.
 pub(crate) const FIO_METRICS: &[(&str, &str)] = &[
     ("read_iops", "IOPS"),
     ("read_bandwidth", "MB/s"),
@@ -33,7 +35,11 @@ pub(crate) const FIO_METRICS: &[(&str, &str)] = &[
     ("waf", "ratio"),
 ];
 
-pub(crate) fn fio_metrics(report: &FioReport) -> BTreeMap<String, Metric> {
+pub(crate) fn fio_metrics(report: &FioReport, file: &JobFile) -> BTreeMap<String, Metric> {
+    // A stage begins a group of its own.
+    let groups = file.group_ids();
+    let first_groups: Vec<u32> = file.stages().into_iter().map(|stage| groups[stage.start]).collect();
+    let stage_of = |job: &JobReport| first_groups.partition_point(|&first| first <= job.groupid);
     let mut metrics = BTreeMap::new();
     let mut put = |key: String, value: f64, unit: &str| {
         metrics.insert(key, Metric::new(value, unit));
@@ -48,10 +54,10 @@ pub(crate) fn fio_metrics(report: &FioReport) -> BTreeMap<String, Metric> {
         ("mixed", together, |job| job.mixed.as_ref()),
     ];
     for (name, _, pick) in directions.into_iter().filter(|(_, holds, _)| *holds) {
-        let entries: Vec<&Direction> = report.jobs.iter().filter_map(pick).filter(|d| d.total_ios > 0).collect();
-        if entries.is_empty() {
-            continue;
-        }
+        let active = |job: &&JobReport| pick(job).is_some_and(|d| d.total_ios > 0);
+        let Some(last) = report.jobs.iter().filter(active).map(stage_of).max() else { continue };
+        let entries: Vec<&Direction> =
+            report.jobs.iter().filter(active).filter(|&job| stage_of(job) == last).filter_map(pick).collect();
         let slowest = |of: &dyn Fn(&Direction) -> f64| entries.iter().map(|d| of(d)).fold(0.0, f64::max) / 1e3;
         put(format!("{name}_iops"), entries.iter().map(|d| d.iops).sum(), "IOPS");
         put(format!("{name}_bandwidth"), entries.iter().map(|d| d.bw_bytes as f64).sum::<f64>() / 1e6, "MB/s");

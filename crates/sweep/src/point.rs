@@ -169,14 +169,16 @@ impl Point {
                 .map(|outcome| (outcome.metrics, outcome.notes)),
             What::Job { file, prefill } => {
                 let options = FioOptions { seed: self.seed, prefill: *prefill, ..FioOptions::default() };
-                run_file(file, &lab, options, monitor).map(|report| (fio_metrics(&report), Vec::new())).map_err(|e| {
-                    match e {
-                        FioError::Bench(e) => e,
-                        FioError::Job(e) => BenchError::Unsuitable(e.to_string()),
-                        // A sweep keeps no logs.
-                        FioError::Log(e) => BenchError::Unsuitable(e.to_string()),
-                    }
-                })
+                run_file(file, &lab, options, monitor).map(|report| (fio_metrics(&report, file), Vec::new())).map_err(
+                    |e| {
+                        match e {
+                            FioError::Bench(e) => e,
+                            FioError::Job(e) => BenchError::Unsuitable(e.to_string()),
+                            // A sweep keeps no logs.
+                            FioError::Log(e) => BenchError::Unsuitable(e.to_string()),
+                        }
+                    },
+                )
             }
         };
         match guarded(run) {

@@ -34,7 +34,6 @@ impl<'a> Plan<'a> {
             let first = stage.start;
             for index in stage {
                 let job = &file.jobs[index];
-                let rng = rng.stream(&format!("job {index}"));
                 for clone in 0..job.numjobs {
                     let entry = plan.entry(job, index, groups[index]);
                     let span = job.span(capacity_bytes, clone)?;
@@ -43,7 +42,7 @@ impl<'a> Plan<'a> {
                         plan.verified.push(span);
                     }
                     plan.spans.push((job.rw, span));
-                    let mut task = task(job, clone, entry, capacity_bytes, &rng)?;
+                    let mut task = task(job, (index, clone), entry, capacity_bytes, &rng)?;
                     task.job = index;
                     task.number = plan.spans.len() - 1;
                     task.group = groups[index];
@@ -106,7 +105,13 @@ impl<'a> Plan<'a> {
     }
 }
 
-fn task(job: &Job, clone: u32, entry: usize, capacity_bytes: u64, rng: &Rng) -> Result<Task<JobSource>, JobFileError> {
+fn task(
+    job: &Job,
+    (index, clone): (usize, u32),
+    entry: usize,
+    capacity_bytes: u64,
+    rng: &Rng,
+) -> Result<Task<JobSource>, JobFileError> {
     let pattern = job.pattern(capacity_bytes, clone)?;
     let expected_bytes = match pattern.extent {
         Extent::Passes(passes) => Some(pattern.span_bytes.saturating_mul(passes)),
@@ -114,14 +119,15 @@ fn task(job: &Job, clone: u32, entry: usize, capacity_bytes: u64, rng: &Rng) -> 
         Extent::Endless => None,
     };
     let rates = job.byte_rates();
-    let mut task = Task::new(job.source(capacity_bytes, clone, rng)?, entry, job.depth());
+    let mut task = Task::new(job.source(capacity_bytes, (index, clone), rng)?, entry, job.depth());
     task.clone = clone;
     task.exits = job.exit_all.then_some(job.exit_what);
     task.flow = job.flow.map(|weight| (job.flow_id, weight));
     if job.poisson {
         let sizes = job.sizes();
         let commands = std::array::from_fn(|op| rates[op].map(|bytes| (bytes / sizes[op].min_bytes()).max(1)));
-        task.poisson = Some(Poisson::new(commands, rng.stream(&format!("arrivals of clone {clone}"))));
+        let rng = rng.stream(&format!("job {index}")).stream(&format!("arrivals of clone {clone}"));
+        task.poisson = Some(Poisson::new(commands, rng));
     }
     task.latency_target = (job.latency_target > 0).then(|| {
         let (target, window) = (job.latency_target, job.latency_window);

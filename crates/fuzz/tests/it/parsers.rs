@@ -79,7 +79,7 @@ fn job_file(input: &[u8]) -> Result<(), String> {
     };
     for job in &file.jobs {
         for capacity in [4096, 1 << 20, 128_035_676_160] {
-            match job.source(capacity, job.numjobs - 1, &Rng::new(1)) {
+            match job.source(capacity, (0, job.numjobs - 1), &Rng::new(1)) {
                 Ok(mut source) => {
                     for command in std::iter::from_fn(|| source.next()).take(20) {
                         assert!(command.offset_bytes + command.length_bytes <= capacity);

@@ -14,14 +14,19 @@ use crate::repeats::{Spread, groups};
 const NOT_SETTLED: &str = " (not settled)";
 
 /// The places in `values` that no other beats, from the best x to the worst. One beats another if it is surely better in
-/// one figure, by more than both intervals, and its mean is no worse in the other. Of equal ones the first stands for all.
+/// one figure, by more than both intervals where there are several runs, and its mean is no worse in the other. Of equal ones the first stands for all.
 fn front(values: &[(Spread, Spread)], x_better: Better, y_better: Better) -> Vec<usize> {
     // How much better the first is.
     let ahead = |a: &Spread, b: &Spread, which: Better| match which {
         Better::Lower => b.mean - a.mean,
         Better::Higher => a.mean - b.mean,
     };
-    let surely = |a: &Spread, b: &Spread, which: Better| ahead(a, b, which) > a.half_width + b.half_width;
+    // Of one run of several, nothing is known of its interval.
+    let several = values.iter().any(|(x, y)| x.runs.max(y.runs) > 1);
+    let is_known = |s: &Spread| s.runs > 1 || !several;
+    let surely = |a: &Spread, b: &Spread, which: Better| {
+        is_known(a) && is_known(b) && ahead(a, b, which) > a.half_width + b.half_width
+    };
     let beats = |a: &(Spread, Spread), b: &(Spread, Spread)| {
         let (x, y) = (ahead(&a.0, &b.0, x_better), ahead(&a.1, &b.1, y_better));
         x >= 0.0 && y >= 0.0 && (surely(&a.0, &b.0, x_better) || surely(&a.1, &b.1, y_better))
@@ -181,5 +186,8 @@ mod tests {
         assert_eq!(front(&close, Better::Lower, Better::Lower), [0, 1]);
         let apart = [(exact(1.0), around(10.0)), (exact(1.0), around(16.0))];
         assert_eq!(front(&apart, Better::Lower, Better::Lower), [0]);
+        // Of a sweep that was stopped, one has run once: how far that can be trusted is not known.
+        let stopped = [(exact(1.0), exact(10.0)), (around(2.0), around(16.0))];
+        assert_eq!(front(&stopped, Better::Lower, Better::Lower), [0, 1]);
     }
 }

@@ -323,6 +323,27 @@ fn what_a_test_notes_of_its_figures_is_in_the_table_and_on_the_page() {
 }
 
 #[test]
+fn rates_of_jobs_that_ran_one_after_the_other_are_not_added() {
+    let folder = Folder::new("stages");
+    let job = "rw=randread\nbs=4k\nsize=4m\niodepth=4\n";
+    let iops = |text: &str| {
+        fs::write(folder.0.join("j.fio"), text).unwrap();
+        let plan = folder.0.join("plan.toml");
+        fs::write(&plan, "drive = \"ideal-32die\"\n[[test]]\njob = \"j.fio\"\n").unwrap();
+        let plan = Plan::open(plan.to_str().unwrap()).unwrap_or_else(|e| panic!("{e}"));
+        let State::Done(PointResult::Finished { metrics, .. }) = &run(&plan, &folder, 1).states[0] else {
+            panic!("it can run")
+        };
+        metrics["read_iops"].value
+    };
+    let one = iops(&format!("[a]\n{job}"));
+    let after = iops(&format!("[a]\n{job}[b]\n{job}stonewall\n"));
+    let together = iops(&format!("[a]\n{job}[b]\n{job}"));
+    assert!((after / one - 1.0).abs() < 0.2, "{after} one after the other, {one} alone");
+    assert!(together > 1.5 * one, "{together} together, {one} alone");
+}
+
+#[test]
 fn a_job_that_includes_another_file_is_another_point_when_that_changes() {
     let folder = Folder::new("include");
     fs::write(folder.0.join("j.fio"), "[j]\nrw=randread\nsize=1m\ninclude inc.fio\n").unwrap();

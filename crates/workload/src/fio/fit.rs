@@ -221,15 +221,20 @@ impl Job {
         })
     }
 
-    /// What clone `clone` (from 0 to `numjobs - 1`) sends to a drive of `capacity_bytes`. Random numbers come from
-    /// `randseed` or else from streams of `rng`, which the caller should make different for jobs of one file, e.g.
-    /// `rng.stream("job 3")`; clones differ by themselves.
+    /// What clone `clone` (from 0 to `numjobs - 1`) of this job, which is number `index` of its file, sends to a drive of
+    /// `capacity_bytes`. Random numbers come from `randseed` or else from `rng`; jobs of one seed and clones differ.
     ///
     /// # Errors
     /// As [`Job::span`], or if the options contradict each other for this drive.
-    pub fn source(&self, capacity_bytes: u64, clone: u32, rng: &Rng) -> Result<JobSource, JobFileError> {
+    pub fn source(
+        &self,
+        capacity_bytes: u64,
+        (index, clone): (usize, u32),
+        rng: &Rng,
+    ) -> Result<JobSource, JobFileError> {
         let pattern = self.pattern(capacity_bytes, clone)?;
-        let base = self.randseed.map_or_else(|| rng.clone(), Rng::new).stream(&format!("clone {clone}"));
+        let base = self.randseed.map_or_else(|| rng.clone(), Rng::new);
+        let base = base.stream(&format!("job {index}")).stream(&format!("clone {clone}"));
         let option = match &self.distribution {
             RandomDistribution::Zoned(_) => "random_distribution",
             _ if self.strided => "zonesize",

@@ -29,7 +29,7 @@
 //! iodepth=32
 //! ")?;
 //! assert_eq!(file.notices().len(), 1);
-//! let mut source = file.jobs[0].source(128_000_000_000, 0, &Rng::new(1))?;
+//! let mut source = file.jobs[0].source(128_000_000_000, (0, 0), &Rng::new(1))?;
 //! let command = source.next().unwrap();
 //! assert!(command.offset_bytes < 32_000_000_000);
 //! # Ok::<(), ssdlab_workload::fio::JobFileError>(())

@@ -25,7 +25,7 @@ fn run_jobs(text: &str) {
         assert!(!file.jobs.is_empty());
         for job in &file.jobs {
             for capacity in [4096, 1 << 20, 128_035_676_160] {
-                if let Ok(mut source) = job.source(capacity, job.numjobs - 1, &Rng::new(1)) {
+                if let Ok(mut source) = job.source(capacity, (0, job.numjobs - 1), &Rng::new(1)) {
                     for command in std::iter::from_fn(|| source.next()).take(50) {
                         assert!(command.offset_bytes + command.length_bytes <= capacity);
                         assert_eq!((command.offset_bytes % 512, command.length_bytes % 512), (0, 0));

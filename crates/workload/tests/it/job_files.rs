@@ -15,11 +15,11 @@ fn error(text: &str) -> String {
 }
 
 fn device_error(text: &str, capacity_bytes: u64) -> String {
-    parse(text).jobs[0].source(capacity_bytes, 0, &Rng::new(1)).unwrap_err().to_string()
+    parse(text).jobs[0].source(capacity_bytes, (0, 0), &Rng::new(1)).unwrap_err().to_string()
 }
 
 fn commands(text: &str, capacity_bytes: u64, limit: usize) -> Vec<Command> {
-    let mut source = parse(text).jobs[0].source(capacity_bytes, 0, &Rng::new(1)).unwrap();
+    let mut source = parse(text).jobs[0].source(capacity_bytes, (0, 0), &Rng::new(1)).unwrap();
     std::iter::from_fn(|| source.next()).take(limit).collect()
 }
 
@@ -148,8 +148,8 @@ fn a_job_beyond_the_drive_is_an_error_naming_the_option_and_its_line() {
     assert!(device_error("[a]\noffset=2g\n", GIB).contains("the drive ends at 1073741824"));
     assert!(device_error("[a]\nbs=1m\nsize=4k\n", GIB).contains("holds no block"));
     let clones = parse("[a]\noffset_increment=100%\nnumjobs=2\n");
-    assert!(clones.jobs[0].source(GIB, 0, &Rng::new(1)).is_ok());
-    assert!(clones.jobs[0].source(GIB, 1, &Rng::new(1)).unwrap_err().to_string().contains("clone 1"));
+    assert!(clones.jobs[0].source(GIB, (0, 0), &Rng::new(1)).is_ok());
+    assert!(clones.jobs[0].source(GIB, (0, 1), &Rng::new(1)).unwrap_err().to_string().contains("clone 1"));
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn fsync_puts_a_flush_after_every_so_many_writes() {
 fn clones_and_seeds_differ_and_randseed_fixes_them() {
     let job = |text: &str| parse(text).jobs[0].clone();
     let offsets = |text: &str, clone, seed| -> Vec<u64> {
-        let mut source = job(text).source(GIB, clone, &Rng::new(seed)).unwrap();
+        let mut source = job(text).source(GIB, (0, clone), &Rng::new(seed)).unwrap();
         (0..8).map(|_| source.next().unwrap().offset_bytes).collect()
     };
     let plain = "[a]\nrw=randread\nnumjobs=2\n";
@@ -272,6 +272,13 @@ fn clones_and_seeds_differ_and_randseed_fixes_them() {
     assert_ne!(offsets(plain, 0, 1), offsets(plain, 0, 2));
     let fixed = "[a]\nrw=randread\nrandseed=5\n";
     assert_eq!(offsets(fixed, 0, 1), offsets(fixed, 0, 2));
+    // Jobs of one file that have it from [global] do not go to the same places.
+    let both = parse("[global]\nrw=randread\nrandseed=5\n[a]\n[b]\n");
+    let of = |index: usize| {
+        let mut source = both.jobs[index].source(GIB, (index, 0), &Rng::new(1)).unwrap();
+        (0..8).map(|_| source.next().unwrap().offset_bytes).collect::<Vec<_>>()
+    };
+    assert_ne!(of(0), of(1));
 }
 
 #[test]
@@ -298,7 +305,7 @@ fn the_example_job_files_run_on_a_128_gb_drive() {
         let path = entry.unwrap().path();
         let file = JobFile::open(&path).unwrap_or_else(|e| panic!("{e}"));
         for job in &file.jobs {
-            let mut source = job.source(128_035_676_160, 0, &Rng::new(1)).unwrap_or_else(|e| panic!("{e}"));
+            let mut source = job.source(128_035_676_160, (0, 0), &Rng::new(1)).unwrap_or_else(|e| panic!("{e}"));
             assert!((0..1000).all(|_| source.next().is_some()), "{}: {}", path.display(), job.name);
         }
         seen += 1;
@@ -326,7 +333,7 @@ fn reads_and_writes_of_different_alignment_run_without_a_map() {
 /// All commands of the first job, clone 0, on a drive of 1 GiB: operation, place and length in KiB.
 fn sent(options: &str) -> Vec<(Op, u64, u64)> {
     let file = parse(&format!("[j]\n{options}\n"));
-    let mut source = file.jobs[0].source(GIB, 0, &Rng::new(1)).unwrap_or_else(|e| panic!("{e}"));
+    let mut source = file.jobs[0].source(GIB, (0, 0), &Rng::new(1)).unwrap_or_else(|e| panic!("{e}"));
     std::iter::from_fn(|| source.next()).map(|c| (c.op, c.offset_bytes / 1024, c.length_bytes / 1024)).collect()
 }
 
@@ -419,7 +426,7 @@ fn verification_reads_what_was_written_once_everything_is() {
 #[test]
 fn the_command_after_a_barrier_waits_for_those_before_it() {
     let file = parse("[j]\nrw=write\nbs=4k\nsize=16k\nverify=crc32c\nverify_backlog=2\n");
-    let mut source = file.jobs[0].source(GIB, 0, &Rng::new(1)).unwrap();
+    let mut source = file.jobs[0].source(GIB, (0, 0), &Rng::new(1)).unwrap();
     let mut waits = Vec::new();
     while let Some(command) = source.next() {
         waits.push((command.op, source.must_wait()));
