@@ -410,13 +410,6 @@ impl Allocator {
         space.free.pop_back()
     }
 
-    /// A superblock has taken the place of another, with all that it holds.
-    pub fn substitute(&mut self, domain: usize, old: SuperblockId, new: SuperblockId) {
-        let space = &mut self.spaces[domain];
-        let open = space.host.iter_mut().chain(&mut space.collector).chain([&mut space.cache]).flatten();
-        open.filter(|open| open.superblock() == old).for_each(|open| open.move_to(new));
-    }
-
     /// Every open superblock of a domain, whoever writes it.
     pub fn open_superblocks(&self, domain: usize) -> impl Iterator<Item = SuperblockId> + '_ {
         let space = &self.spaces[domain];

@@ -150,9 +150,8 @@ impl PageMap {
         let held = self.medium.finished_pages(from);
         self.bad_blocks.moves(from, to, held);
         self.move_block(from, to);
-        let (old, new) = self.superblocks.replace(from, to);
-        let domain = self.superblocks.local(new, self.medium.layout()).1;
-        self.substitute(domain, old, new);
+        self.superblocks.replace(from, to);
+        let domain = self.superblocks.domain_of_die(die);
         // A die keeps its order: none of the block's rows is read by a collector before its last program has ended.
         assert!(!self.has_staged(domain, from), "a row was collected too early");
         self.log.replace(from, to, self.medium.layout());
@@ -245,25 +244,6 @@ impl PageMap {
     /// Where logical units begin in a row, one bit for each unit of flash.
     pub(super) fn begins_of_row(&self, start: UnitAddress) -> u64 {
         self.compression.as_ref().map_or(u64::MAX, |compression| compression.extents().row(start))
-    }
-
-    /// With one-die superblocks the replacement is a superblock of its own: it takes over every part that the failed
-    /// one plays in its domain.
-    fn substitute(&mut self, domain: usize, old: SuperblockId, new: SuperblockId) {
-        if old == new {
-            return;
-        }
-        if self.superblocks.state(new) == State::Closed {
-            let clock = self.counters.host_units + self.counters.gc_units;
-            let layout = self.medium.layout();
-            let (old_local, new_local) = (self.superblocks.local(old, layout).0, self.superblocks.local(new, layout).0);
-            self.collector.substitute_closed(domain, old_local, new_local, self.superblocks.valid(new), clock);
-        }
-        self.allocator.substitute(domain, old, new);
-        if let Some(cache) = &mut self.cache {
-            cache.substitute(domain, old, new);
-        }
-        self.collector.substitute(domain, old, new);
     }
 
     /// The erase of a block has failed; the medium has marked it as bad. Returns what takes its place and counts as

@@ -36,11 +36,6 @@ impl Frontier {
         self.superblock
     }
 
-    /// Another superblock has taken the place of this one, with all that it holds.
-    pub fn move_to(&mut self, superblock: SuperblockId) {
-        self.superblock = superblock;
-    }
-
     /// Rows still to be taken.
     #[must_use]
     pub fn rows_left(&self) -> u32 {

@@ -7,7 +7,8 @@ use ssdlab_nand::{BlockId, CellMode, DieId, Dies, Layout, Medium, UnitAddress};
 use crate::spec::{MappingSpec, SuperblockSpan};
 
 number_type! {
-    /// A superblock's number over all domains. With one-die superblocks it is the block's own number.
+    /// A superblock's number over all domains. With one-die superblocks it is the number of its first block: another may
+    /// have taken that one's place since.
     pub struct SuperblockId;
 }
 
@@ -44,7 +45,8 @@ pub enum Role {
 ///
 /// A superblock over all dies, or a group of them, takes the block of its own number within its domain on each of them. Where that block is bad, firmware
 /// puts one from the reserve in its place, so that all superblocks are of one size; a superblock for which the
-/// reserve has run out is not used.
+/// reserve has run out is not used. One-die superblocks whose blocks are bad from the factory are not used either; where a
+/// block goes bad in use, it and the one that takes its place change superblocks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Superblocks {
     span: SuperblockSpan,
@@ -63,7 +65,8 @@ pub struct Superblocks {
     erasing: Vec<u16>,
     /// Which ones are set aside for one bit per cell; empty where none are.
     pool: Vec<bool>,
-    /// Over several dies: block by die and number within the domain, and the way back.
+    /// Block by die and number within the domain, and the way back. Empty, over one die, as long as no block has been
+    /// replaced: every superblock is then the block of its own number.
     block_of: Vec<BlockId>,
     superblock_of: Vec<SuperblockId>,
     /// Good, erased blocks of each die that replace those that go bad, the next one last.
@@ -201,7 +204,10 @@ impl Superblocks {
     /// Makes a free superblock of a domain out of good, erased blocks from the reserve, one of each die, if there are.
     pub fn enlist_reserve(&mut self, domain: usize) -> Option<SuperblockId> {
         let sb = match self.span {
-            SuperblockSpan::OneDie => SuperblockId(self.take_reserve(DieId::new(domain as u32))?.number()),
+            SuperblockSpan::OneDie => {
+                let block = self.take_reserve(DieId::new(domain as u32))?;
+                self.of_block(block)
+            }
             SuperblockSpan::AllDies | SuperblockSpan::DieGroup => {
                 let dies = self.dies_of(domain);
                 if dies.iter().any(|die| self.reserve[die.index()].is_empty()) {
@@ -227,33 +233,23 @@ impl Superblocks {
         self.reserve.iter().map(|blocks| blocks.len() as u32).min().unwrap_or(0)
     }
 
-    /// Puts block `to` of the reserve in the place of `from`, with all that it holds. Returns the superblocks that
-    /// `from` belonged to and `to` belongs to: with one-die superblocks they differ.
-    pub fn replace(&mut self, from: BlockId, to: BlockId) -> (SuperblockId, SuperblockId) {
-        let old = self.of_block(from).index();
-        let new = match self.span {
-            SuperblockSpan::AllDies | SuperblockSpan::DieGroup => {
-                let die = DieId::new(from.number() / self.blocks_per_die);
-                let local = old - self.global(0, self.domain_of_die(die)).index();
-                self.block_of[(die.number() * self.blocks_per_die) as usize + local] = to;
-                self.superblock_of[from.index()] = UNUSED;
-                self.superblock_of[to.index()] = SuperblockId(old as u32);
-                old
-            }
-            SuperblockSpan::OneDie => {
-                let new = to.index();
-                self.state[new] = std::mem::replace(&mut self.state[old], State::Reserved);
-                self.valid[new] = std::mem::take(&mut self.valid[old]);
-                self.erasing[new] = std::mem::take(&mut self.erasing[old]);
-                if !self.pool.is_empty() {
-                    self.pool[new] = std::mem::take(&mut self.pool[old]);
-                }
-                self.stream[new] = self.stream[old];
-                self.role[new] = self.role[old];
-                new
-            }
-        };
-        (SuperblockId(old as u32), SuperblockId(new as u32))
+    /// Puts block `to` of the reserve in the place of `from`, with all that it holds: the superblock stays what it is.
+    pub fn replace(&mut self, from: BlockId, to: BlockId) {
+        if self.block_of.is_empty() {
+            self.block_of = (0..self.count()).map(BlockId::new).collect();
+            self.superblock_of = self.all().collect();
+        }
+        let sb = self.of_block(from);
+        let die = DieId::new(from.number() / self.blocks_per_die);
+        let place = self.place(sb, die);
+        self.block_of[place] = to;
+        let spare = std::mem::replace(&mut self.superblock_of[to.index()], sb);
+        self.superblock_of[from.index()] = UNUSED;
+        if self.span == SuperblockSpan::OneDie {
+            // Every block keeps a superblock: one of the reserve may be enlisted.
+            self.superblock_of[from.index()] = spare;
+            self.block_of[spare.index()] = from;
+        }
     }
 
     /// Whether all blocks of a superblock are good.
@@ -369,19 +365,17 @@ impl Superblocks {
     pub fn is_shaped_like(&self, other: &Superblocks) -> bool {
         let lengths = |s: &Superblocks| {
             let tables = [s.state.len(), s.valid.len(), s.stream.len(), s.role.len(), s.erasing.len(), s.pool.len()];
-            (
-                s.span,
-                (s.width, s.blocks_per_die, s.dies),
-                tables,
-                s.block_of.len(),
-                s.superblock_of.len(),
-                s.reserve.len(),
-            )
+            (s.span, (s.width, s.blocks_per_die, s.dies), tables, s.reserve.len())
         };
         if lengths(self) != lengths(other) {
             return false;
         }
         let count = self.dies * self.blocks_per_die;
+        // With one-die superblocks no block may have been replaced yet.
+        let table = (self.block_of.len(), self.superblock_of.len());
+        if table != (count as usize, count as usize) && (self.span != SuperblockSpan::OneDie || table != (0, 0)) {
+            return false;
+        }
         let mut blocks = self.block_of.iter().chain(self.reserve.iter().flatten());
         let mut superblocks = self.superblock_of.iter().filter(|&&sb| sb != UNUSED);
         blocks.all(|&block| block.number() < count) && superblocks.all(|&sb| sb.number() < self.count())
@@ -403,6 +397,10 @@ impl Superblocks {
             sb != UNUSED && (sb.number() / self.blocks_per_die) as usize != self.domain_of_die(layout.die_of(block).0)
         };
         if self.superblock_of.iter().zip(layout.all_blocks()).any(elsewhere) {
+            return false;
+        }
+        let homeless = |block: BlockId| self.of_block_checked(block).is_none();
+        if self.span == SuperblockSpan::OneDie && layout.all_blocks().any(homeless) {
             return false;
         }
         let in_use = |&sb: &SuperblockId| self.state(sb) != State::Reserved;
@@ -567,23 +565,22 @@ impl Superblocks {
     #[inline]
     #[must_use]
     pub fn of_block(&self, block: BlockId) -> SuperblockId {
-        if self.span == SuperblockSpan::OneDie {
-            SuperblockId(block.number())
-        } else {
-            self.superblock_of[block.index()]
-        }
+        if self.superblock_of.is_empty() { SuperblockId(block.number()) } else { self.superblock_of[block.index()] }
     }
 
     /// The block that a superblock has on a die.
     #[inline]
     #[must_use]
     pub fn block_on(&self, sb: SuperblockId, die: DieId) -> BlockId {
-        if self.span == SuperblockSpan::OneDie {
-            return BlockId::new(sb.number());
-        }
+        if self.block_of.is_empty() { BlockId::new(sb.number()) } else { self.block_of[self.place(sb, die)] }
+    }
+
+    /// Where the block of a superblock on a die stands in the table.
+    #[inline]
+    fn place(&self, sb: SuperblockId, die: DieId) -> usize {
         // A domain's numbers begin where those of the domains before it end.
         let domain = if self.span == SuperblockSpan::AllDies { 0 } else { die.number() / self.width };
-        self.block_of[((die.number() - domain) * self.blocks_per_die + sb.number()) as usize]
+        ((die.number() - domain) * self.blocks_per_die + sb.number()) as usize
     }
 
     /// The dies of a domain's superblocks.
@@ -632,5 +629,59 @@ impl Superblocks {
     #[must_use]
     pub fn capacity(&self, layout: &Layout) -> u32 {
         self.width() * layout.block_units
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::Rng;
+    use ssdlab_nand::{GrowingFaults, Outcome};
+
+    use super::*;
+    use crate::page_map::small;
+
+    #[test]
+    fn a_one_die_superblock_keeps_its_number_and_every_block_a_superblock() {
+        let map = small::map(false);
+        let mut medium = map.medium.clone();
+        let one_die = MappingSpec { superblock: SuperblockSpan::OneDie, ..MappingSpec::default() };
+        let mut superblocks = Superblocks::new(&one_die, &medium, 3);
+        let die = DieId::new(0);
+        let can_be = |s: &Superblocks, medium: &Medium| s.can_be(medium, |_| true, |_| true, 0);
+        let (fifth, bad) = (SuperblockId(5), BlockId::new(5));
+        medium.inject(GrowingFaults { programs_per_failure: 0, erases_per_failure: 1, in_bursts: false }, &Rng::new(1));
+        assert_eq!(medium.erase(bad), Ok(Outcome::Failed));
+        let to = superblocks.take_reserve(die).expect("three are kept back");
+        superblocks.replace(bad, to);
+        assert_eq!((superblocks.of_block(to), superblocks.block_on(fifth, die)), (fifth, to));
+        assert!(can_be(&superblocks, &medium) && superblocks.is_shaped_like(&map.superblocks));
+        assert!(map.superblocks.is_shaped_like(&superblocks));
+        // Its block can replace others, and be enlisted, like any.
+        superblocks.give_up(fifth, &medium);
+        let mut enlisted = Vec::new();
+        while let Some(sb) = superblocks.enlist_reserve(0) {
+            enlisted.push(superblocks.block_on(sb, die).number());
+        }
+        assert_eq!(enlisted, [14, 15, 13]);
+        assert!(can_be(&superblocks, &medium));
+        assert!(superblocks.all().all(|sb| superblocks.of_block(superblocks.block_on(sb, die)) == sb));
+        // A file may say that two blocks of the reserve are one's.
+        superblocks.superblock_of[bad.index()] = fifth;
+        assert!(!can_be(&superblocks, &medium));
+    }
+
+    #[test]
+    fn a_table_of_blocks_is_whole_and_may_be_missing_only_of_one_die_superblocks() {
+        let medium = small::map(false).medium;
+        for (span, may_be_missing) in [(SuperblockSpan::OneDie, true), (SuperblockSpan::AllDies, false)] {
+            let sound = Superblocks::new(&MappingSpec { superblock: span, ..MappingSpec::default() }, &medium, 0);
+            assert!(sound.is_shaped_like(&sound), "{span:?}");
+            let mut part = sound.clone();
+            part.replace(BlockId::new(1), BlockId::new(2));
+            part.block_of.truncate(5);
+            assert!(!part.is_shaped_like(&sound), "{span:?}");
+            (part.block_of, part.superblock_of) = (Vec::new(), Vec::new());
+            assert_eq!(part.is_shaped_like(&sound), may_be_missing, "{span:?}");
+        }
     }
 }

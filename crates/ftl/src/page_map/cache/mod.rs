@@ -165,11 +165,6 @@ impl SlcCache {
     pub fn cached(&self, domain: usize) -> impl Iterator<Item = SuperblockId> + '_ {
         self.domains[domain].cached.iter().copied()
     }
-
-    /// A superblock has taken the place of another, with all that it holds.
-    pub fn substitute(&mut self, domain: usize, old: SuperblockId, new: SuperblockId) {
-        self.domains[domain].cached.iter_mut().filter(|sb| **sb == old).for_each(|sb| *sb = new);
-    }
 }
 
 #[cfg(test)]

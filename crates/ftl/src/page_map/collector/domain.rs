@@ -54,8 +54,9 @@ pub enum Purpose {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refresh {
     pub superblock: SuperblockId,
-    /// Of one of its blocks, when this was asked for: it may have been collected since.
-    pub erases: u32,
+    /// The number of its first row when this was asked for: it may have been collected since. A block that takes the place
+    /// of another keeps it.
+    pub first_row: u32,
     /// Even while the host is busy; otherwise only while the drive is idle.
     pub urgent: bool,
 }

@@ -21,8 +21,8 @@ use ssdlab_nand::EMPTY_TAG;
 
 use super::PageMap;
 use super::allocator::ToMove;
-use super::gc::{Selector, VictimSelector};
-use super::superblock::{State as SuperblockState, SuperblockId, Superblocks};
+use super::gc::Selector;
+use super::superblock::{State as SuperblockState, Superblocks};
 use crate::op::OpSink;
 use crate::spec::{Buffering, GcSpec};
 use crate::translation::Round;
@@ -208,22 +208,6 @@ impl Collector {
             )),
             None => Ok(()),
         }
-    }
-
-    /// A superblock has taken the place of another, with all that it holds.
-    pub fn substitute(&mut self, domain: usize, old: SuperblockId, new: SuperblockId) {
-        let domain = &mut self.domains[domain];
-        let parts = domain.reading.iter_mut().map(|reading| &mut reading.superblock);
-        let parts = parts.chain(domain.moving.iter_mut());
-        let parts = parts.chain(domain.finishing.iter_mut().map(|finishing| &mut finishing.superblock));
-        parts.filter(|sb| **sb == old).for_each(|sb| *sb = new);
-    }
-
-    /// The same for one that is closed: a candidate.
-    pub fn substitute_closed(&mut self, domain: usize, old_local: u32, new_local: u32, valid: u32, clock: u64) {
-        let selector = &mut self.domains[domain].selector;
-        selector.remove(old_local);
-        selector.close(new_local, valid, clock);
     }
 }
 

@@ -45,11 +45,11 @@ impl PageMap {
     /// Puts a superblock in line, unless it stands there. Returns its domain.
     fn want_refresh(&mut self, sb: SuperblockId, urgent: bool) -> usize {
         let (_, d) = self.superblocks.local(sb, self.medium.layout());
-        let erases = self.medium.erases(self.superblocks.any_block(sb));
+        let first_row = self.first_row(sb);
         let refreshes = &mut self.collector.domains[d].refreshes;
         match refreshes.iter_mut().find(|refresh| refresh.superblock == sb) {
-            Some(refresh) => *refresh = Refresh { superblock: sb, erases, urgent: urgent || refresh.urgent },
-            None => refreshes.push_back(Refresh { superblock: sb, erases, urgent }),
+            Some(refresh) => *refresh = Refresh { superblock: sb, first_row, urgent: urgent || refresh.urgent },
+            None => refreshes.push_back(Refresh { superblock: sb, first_row, urgent }),
         }
         d
     }
@@ -69,8 +69,12 @@ impl PageMap {
     /// Whether it holds what it held when this was asked for.
     fn still_stands(&self, refresh: &Refresh) -> bool {
         let sb = refresh.superblock;
-        self.superblocks.state(sb) == State::Closed
-            && self.medium.erases(self.superblocks.any_block(sb)) == refresh.erases
+        self.superblocks.state(sb) == State::Closed && self.first_row(sb) == refresh.first_row
+    }
+
+    /// The number of a superblock's first row.
+    fn first_row(&self, sb: SuperblockId) -> u32 {
+        self.medium.sequence(self.superblocks.any_block(sb), 0)
     }
 
     /// Begins to move the next superblock in line, if nothing is collected. Returns whether it did.
@@ -106,5 +110,44 @@ impl PageMap {
         domain.gained += row_units;
         self.take_victim(d, sb);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::Rng;
+    use ssdlab_nand::{DieId, GrowingFaults, LogicalPage};
+
+    use crate::op::{FlashOp, OpKind};
+    use crate::page_map::small;
+    use crate::page_map::superblock::State;
+    use crate::translation::Translation;
+
+    #[test]
+    fn data_that_are_due_are_moved_although_another_block_has_taken_the_place_of_theirs() {
+        let mut map = small::map(true);
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
+        for page in 0..32 {
+            map.write(LogicalPage::new(page), 1, 0);
+            map.dispatch(&mut ops);
+        }
+        // The last row of a superblock that is closed by now.
+        let (die, last) = ops.pop().expect("every row has been asked for");
+        small::work(&mut map, &mut ops);
+        let sb = map.superblocks.of_block(last.block());
+        assert_eq!(map.superblocks.state(sb), State::Closed);
+        map.want_refresh(sb, true);
+        let next = map.allocator.free_superblocks(0).last().expect("most are free");
+        map.medium.wear(map.superblocks.block_on(next, die), 3, 0);
+        let failing = GrowingFaults { programs_per_failure: 1, erases_per_failure: 0, in_bursts: false };
+        map.medium.inject(failing, &Rng::new(1));
+        map.began(&last);
+        map.done(die, last, &mut ops);
+        map.medium.inject(GrowingFaults::default(), &Rng::new(1));
+        let (_, again) = ops.iter().find(|(_, op)| op.kind() == OpKind::HostProgram).expect("the row is written again");
+        assert_ne!(again.block(), last.block());
+        assert_eq!(map.superblocks.state(map.superblocks.of_block(again.block())), State::Victim);
+        small::work(&mut map, &mut ops);
+        assert_eq!(map.check_invariants(), Ok(()));
     }
 }

@@ -608,11 +608,13 @@ impl PageMap {
 
 #[cfg(test)]
 mod tests {
-    use ssdlab_nand::DieId;
+    use ssdlab_core::Rng;
+    use ssdlab_nand::{DieId, GrowingFaults};
 
     use super::*;
-    use crate::op::FlashOp;
+    use crate::op::{FlashOp, OpKind};
     use crate::page_map::small;
+    use crate::page_map::superblock::SuperblockId;
     use crate::translation::Translation;
 
     /// The rows that firmware has noted a trim or a loss before may have been erased by now.
@@ -675,6 +677,60 @@ mod tests {
         Translation::cut_power(&mut map, &[]);
         Translation::recover(&mut map);
         assert_eq!(map.write_number(LogicalPage::new(3)), Some(1), "the trim is forgotten");
+    }
+
+    /// What a collector's program in the middle of a cut may destroy is still where it was moved from.
+    #[test]
+    fn what_a_collector_moved_is_found_although_the_block_that_it_wrote_has_been_replaced() {
+        let (mut replaced, mut cuts) = (0, 0);
+        for seed in 0..200 {
+            let mut map = small::map(true);
+            let mut rng = Rng::new(seed);
+            let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
+            let mut writes = [0u8; small::PAGES as usize];
+            let mut watched: Option<SuperblockId> = None;
+            'drive: for k in 0..4000u32 {
+                let page = if k < small::PAGES { k } else { rng.below(small::PAGES.into()) as u32 };
+                let write = &mut writes[page as usize];
+                *write = *write % 200 + 1;
+                map.write(LogicalPage::new(page), *write, 0);
+                map.dispatch(&mut ops);
+                while !ops.is_empty() {
+                    let (die, op) = ops.remove(0);
+                    map.began(&op);
+                    let to = map.superblocks.of_block(op.block());
+                    let source = map.recovery.origins.of(to, op.page());
+                    let moved = op.kind() == OpKind::GcProgram
+                        && source.is_some_and(|source| map.superblocks.state(source) == State::Victim);
+                    let fails = moved && watched.is_none() && k > 600 && (1..4).contains(&op.page());
+                    if op.kind() == OpKind::GcProgram && watched == Some(to) {
+                        let mut cut = map.clone();
+                        let program = Interrupted::Program { block: op.block(), page: op.page(), spares_older: false };
+                        Translation::cut_power(&mut cut, &[program]);
+                        assert_eq!(Translation::recover(&mut cut).lost, [], "drive {seed}, page {}", op.page());
+                        cuts += 1;
+                    }
+                    let one = GrowingFaults { programs_per_failure: 1, erases_per_failure: 0, in_bursts: false };
+                    if fails {
+                        map.medium.inject(one, &Rng::new(1));
+                    }
+                    map.done(die, op, &mut ops);
+                    if fails {
+                        map.medium.inject(GrowingFaults::default(), &Rng::new(1));
+                        watched = ops
+                            .iter()
+                            .rev()
+                            .find(|(_, again)| again.kind() == OpKind::GcProgram)
+                            .map(|(_, again)| map.superblocks.of_block(again.block()));
+                        replaced += 1;
+                    }
+                    if map.is_frozen() || watched.is_some_and(|to| map.superblocks.state(to) != State::Open) {
+                        break 'drive;
+                    }
+                }
+            }
+        }
+        assert!(cuts >= 10, "{replaced} blocks were replaced, {cuts} cuts came after it");
     }
 
     #[test]
