@@ -92,7 +92,8 @@ counters! {
     FlashCounters {
         /// Bytes of user data programmed for the host, padding included. If the device compresses: as they are then.
         host_program_bytes,
-        /// Moved by garbage collection, and out of blocks that have gone bad.
+        /// Moved by garbage collection, and out of blocks that have gone bad: among these the row whose program failed, which was
+        /// programmed twice and counts here the second time.
         gc_program_bytes,
         fold_program_bytes,
         metadata_program_bytes,

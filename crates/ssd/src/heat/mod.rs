@@ -136,8 +136,11 @@ impl Heat {
     }
 
     /// Commands are gone, and with them what they had to pay.
-    pub fn drop_commands(&mut self) {
+    pub fn drop_commands(&mut self, now: Nanos) {
         self.open_at = 0;
+        // None of them waits any longer.
+        self.held = self.held.saturating_sub(self.held_until.saturating_sub(now));
+        self.held_until = self.held_until.min(now);
     }
 }
 

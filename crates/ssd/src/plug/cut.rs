@@ -97,7 +97,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     fn drop_commands(&mut self, now: Nanos) {
         self.frontend.drop_commands(now);
         if let Some(heat) = &mut self.heat {
-            heat.drop_commands();
+            heat.drop_commands(now);
         }
         self.firmware.processor.drop_commands();
         self.firmware.rounds.drop_commands();

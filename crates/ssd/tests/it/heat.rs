@@ -2,7 +2,7 @@
 //! throttle table does to the host.
 
 use ssdlab_core::{Cause, Nanos, Op, SECOND};
-use ssdlab_device::{Completion, Device, Request};
+use ssdlab_device::{Completion, Device, Plug, Request};
 use ssdlab_nand::DieSpec;
 use ssdlab_ssd::{DriveSpec, HeatSpec, Ssd};
 use ssdlab_testkit::ideal_die;
@@ -174,6 +174,29 @@ fn a_drive_that_stops_takes_the_next_command_when_it_has_cooled() {
     assert!(b.ssd.celsius().unwrap() < 41.2, "{} °C", b.ssd.celsius().unwrap());
     let read = b.run(Request::new(0, Op::Read, 0, 4096));
     assert_eq!(read.breakdown.get(Cause::Heat), 0, "the limit is lifted");
+}
+
+#[test]
+fn time_held_ends_with_a_cut_and_is_counted_anew_after_it() {
+    let mut b = Bench::new(&drive(Some(heat(&[42.0], &[6.0]))));
+    while b.ssd.celsius().unwrap() < 42.0 {
+        b.write();
+    }
+    b.rate_for(SECOND);
+    let held = |b: &Bench| b.ssd.counters().heat.unwrap().held_nanos;
+    let before = held(&b);
+    // 128 KiB at 6 MB/s are paid for in 22 ms: of the last of these, which wait for 400 ms, nobody hears again.
+    for tag in 0..20 {
+        b.ssd.submit(b.now, Request::write(tag, tag * BLOCK_BYTES, BLOCK_BYTES)).unwrap();
+    }
+    b.rest(SECOND / 10);
+    b.ssd.cut(b.now);
+    let at_cut = held(&b) - before;
+    assert!((SECOND / 20..=SECOND / 10).contains(&at_cut), "{at_cut} ns of a tenth of a second");
+    b.now = b.ssd.restore(b.now + 1_000_000);
+    let waited: Nanos = (0..40).map(|_| b.write().breakdown.get(Cause::Heat)).sum();
+    assert!(waited > SECOND / 2, "{waited} ns");
+    assert_eq!(held(&b) - before, at_cut + waited);
 }
 
 #[test]
