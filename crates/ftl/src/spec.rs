@@ -329,7 +329,8 @@ pub struct WearLevellingSpec {
     /// Whether the least worn free superblock is opened next, instead of the one that was freed first.
     #[serde(default)]
     pub dynamic: bool,
-    /// Cold data are moved when the erase counts of two superblocks are further apart than this. Absent: never.
+    /// Cold data are moved when the erase counts of two superblocks that take them are further apart than this: those of the
+    /// firmware's own rows and of the SLC cache do not count. Absent: never.
     #[serde(default)]
     #[schemars(extend("x-heading" = "static spread", "x-unit" = "erases"))]
     pub static_spread_erases: Option<u32>,

@@ -212,7 +212,9 @@ impl PageMap {
         let mut coldest: Option<(u32, SuperblockId)> = None;
         let mut most = 0;
         for sb in self.superblocks.of_domain(d) {
-            if self.superblocks.state(sb) == State::Reserved || self.superblocks.in_pool(sb) {
+            // What never takes data of the die's own mode is levelled by no move.
+            let apart = matches!(self.superblocks.state(sb), State::Reserved | State::System);
+            if apart || self.superblocks.in_pool(sb) {
                 continue;
             }
             let erases = self.superblocks.most_erases(sb, &self.medium);
@@ -298,5 +300,40 @@ impl PageMap {
         for die in dies.iter() {
             self.enqueue_erase(d, die, self.superblocks.block_on(sb, die), sink);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::Rng;
+    use ssdlab_nand::LogicalPage;
+
+    use crate::page_map::small;
+    use crate::page_map::superblock::State;
+    use crate::translation::Translation;
+
+    /// Rows that the collector has written after many writes to few pages, where the blocks of the journal or those of data that
+    /// never move have been erased 3000 times more than the others. Data are moved from `spread` on.
+    fn rows_moved(spread: Option<u32>, worn: State) -> u64 {
+        let mut map = small::map(true);
+        map.static_spread_erases = spread;
+        let mut rng = Rng::new(1);
+        let mut ops = Vec::new();
+        let mut write = |map: &mut _, page: u32| {
+            crate::page_map::PageMap::write(map, LogicalPage::new(page), 1, 0);
+            map.dispatch(&mut ops);
+            small::work(map, &mut ops);
+        };
+        (0..small::PAGES).for_each(|page| write(&mut map, page));
+        let worn = map.superblocks.of_domain(0).find(|&sb| map.superblocks.state(sb) == worn).expect("there are such");
+        map.medium.wear(map.superblocks.any_block(worn), 3000, 0);
+        (0..20_000).for_each(|_| write(&mut map, rng.below(150) as u32));
+        map.counters().gc_rows
+    }
+
+    #[test]
+    fn data_are_not_moved_to_level_blocks_that_never_hold_any() {
+        assert_eq!(rows_moved(Some(2500), State::System), rows_moved(None, State::System));
+        assert!(rows_moved(Some(2500), State::Free) > rows_moved(None, State::Free));
     }
 }
