@@ -236,18 +236,23 @@ impl Allocator {
 
     /// Sees to it that the host has a row of a stream although the collector would need it, which writes no more.
     /// Returns whether there is one.
-    pub fn finds_last_room(&mut self, domain: usize, stream: u8) -> bool {
+    pub fn finds_last_room(&mut self, domain: usize, stream: u8, superblocks: &mut Superblocks) -> bool {
         let at = self.open_for(stream);
         let space = &mut self.spaces[domain];
         if space.host[at].is_none() && space.free.is_empty() && !self.shared_frontier {
             let open = space.collector.iter_mut().max_by_key(|open| open.as_ref().map_or(0, Frontier::rows_left));
             space.host[at] = open.and_then(Option::take);
             space.changed = true;
+            if let Some(lent) = &space.host[at] {
+                // As the rows say that follow.
+                superblocks.set_role(lent.superblock(), Role::Host);
+            }
         }
         space.host[at].is_some() || !space.free.is_empty()
     }
 
-    /// Rows that [`Allocator::finds_last_room`] has for the host, of a domain whose superblocks have so many.
+    /// Rows that [`Allocator::finds_last_room`] has for the host, of a domain whose superblocks have so many, where all streams
+    /// share one open superblock.
     #[must_use]
     pub fn last_rows(&self, domain: usize, superblock_rows: u32) -> u32 {
         let space = &self.spaces[domain];

@@ -68,6 +68,23 @@ impl PageMap {
         if self.host_writer(domain, stream) == Writer::HostCache {
             return self.room_for_host(domain, stream).is_ok();
         }
-        self.allocator.finds_last_room(domain, stream)
+        self.allocator.finds_last_room(domain, stream, &mut self.superblocks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::page_map::small;
+    use crate::page_map::superblock::Role;
+
+    #[test]
+    fn what_the_collector_gives_the_host_is_the_host_s_after_the_cut_too() {
+        let mut map = small::map(false);
+        small::leave_free(&mut map, 0);
+        let lent = map.allocator.open_superblocks(0).next().expect("the collector writes the last one");
+        assert_eq!(map.superblocks.role(lent), Role::Collector);
+        assert!(map.finds_last_room(0, 0));
+        assert_eq!(map.allocator.host_superblock(0, 0), Some(lent));
+        assert_eq!(map.superblocks.role(lent), Role::Host);
     }
 }
