@@ -424,7 +424,7 @@ impl PageMap {
             if sound {
                 self.superblocks.set_state(sb, State::Free);
             }
-            self.recovery.origins.erased(sb);
+            self.recovery.erased(sb);
             self.allocator.arrived(domain, sb, pool, sound);
             if self.copies.is_some() {
                 self.move_copies(domain, sink);

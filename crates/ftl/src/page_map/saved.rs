@@ -65,7 +65,7 @@ impl PageMap {
         }
         let compresses = (&saved.compression, &self.compression);
         if !saved.superblocks.is_shaped_like(&self.superblocks)
-            || !saved.recovery.origins.is_shaped_like(&self.recovery.origins)
+            || !saved.recovery.is_shaped_like(&self.recovery)
             || !match compresses {
                 (Some(saved), Some(own)) => saved.extents().is_shaped_like(own.extents()),
                 (saved, own) => saved.is_none() && own.is_none(),
@@ -83,7 +83,7 @@ impl PageMap {
         (self.superblocks, self.bad_blocks, self.recovery) = (saved.superblocks, saved.bad_blocks, saved.recovery);
         (self.compression, self.counters, self.rng) = (saved.compression, saved.counters, saved.rng);
         (self.copies, self.parity) = (saved.copies, saved.parity);
-        self.recovery.loaded = true;
+        self.recovery.came_from_file();
         if grown > self.bad_blocks.program_failures().saturating_add(self.bad_blocks.erase_failures()) {
             return Err(MisfitError("more bad blocks than failures"));
         }

@@ -164,7 +164,7 @@ impl PageMap {
         self.validity.set_row(start, u64::MAX >> (64 - units));
         self.add_valid(superblock, units);
         if let Some(source) = source {
-            self.recovery.origins.moved(source, superblock, self.superblocks.row_number(die, page));
+            self.recovery.moved(source, superblock, self.superblocks.row_number(die, page));
         }
         self.count_moved(kind, pages);
         self.counters.padding_units += u64::from(self.row_units - units);
@@ -274,7 +274,7 @@ mod tests {
     fn names_origin(map: &PageMap, op: &FlashOp) -> bool {
         let layout = map.medium.layout();
         let to = map.superblocks.of_block(op.block());
-        let Some(from) = map.recovery.origins.of(to, op.page()) else { return false };
+        let Some(from) = map.recovery.origin(to, op.page()) else { return false };
         let start = layout.row_start(op.block(), op.page());
         let first = layout.row_start(map.superblocks.any_block(from), 0);
         let held: Vec<u32> = (0..layout.block_units).map(|k| map.medium.tag(first + k)).collect();

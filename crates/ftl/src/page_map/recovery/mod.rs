@@ -40,7 +40,7 @@ use super::host_rows::HostRows;
 use super::last_rows::LastRows;
 use super::map::Place;
 use super::map_prefetch::MapPrefetch;
-use super::superblock::State;
+use super::superblock::{State, SuperblockId};
 use crate::op::OpSink;
 use crate::translation::{LostPage, Recovered, Repair, RepairKind, Undone, is_plausible};
 
@@ -68,7 +68,7 @@ const MANY_PAGES: u32 = 1 << 20;
 pub struct Recovery {
     /// Pages that cuts have destroyed, as firmware notes them on flash, and the sequence number of the copy that is gone.
     lost: BTreeMap<LogicalPage, u32>,
-    pub(super) origins: Origins,
+    origins: Origins,
     /// The erase point: data rows that were queued before the row of this number are void. Kept until none is left.
     void_before: Option<u32>,
     /// Pages whose trims the last cut has forgotten, and the numbers of rows that held them, as the journal knows them.
@@ -77,12 +77,12 @@ pub struct Recovery {
     #[serde(with = "super::pairs")]
     written_off: BTreeMap<(BlockId, u32), u32>,
     /// Cuts so far.
-    pub(super) cuts: u64,
+    cuts: u64,
     #[serde(skip)]
     way: RecoveryWay,
     /// It came from a file, which may say anything.
     #[serde(skip)]
-    pub(super) loaded: bool,
+    loaded: bool,
     /// For tests: what this firmware does wrong.
     #[serde(skip)]
     fault: Option<RecoveryFault>,
@@ -102,6 +102,35 @@ impl Recovery {
     #[must_use]
     pub fn new(superblocks: u32, bits_per_cell: u32) -> Self {
         Recovery { origins: Origins::new(superblocks, bits_per_cell), ..Recovery::default() }
+    }
+
+    /// The row of this number of superblock `to` is programmed with units of `source` only.
+    #[inline]
+    pub fn moved(&mut self, source: SuperblockId, to: SuperblockId, row: u32) {
+        self.origins.moved(source, to, row);
+    }
+
+    /// A superblock has been erased.
+    #[inline]
+    pub fn erased(&mut self, superblock: SuperblockId) {
+        self.origins.erased(superblock);
+    }
+
+    /// The superblock that a row of superblock `to` was moved from.
+    #[must_use]
+    pub fn origin(&self, to: SuperblockId, row: u32) -> Option<SuperblockId> {
+        self.origins.of(to, row)
+    }
+
+    /// Whether this is of a drive of the same superblocks.
+    #[must_use]
+    pub fn is_shaped_like(&self, other: &Recovery) -> bool {
+        self.origins.is_shaped_like(&other.origins)
+    }
+
+    /// It comes from a file.
+    pub fn came_from_file(&mut self) {
+        self.loaded = true;
     }
 
     /// All flash has been erased.
@@ -483,7 +512,7 @@ impl PageMap {
         let row = self.superblocks.row_number(layout.die_of(gone.block).0, gone.page);
         // Of a superblock whose erase was cut short, another block may have held it.
         let whole = |block| !self.medium.is_erased(block) && !self.medium.is_half_erased(block);
-        let same = self.recovery.origins.of(to, row) == Some(from) && self.superblocks.blocks_of(from).all(whole);
+        let same = self.recovery.origin(to, row) == Some(from) && self.superblocks.blocks_of(from).all(whole);
         let is_copy = self.medium.generation(gone.unit) == self.medium.generation(unit);
         debug_assert!(!same || is_copy || self.recovery.loaded, "a copy is the same write");
         same && is_copy
@@ -614,7 +643,6 @@ mod tests {
     use super::*;
     use crate::op::{FlashOp, OpKind};
     use crate::page_map::small;
-    use crate::page_map::superblock::SuperblockId;
     use crate::translation::Translation;
 
     /// The rows that firmware has noted a trim or a loss before may have been erased by now.
@@ -699,7 +727,7 @@ mod tests {
                     let (die, op) = ops.remove(0);
                     map.began(&op);
                     let to = map.superblocks.of_block(op.block());
-                    let source = map.recovery.origins.of(to, op.page());
+                    let source = map.recovery.origin(to, op.page());
                     let moved = op.kind() == OpKind::GcProgram
                         && source.is_some_and(|source| map.superblocks.state(source) == State::Victim);
                     let fails = moved && watched.is_none() && k > 600 && (1..4).contains(&op.page());

@@ -92,7 +92,11 @@ impl PageMap {
             return;
         }
         match self.superblocks.enlist_reserve(domain) {
-            Some(sb) => self.allocator.add_free(domain, sb),
+            Some(sb) => {
+                // It may have gone out of use at a cut that came into its erase.
+                self.recovery.erased(sb);
+                self.allocator.add_free(domain, sb);
+            }
             None => self.bad_blocks.make_read_only(),
         }
     }
@@ -277,5 +281,32 @@ impl PageMap {
         let now = self.counters.host_units + self.counters.gc_units;
         let clock = now.saturating_sub(u64::from(w.age) * u64::from(self.row_units));
         self.collector.closed(domain, local, valid, self.superblock_units - valid, clock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_nand::{DieId, LogicalPage};
+
+    use crate::op::FlashOp;
+    use crate::page_map::small;
+
+    #[test]
+    fn a_superblock_made_of_reserve_holds_nothing_that_was_moved_there_before() {
+        let mut map = small::map(true);
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
+        for page in 0..64 {
+            map.write(LogicalPage::new(page), 1, 0);
+            map.dispatch(&mut ops);
+            small::work(&mut map, &mut ops);
+        }
+        let written = map.superblocks.of_domain(0).next().expect("there are some");
+        while let Some(sb) = map.allocator.give_up_free(0) {
+            map.superblocks.give_up(sb, &map.medium);
+            map.recovery.moved(written, sb, 3);
+        }
+        map.see_to_room(0);
+        let enlisted = map.allocator.free_superblocks(0).next().expect("what is closed is full");
+        assert_eq!(map.recovery.origin(enlisted, 3), None);
     }
 }
