@@ -7,6 +7,7 @@ use crate::damage::Damage;
 use crate::faults::{Faults, GrowingFaults};
 use crate::layout::Layout;
 use crate::plane_block::{Modes, PlaneBlock};
+use crate::sequence::{SequenceNumber, SequenceTable};
 use crate::violation::{PairingRule, Violation};
 use crate::{BlockHistory, CellMode, DieSpec, memory};
 
@@ -94,8 +95,8 @@ pub struct Medium {
     pub(crate) layout: Layout,
     format: TagFormat,
     pub(crate) tags: Vec<u32>,
-    pub(crate) sequence: Vec<u32>,
-    pub(crate) next_sequence: u32,
+    pub(crate) sequence: SequenceTable,
+    pub(crate) next_sequence: SequenceNumber,
     pub(crate) modes: Modes,
     pub(crate) blocks: Vec<PlaneBlock>,
     /// By multi-plane block.
@@ -150,8 +151,8 @@ impl Medium {
         Medium {
             format,
             tags: unprogrammed(units),
-            sequence: memory::zeroed(units / layout.row_units as usize),
-            next_sequence: 0,
+            sequence: SequenceTable::new(units / layout.row_units as usize),
+            next_sequence: SequenceNumber::FIRST,
             blocks: vec![modes.empty_block(modes.native); (layout.block_count() * layout.planes) as usize],
             history: vec![BlockHistory::default(); layout.block_count() as usize],
             modes,
@@ -189,9 +190,17 @@ impl Medium {
         self.faults.are_none()
     }
 
-    /// Rows whose programs have been queued since the dies were new (modulo 2^32), copies of [`Medium::copy_row`] aside.
+    /// Rows whose programs have been queued since the dies were new, copies of [`Medium::copy_row`] aside, and those that a
+    /// power cut has undone.
     #[must_use]
-    pub fn rows_queued(&self) -> u32 {
+    pub fn rows_queued(&self) -> u64 {
+        self.next_sequence.number()
+    }
+
+    /// The number that the row gets whose program is queued next.
+    #[inline]
+    #[must_use]
+    pub fn next_sequence(&self) -> SequenceNumber {
         self.next_sequence
     }
 
@@ -324,8 +333,8 @@ impl Medium {
         }
         let start = self.layout.row_start(block, page);
         let range = start.index()..start.index() + self.layout.row_units as usize;
-        self.sequence[self.layout.row_number(start)] = self.next_sequence;
-        self.next_sequence = self.next_sequence.wrapping_add(1);
+        self.sequence.set(self.layout.row_number(start), self.next_sequence);
+        self.next_sequence = self.next_sequence.next();
         Ok(Row { start, tags: &mut self.tags[range] })
     }
 
@@ -372,7 +381,7 @@ impl Medium {
         let (source, next) = (self.layout.row_start(from.0, from.1), self.next_sequence);
         let target = self.queue_program(to.0, to.1)?.start;
         self.next_sequence = next;
-        self.sequence[self.layout.row_number(target)] = self.sequence[self.layout.row_number(source)];
+        self.sequence.copy(self.layout.row_number(source), self.layout.row_number(target));
         if self.is_readable(from.0, from.1) {
             self.tags.copy_within(source.index()..(source + units).index(), target.index());
         } else {
@@ -556,10 +565,10 @@ impl Medium {
         self.format.generation(self.tags[unit.index()])
     }
 
-    /// Drive-wide sequence number of the programming of a row (modulo 2^32).
+    /// Drive-wide sequence number of the programming of a row.
     #[must_use]
-    pub fn sequence(&self, block: BlockId, page: u32) -> u32 {
-        self.sequence[self.layout.row_number(self.layout.row_start(block, page))]
+    pub fn sequence(&self, block: BlockId, page: u32) -> SequenceNumber {
+        self.sequence.get(self.layout.row_number(self.layout.row_start(block, page)))
     }
 
     /// A copy takes its spare area along: the row of `to`, whose program has been queued, gets the sequence number of that of
@@ -567,7 +576,7 @@ impl Medium {
     #[inline]
     pub fn take_sequence(&mut self, from: UnitAddress, to: UnitAddress) {
         let [from, to] = [from, to].map(|unit| self.layout.row_number(unit));
-        self.sequence[to] = self.sequence[from];
+        self.sequence.copy(from, to);
     }
 
     /// Queues, begins and ends the program of a copy of a row, spare area and sequence number included, where a row is one unit
@@ -590,8 +599,8 @@ impl Medium {
         state.finished += 1;
         let to = self.layout.row_start(block, page);
         self.tags[to.index()] = self.tags[from.index()];
-        self.sequence[to.index()] = self.sequence[from.index()];
-        self.next_sequence = self.next_sequence.wrapping_add(1);
+        self.sequence.copy(from.index(), to.index());
+        self.next_sequence = self.next_sequence.next();
         Ok(to)
     }
 
@@ -605,7 +614,7 @@ impl Medium {
     #[inline(always)]
     pub fn prefetch_copied(&self, row: UnitAddress) {
         memory::prefetch(&self.tags, row.index());
-        memory::prefetch(&self.sequence, row.index());
+        self.sequence.prefetch(row.index());
     }
 
     /// Asks the processor to fetch the spare areas of some units from one on.
@@ -745,12 +754,11 @@ mod tests {
         let mut m = medium();
         (0..4).for_each(|page| program(&mut m, 3, page).unwrap());
         assert!(m.is_in_order(BlockId::new(3)));
-        let rows: Vec<u32> = (0..4).map(|page| m.sequence(BlockId::new(3), page)).collect();
+        let rows: Vec<SequenceNumber> = (0..4).map(|page| m.sequence(BlockId::new(3), page)).collect();
+        let place = m.layout.row_number(m.layout.row_start(BlockId::new(3), 1));
         for (second, in_order) in [(rows[0], false), (rows[2], false), (rows[1], true)] {
-            let place = m.sequence.iter().position(|&number| number == rows[1]).expect("a row has this number");
-            m.sequence[place] = second;
+            m.sequence.set(place, second);
             assert_eq!(m.is_in_order(BlockId::new(3)), in_order, "{second} in place of {}", rows[1]);
-            m.sequence[place] = rows[1];
         }
     }
 
@@ -792,7 +800,7 @@ mod tests {
         m.begin_program(BlockId::new(2), 0).unwrap();
         assert_eq!(m.finish_program(BlockId::new(2), 0), Ok(Outcome::Done));
         assert_eq!(m.read(m.layout().row_start(BlockId::new(2), 0)), Ok(7));
-        assert_eq!((m.sequence(BlockId::new(2), 0), m.rows_queued()), (0, 2));
+        assert_eq!((m.sequence(BlockId::new(2), 0), m.rows_queued()), (SequenceNumber::FIRST, 2));
         assert_eq!(
             m.copy_row(BlockId::new(0), BlockId::new(2), 0),
             Err(Violation::ProgramTwice { die: DieId::new(0), block: 2, page: 0 })
@@ -823,7 +831,7 @@ mod tests {
         program(&mut m, 0, 1).unwrap();
         assert_eq!(
             [m.sequence(BlockId::new(0), 0), m.sequence(BlockId::new(5), 0), m.sequence(BlockId::new(0), 1)],
-            [0, 1, 2]
+            [0, 1, 2].map(SequenceNumber::new)
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::address::BlockId;
 use crate::damage::{Cut, Interrupted};
-use crate::{Medium, Violation};
+use crate::{Medium, SequenceNumber, Violation};
 
 impl Medium {
     /// The power goes. `under_way`: what the dies' arrays were at.
@@ -115,18 +115,15 @@ impl Medium {
     }
 
     /// Numbers rows on from the greatest number that any row was given which the dies have begun: firmware leaves a gap wide
-    /// enough for what was torn. `noted`: numbers that firmware has noted otherwise, whose rows may have been erased since. So
-    /// no number comes twice that is compared with others.
-    pub fn resume_sequence(&mut self, noted: impl Iterator<Item = u32>) {
-        let newest_of = |block: BlockId| {
+    /// enough for what was torn. `not_before`: what firmware has noted to have been the next number, or after a row that may
+    /// have been erased since. So no number comes twice that is compared with others.
+    pub fn resume_sequence(&mut self, not_before: impl Iterator<Item = SequenceNumber>) {
+        let after_newest_of = |block: BlockId| {
             let last = self.finished_pages(block).checked_sub(1)?;
-            Some(self.sequence(block, last))
+            Some(self.sequence(block, last).next())
         };
-        let newest = self.layout.all_blocks().filter_map(newest_of).chain(noted).reduce(|a, b| {
-            // Numbers begin anew after 2^32.
-            if (b.wrapping_sub(a) as i32) > 0 { b } else { a }
-        });
-        self.next_sequence = newest.map_or(0, |newest| newest.wrapping_add(1));
+        let next = self.layout.all_blocks().filter_map(after_newest_of).chain(not_before).max();
+        self.next_sequence = next.unwrap_or(SequenceNumber::FIRST);
     }
 
     /// Programs a row at once: for firmware that starts up, while the die does nothing else. It does not fail.
@@ -280,7 +277,7 @@ mod tests {
         m.erase_at_start(TWO).expect("it is good");
         m.resume_sequence([].into_iter());
         assert_eq!(m.rows_queued(), 3);
-        m.resume_sequence([5, 1].into_iter());
+        m.resume_sequence([6, 1].map(SequenceNumber::new).into_iter());
         assert_eq!(m.rows_queued(), 6);
     }
 
@@ -351,7 +348,7 @@ mod tests {
         m.resume_sequence(std::iter::empty());
         assert_eq!(m.rows_queued(), 3);
         m.program_at_start(TWO, 1, |tags| tags.fill(3)).expect("the next page");
-        assert_eq!((m.sequence(TWO, 1), m.rows_queued()), (3, 4));
+        assert_eq!((m.sequence(TWO, 1), m.rows_queued()), (SequenceNumber::new(3), 4));
         m.tear_program(TWO, 1, false);
         assert!(!m.is_readable(TWO, 1));
     }

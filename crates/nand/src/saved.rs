@@ -11,12 +11,12 @@ use crate::damage::Damage;
 use crate::faults::Faults;
 use crate::medium::{Medium, unprogrammed};
 use crate::plane_block::PlaneBlock;
-use crate::{BlockHistory, BlockId};
+use crate::{BlockHistory, BlockId, SequenceNumber};
 
 /// All that a [`Medium`] holds and that its die file does not say. See the module's own page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedMedium {
-    next_sequence: u32,
+    next_sequence: SequenceNumber,
     blocks: Vec<PlaneBlock>,
     history: Vec<BlockHistory>,
     bad: Vec<BlockId>,
@@ -38,7 +38,7 @@ impl Medium {
         let mut rows = Vec::new();
         let (mut tag_before, mut sequence_before) = (0, 0);
         for (start, row) in self.programmed_rows() {
-            push_difference(&mut rows, self.sequence[row], &mut sequence_before);
+            push_long_difference(&mut rows, self.sequence.get(row).number(), &mut sequence_before);
             for &tag in &self.tags[start..start + self.layout.row_units as usize] {
                 push_difference(&mut rows, tag, &mut tag_before);
             }
@@ -95,6 +95,9 @@ impl Medium {
         if !saved.history.iter().all(BlockHistory::is_plausible) || !saved.faults.is_sound() {
             return Err(MisfitError("a block that has been erased more often than can be"));
         }
+        if !saved.next_sequence.is_plausible() {
+            return Err(MisfitError("more rows than a drive can have written"));
+        }
         let known: BTreeSet<BlockId> = saved.bad.iter().copied().collect();
         if self.layout.all_blocks().any(|block| self.is_bad(block) && !known.contains(&block)) {
             return Err(MisfitError("a block that is bad from the factory is good"));
@@ -108,25 +111,18 @@ impl Medium {
         self.tags = unprogrammed(self.layout.units());
         self.load_rows(&saved.rows).ok_or(MisfitError("its rows end early or late"))?;
         // What is half erased has rows that no longer count.
-        let older = |block| (0..self.finished_pages(block)).all(|page| self.is_before_next(self.sequence(block, page)));
+        let older = |block| (0..self.finished_pages(block)).all(|page| self.sequence(block, page) < self.next_sequence);
         if !self.layout.all_blocks().all(older) {
             return Err(MisfitError("a row that is yet to come"));
         }
         Ok(grown)
     }
 
-    /// Whether a number is one that a row has been given, so that no other will be: they begin anew after 2^32.
-    #[must_use]
-    pub fn is_before_next(&self, sequence: u32) -> bool {
-        (sequence.wrapping_sub(self.next_sequence) as i32) < 0
-    }
-
     /// Whether firmware that programs the rows of a block in order can have left them so: by their numbers, each is newer than
     /// the one before it.
     #[must_use]
     pub fn is_in_order(&self, block: BlockId) -> bool {
-        let numbers = |page| self.sequence(block, page);
-        (1..self.finished_pages(block)).all(|page| (numbers(page).wrapping_sub(numbers(page - 1)) as i32) > 0)
+        (1..self.finished_pages(block)).all(|page| self.sequence(block, page) > self.sequence(block, page - 1))
     }
 
     fn load_rows(&mut self, mut bytes: &[u8]) -> Option<()> {
@@ -134,7 +130,8 @@ impl Medium {
         let units = self.layout.row_units as usize;
         let rows: Vec<(usize, usize)> = self.programmed_rows().collect();
         for (start, row) in rows {
-            self.sequence[row] = take_difference(&mut bytes, &mut sequence_before)?;
+            let number = take_long_difference(&mut bytes, &mut sequence_before)?;
+            self.sequence.set(row, SequenceNumber::new(number));
             for tag in &mut self.tags[start..start + units] {
                 *tag = take_difference(&mut bytes, &mut tag_before)?;
             }
@@ -158,26 +155,49 @@ impl Medium {
 /// Appends a number as its difference from the one after `before`, small differences of either sign in one byte.
 fn push_difference(bytes: &mut Vec<u8>, number: u32, before: &mut u32) {
     let difference = number.wrapping_sub(before.wrapping_add(1)) as i32;
-    let mut left = (difference << 1 ^ difference >> 31) as u32;
-    while left >= 0x80 {
-        bytes.push(left as u8 | 0x80);
-        left >>= 7;
-    }
-    bytes.push(left as u8);
+    push_folded(bytes, ((difference << 1 ^ difference >> 31) as u32).into());
     *before = number;
 }
 
 /// What [`push_difference`] has written; `None`: the bytes end, or are no number.
 fn take_difference(bytes: &mut &[u8], before: &mut u32) -> Option<u32> {
+    let folded = take_folded(bytes, u32::BITS)? as u32;
+    let difference = folded >> 1 ^ 0u32.wrapping_sub(folded & 1);
+    *before = before.wrapping_add(1).wrapping_add(difference);
+    Some(*before)
+}
+
+/// The same as [`push_difference`] for numbers of 64 bits: differences that fit 32 have the same bytes.
+fn push_long_difference(bytes: &mut Vec<u8>, number: u64, before: &mut u64) {
+    let difference = number.wrapping_sub(before.wrapping_add(1)) as i64;
+    push_folded(bytes, (difference << 1 ^ difference >> 63) as u64);
+    *before = number;
+}
+
+/// What [`push_long_difference`] has written; `None`: the bytes end, or are no number.
+fn take_long_difference(bytes: &mut &[u8], before: &mut u64) -> Option<u64> {
+    let folded = take_folded(bytes, u64::BITS)?;
+    let difference = folded >> 1 ^ 0u64.wrapping_sub(folded & 1);
+    *before = before.wrapping_add(1).wrapping_add(difference);
+    Some(*before)
+}
+
+fn push_folded(bytes: &mut Vec<u8>, mut left: u64) {
+    while left >= 0x80 {
+        bytes.push(left as u8 | 0x80);
+        left >>= 7;
+    }
+    bytes.push(left as u8);
+}
+
+fn take_folded(bytes: &mut &[u8], bits: u32) -> Option<u64> {
     let mut folded = 0;
-    for shift in (0..35).step_by(7) {
+    for shift in (0..bits).step_by(7) {
         let (&byte, rest) = bytes.split_first()?;
         *bytes = rest;
-        folded |= u32::from(byte & 0x7F).checked_shl(shift)?;
+        folded |= u64::from(byte & 0x7F) << shift;
         if byte < 0x80 {
-            let difference = folded >> 1 ^ 0u32.wrapping_sub(folded & 1);
-            *before = before.wrapping_add(1).wrapping_add(difference);
-            return Some(*before);
+            return Some(folded);
         }
     }
     None
@@ -186,8 +206,10 @@ fn take_difference(bytes: &mut &[u8], before: &mut u32) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use ssdlab_core::Rng;
 
     use super::*;
+    use crate::{DieSpec, Geometry, Layout, PageOrder, TagFormat};
 
     proptest! {
         #[test]
@@ -201,6 +223,76 @@ mod tests {
             prop_assert!(left.is_empty());
             prop_assert_eq!(take_difference(&mut left, &mut before), None);
         }
+
+        #[test]
+        fn long_numbers_come_back(numbers: Vec<u64>) {
+            let (mut bytes, mut before) = (Vec::new(), 0);
+            numbers.iter().for_each(|&number| push_long_difference(&mut bytes, number, &mut before));
+            let (mut left, mut before) = (&bytes[..], 0);
+            for &number in &numbers {
+                prop_assert_eq!(take_long_difference(&mut left, &mut before), Some(number));
+            }
+            prop_assert!(left.is_empty());
+            prop_assert_eq!(take_long_difference(&mut left, &mut before), None);
+        }
+
+        /// So a drive takes no more bytes in a file than it did with numbers of 32 bits.
+        #[test]
+        fn differences_that_fit_have_the_same_bytes_as_short_ones(numbers: Vec<u32>) {
+            let (mut short, mut short_before, mut long, mut long_before) = (Vec::new(), 0, Vec::new(), 0);
+            for number in numbers.into_iter().map(|number| number >> 1) {
+                push_difference(&mut short, number, &mut short_before);
+                push_long_difference(&mut long, number.into(), &mut long_before);
+            }
+            prop_assert_eq!(short, long);
+        }
+    }
+
+    /// Two blocks, the second of them written after so many more rows.
+    fn written_late(rows: u64) -> Medium {
+        let mut medium = fresh();
+        let next = SequenceNumber::new(rows);
+        for block in [BlockId::new(2), BlockId::new(0)] {
+            (0..3).for_each(|page| medium.program_at_start(block, page, |tags| tags.fill(page)).expect("in order"));
+            medium.resume_sequence([next].into_iter());
+        }
+        medium
+    }
+
+    fn fresh() -> Medium {
+        let die = DieSpec::plain(Geometry {
+            planes: 1,
+            blocks_per_plane: 4,
+            pages_per_block: 4,
+            page_bytes: 4096,
+            spare_bytes: 0,
+            bits_per_cell: 1,
+            page_order: PageOrder::Uniform,
+        });
+        Medium::new(&die, Layout::new(&die, 1, 4), TagFormat::new(100), &Rng::new(1))
+    }
+
+    #[test]
+    fn rows_come_back_with_their_numbers_however_far_apart_they_are() {
+        for rows in [3, 1 << 31, (1 << 32) - 1, 1 << 32, 1 << 40] {
+            let (saved, mut loaded) = (written_late(rows).save(), fresh());
+            assert_eq!(loaded.load(saved), Ok(0), "{rows} rows");
+            let numbers = |block| [0, 1, 2].map(|page| loaded.sequence(BlockId::new(block), page).number());
+            assert_eq!((numbers(2), numbers(0)), ([0, 1, 2], [rows, rows + 1, rows + 2]));
+            assert_eq!(loaded.rows_queued(), rows + 3);
+        }
+    }
+
+    #[test]
+    fn a_row_that_is_yet_to_come_is_refused_and_so_are_more_than_a_drive_can_write() {
+        let with_next = |next| {
+            let saved = SavedMedium { next_sequence: SequenceNumber::new(next), ..written_late(1 << 32).save() };
+            fresh().load(saved)
+        };
+        let last = (1 << 32) + 2;
+        assert_eq!(with_next(last), Err(MisfitError("a row that is yet to come")));
+        assert_eq!((with_next(last + 1), with_next(1 << 55)), (Ok(0), Ok(0)));
+        assert_eq!(with_next(1 << 56), Err(MisfitError("more rows than a drive can have written")));
     }
 
     #[test]

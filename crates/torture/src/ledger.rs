@@ -113,7 +113,7 @@ impl Ledger {
         let units = (f.host_units + moved) * facts.units_of_page + f.padding_units;
         let filled = rows * facts.row_units + f.saved_units + f.saved_moving_units;
         balance!(units, filled, "units and padding in rows, and what compression saved");
-        balance!(facts.rows_queued, (rows + f.metadata_rows) as u32, "rows that the medium was asked to program");
+        balance!(facts.rows_queued, rows + f.metadata_rows, "rows that the medium was asked to program");
         let row_bytes = facts.row_units * facts.unit_bytes;
         let all_rows = rows + f.metadata_rows + f.retire_rows + f.safety_rows;
         balance!(facts.flash().program_bytes(), all_rows * row_bytes, "bytes programmed");

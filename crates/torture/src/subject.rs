@@ -49,8 +49,8 @@ pub struct Facts {
     pub unit_bytes: u64,
     pub units_of_page: u64,
     pub planes: u64,
-    /// Rows whose programs have been queued, as the medium counts them (modulo 2^32).
-    pub rows_queued: u32,
+    /// Rows whose programs have been queued, as the medium counts them.
+    pub rows_queued: u64,
     /// Sum of the erase counts of all blocks, plane by plane.
     pub erases: u64,
     pub bad_blocks: u64,

@@ -145,7 +145,7 @@ impl Translation for LogBlock {
     fn void_all(&mut self, sink: &mut impl OpSink) {
         assert!(self.host.is_idle(), "nothing of the host's may wait in the buffer");
         self.trim(LogicalPage::all(self.geometry.logical_pages), sink);
-        self.recovery.void_all(self.contents.medium().rows_queued());
+        self.recovery.void_all(self.contents.medium().next_sequence());
     }
 
     fn source(&self, page: LogicalPage) -> Source {

@@ -71,13 +71,8 @@ impl LogBlock {
         }
         self.contents.medium_mut().load(saved.medium)?;
         (self.data, self.recovery) = (saved.data, saved.recovery);
-        let medium = self.contents.medium();
-        let numbered = |sequence| medium.is_before_next(sequence);
-        if !self.recovery.is_sound(self.geometry.logical_pages, numbered) {
+        if !self.recovery.is_sound(self.geometry.logical_pages, self.contents.medium().next_sequence()) {
             return Err(MisfitError("a page that does not exist"));
-        }
-        if !self.numbers_go_on() {
-            return Err(MisfitError("a row whose number would be given again"));
         }
         if !self.has_room() || !self.blocks_are_good() {
             return Err(MisfitError("superblocks that cannot be written"));
@@ -93,15 +88,6 @@ impl LogBlock {
         (self.relocations, self.trimmed, self.overwritten) = (saved.relocations, saved.trimmed, saved.overwritten);
         self.host.go_on_from(saved.started);
         Ok(())
-    }
-
-    /// Whether numbers can be told apart for long: they begin anew after 2^32, and old pages may lie for ever.
-    fn numbers_go_on(&self) -> bool {
-        const ENOUGH: u32 = 1 << 28;
-        let medium = self.contents.medium();
-        let behind = |number: u32| medium.rows_queued().wrapping_sub(number) < (1 << 31) - ENOUGH;
-        let mut blocks = medium.layout().all_blocks();
-        blocks.all(|block| (0..medium.finished_pages(block)).all(|row| behind(medium.sequence(block, row))))
     }
 
     /// Whether every column has the room to merge its logs.

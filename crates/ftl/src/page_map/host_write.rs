@@ -101,7 +101,7 @@ impl PageMap {
         for lpn in LogicalPage::all(self.map.logical_pages()).each() {
             self.forget(lpn, sink);
         }
-        self.recovery.void_all(self.medium.rows_queued());
+        self.recovery.void_all(self.medium.next_sequence());
         if self.has_emptied() {
             self.save_and_erase_emptied(sink);
         }

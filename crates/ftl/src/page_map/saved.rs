@@ -92,8 +92,7 @@ impl PageMap {
 
     /// Whether a drive can have been left like this.
     fn look_over(&self) -> Result<(), MisfitError> {
-        let numbered = |sequence| self.medium.is_before_next(sequence);
-        let pages = self.map.logical_pages();
+        let (pages, next) = (self.map.logical_pages(), self.medium.next_sequence());
         let is_stream = |k: u32| k < self.allocator.streams().into();
         let shares = self.gc.frontier == Frontier::Shared;
         let role_exists = |role| match role {
@@ -108,11 +107,8 @@ impl PageMap {
             (self.rings_are_sound(), "a system area that cannot be"),
             (self.copies_are_sound(), "copies that cannot be"),
             (frozen || self.bad_blocks.can_go_on_moving(&self.medium, &self.superblocks), "blocks that replace none"),
-            (self.recovery.is_sound(pages, self.superblocks.count(), numbered), "a page that does not exist"),
-            (
-                self.log.is_sound(pages, |row| row == self.medium.rows_queued() || numbered(row)),
-                "a journal that cannot be",
-            ),
+            (self.recovery.is_sound(pages, self.superblocks.count(), next), "a page that does not exist"),
+            (self.log.is_sound(pages, next), "a journal that cannot be"),
             (self.compression.as_ref().is_none_or(|c| c.is_sound(1 << self.unit_shift)), "compression that cannot be"),
             (self.counters.are_plausible() && self.rng.is_sound(), "a count beyond any drive's life"),
         ] {

@@ -120,11 +120,8 @@ impl SystemRing {
             pages.filter(move |&page| medium.is_readable(block, page)).map(move |page| (block, page))
         });
         let first_tag = |(block, page)| medium.tag(medium.layout().row_start(block, page));
-        let newer = |a: (BlockId, u32), b: (BlockId, u32)| {
-            // Numbers begin anew after 2^32.
-            (medium.sequence(b.0, b.1).wrapping_sub(medium.sequence(a.0, a.1)) as i32) > 0
-        };
-        rows.filter(|&row| such(first_tag(row))).reduce(|a, b| if newer(a, b) { b } else { a })
+        // Every row of a ring has a number of its own.
+        rows.filter(|&row| such(first_tag(row))).max_by_key(|row| medium.sequence(row.0, row.1))
     }
 
     /// The power went: finds out where the ring stands from what is on flash. Returns the rows that must be programmed, with

@@ -4,7 +4,8 @@
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ssdlab_core::{Rng, catch_panic};
-use ssdlab_ftl::{Frontier, KeepsOlderPages, RecoveryFault};
+use ssdlab_ftl::{Frontier, KeepsOlderPages, RecoveryFault, Translation};
+use ssdlab_nand::SequenceNumber;
 
 use crate::properties::plain;
 use crate::rig::Rig;
@@ -15,12 +16,25 @@ const SPARE_PERCENT: u32 = 20;
 
 /// Cuts the power `cuts` times while the host does this and that.
 fn run(case: &Case, cuts: u32, fault: Option<RecoveryFault>) -> Result<u32, String> {
-    run_voiding(case, cuts, fault, 0)
+    run_with(case, cuts, fault, Between::default())
 }
 
-/// The same; before so many of six cuts everything is voided, which must hold for ever.
+/// What comes between the cuts besides.
+#[derive(Clone, Copy, Default)]
+struct Between {
+    /// Before so many of six cuts everything is voided, which must hold for ever.
+    voids_of_six: u64,
+    /// Years of writing pass, of which nothing is left but the numbers that they took.
+    ages: bool,
+}
+
 fn run_voiding(case: &Case, cuts: u32, fault: Option<RecoveryFault>, voids_of_six: u64) -> Result<u32, String> {
-    let mut voids = Rng::new(case.seed).stream("voids");
+    run_with(case, cuts, fault, Between { voids_of_six, ages: false })
+}
+
+/// The same with more between the cuts.
+fn run_with(case: &Case, cuts: u32, fault: Option<RecoveryFault>, between: Between) -> Result<u32, String> {
+    let [mut voids, mut ages] = ["voids", "ages"].map(|name| Rng::new(case.seed).stream(name));
     let case = Case { extra_spare_percent: case.extra_spare_percent.max(SPARE_PERCENT), ..case.clone() };
     let Some(mut rig) = Rig::new(&case) else { return Ok(0) };
     let pages = u64::from(rig.logical_pages);
@@ -52,7 +66,13 @@ fn run_voiding(case: &Case, cuts: u32, fault: Option<RecoveryFault>, voids_of_si
         if rig.rng.chance(1, 8) {
             rig.collect_in_background();
         }
-        if voids.chance(voids_of_six, 6) {
+        if between.ages {
+            let long = [1 << 31, 1 << 32, 0, 0][ages.below(4) as usize] + ages.below(1 << 10);
+            let medium = rig.ftl.medium_mut();
+            let next = SequenceNumber::new((medium.rows_queued() + long).saturating_sub(ages.below(1 << 10)));
+            medium.resume_sequence([medium.next_sequence(), next].into_iter());
+        }
+        if voids.chance(between.voids_of_six, 6) {
             rig.void_all();
             // Some pages are written again, which does not bring the others back.
             (0..voids.below(40)).for_each(|_| rig.write(voids.below(pages) as u32));
@@ -86,6 +106,19 @@ proptest! {
     #[test]
     fn nothing_that_was_voided_comes_back(case in any_case()) {
         let outcome = run_voiding(&case, 12, None, 2);
+        prop_assert!(outcome.is_ok(), "{outcome:?}");
+    }
+
+    /// However many rows have been written between two copies of a page, between a trim and what came after it, or since an
+    /// erase point.
+    #[test]
+    fn what_is_newer_can_be_told_after_years_of_writing(case in any_case(), keeps in 0usize..4) {
+        use KeepsOlderPages::{Copies, No, PaddingAtFlush, Parity};
+        let keeps = [No, Copies, PaddingAtFlush, Parity][keeps];
+        let shares = keeps == PaddingAtFlush && case.frontier == Frontier::Shared;
+        let frontier = if shares { Frontier::Separate } else { case.frontier };
+        let case = if keeps == No { case } else { keeping(Case { frontier, ..case }, keeps, 2) };
+        let outcome = run_with(&case, 12, None, Between { voids_of_six: 1, ages: true });
         prop_assert!(outcome.is_ok(), "{outcome:?}");
     }
 }

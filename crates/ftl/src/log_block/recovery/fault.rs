@@ -1,6 +1,6 @@
 //! Firmware that recovers wrongly, for tests that must find out.
 
-use ssdlab_nand::{CellMode, LogicalPage};
+use ssdlab_nand::{CellMode, LogicalPage, SequenceNumber};
 
 use crate::log_block::LogBlock;
 use crate::log_block::superblocks::{Place, Use};
@@ -51,7 +51,7 @@ impl LogBlock {
     }
 
     /// At the recovery: what a wrong one makes of copies that were found destroyed.
-    pub(super) fn spoil_found(&self, destroyed: &mut Vec<(LogicalPage, u32, CellMode)>) {
+    pub(super) fn spoil_found(&self, destroyed: &mut Vec<(LogicalPage, SequenceNumber, CellMode)>) {
         if self.fault == Some(LogBlockFault::HidesDestroyed) {
             destroyed.clear();
         }

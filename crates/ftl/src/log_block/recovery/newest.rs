@@ -1,8 +1,8 @@
 //! Of each page the newest copy that can be read.
 
-use ssdlab_nand::{BlockId, CellMode, LogicalPage, Medium, UnitAddress};
+use ssdlab_nand::{BlockId, CellMode, LogicalPage, Medium, SequenceNumber, UnitAddress};
 
-use super::{LogBlockFault, is_newer};
+use super::LogBlockFault;
 use crate::log_block::contents::NOWHERE;
 use crate::log_block::geometry::{Geometry, Spot};
 use crate::log_block::superblocks::{Place, Superblocks, Use};
@@ -12,7 +12,7 @@ pub struct Newest {
     /// By page: where it is, or [`NOWHERE`].
     pub lives: Vec<UnitAddress>,
     /// Copies that cuts have destroyed: page, sequence number, and the cells that they were in.
-    pub destroyed: Vec<(LogicalPage, u32, CellMode)>,
+    pub destroyed: Vec<(LogicalPage, SequenceNumber, CellMode)>,
     /// Whether any row is from before the erase point.
     pub any_void: bool,
 }
@@ -23,7 +23,7 @@ struct Scan<'a> {
     medium: &'a Medium,
     superblocks: &'a Superblocks,
     newest: Newest,
-    void_before: Option<u32>,
+    void_before: Option<SequenceNumber>,
     fault: Option<LogBlockFault>,
 }
 
@@ -34,7 +34,7 @@ impl Newest {
         medium: &Medium,
         superblocks: &Superblocks,
         data: &[Option<Place>],
-        void_before: Option<u32>,
+        void_before: Option<SequenceNumber>,
         fault: Option<LogBlockFault>,
     ) -> Newest {
         let newest =
@@ -87,7 +87,7 @@ impl Scan<'_> {
                 let newer = *lives == NOWHERE || {
                     let (other, other_row) = self.medium.layout().row_of(*lives);
                     self.fault != Some(LogBlockFault::IgnoresSequence)
-                        && is_newer(self.medium.sequence(block, row), self.medium.sequence(other, other_row))
+                        && self.medium.sequence(block, row) > self.medium.sequence(other, other_row)
                 };
                 if newer {
                     *lives = start + row;
@@ -98,7 +98,7 @@ impl Scan<'_> {
 
     /// Whether a row was programmed before the erase point, or copied from one that was.
     fn is_void(&mut self, block: BlockId, row: u32) -> bool {
-        let is_void = self.void_before.is_some_and(|point| is_newer(point, self.medium.sequence(block, row)));
+        let is_void = self.void_before.is_some_and(|point| self.medium.sequence(block, row) < point);
         self.newest.any_void |= is_void;
         is_void
     }

@@ -13,7 +13,7 @@
 //! it would read.
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, EMPTY_TAG, Layout, LogicalPage, Medium};
+use ssdlab_nand::{BlockId, EMPTY_TAG, Layout, LogicalPage, Medium, SequenceNumber};
 
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::page_map::system_ring::{RingRow, SystemRing};
@@ -97,10 +97,10 @@ impl Journal {
             && self.checkpoints.is_shaped_like(&other.checkpoints)
     }
 
-    /// Whether what it says is of a drive with so many pages. `is_numbered`: whether a row can have been the next.
+    /// Whether what it says is of a drive with so many pages. `next`: the number of the row that is queued next.
     #[must_use]
-    pub fn is_sound(&self, logical_pages: u32, is_numbered: impl Fn(u32) -> bool) -> bool {
-        self.trims.on_flash().is_sound(logical_pages, is_numbered)
+    pub fn is_sound(&self, logical_pages: u32, next: SequenceNumber) -> bool {
+        self.trims.on_flash().is_sound(logical_pages, next)
             && self.checkpoints.is_sound(self.rows_written)
             && is_plausible(self.rows_written)
             && is_plausible(self.rows_due)
@@ -356,7 +356,11 @@ mod tests {
         // A trim does not wait for the others that fill its row.
         journal.save_trims(&mut medium, &mut ops);
         assert_eq!(journal.rows_written(), 3, "there is none");
-        journal.note_trim(Trim { pages: LogicalPage::new(3).run(1), before_row: 1, held: Vec::new() });
+        journal.note_trim(Trim {
+            pages: LogicalPage::new(3).run(1),
+            before_row: SequenceNumber::new(1),
+            held: Vec::new(),
+        });
         journal.note(1, &mut medium, &mut ops);
         journal.save_trims(&mut medium, &mut ops);
         assert_eq!((journal.rows_written(), journal.entries, journal.trims().any_pending()), (4, 0, false));

@@ -6,7 +6,9 @@ mod journal;
 mod trims;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, EMPTY_TAG, Layout, LogicalPage, LogicalPages, Medium, MisfitError, UnitAddress};
+use ssdlab_nand::{
+    BlockId, EMPTY_TAG, Layout, LogicalPage, LogicalPages, Medium, MisfitError, SequenceNumber, UnitAddress,
+};
 
 use super::map::{DemandMap, DemandMapCounters, SavedDemandMap};
 use crate::op::OpSink;
@@ -77,11 +79,11 @@ impl MetadataLog {
         journal.chain(self.demand_map.iter().flat_map(DemandMap::blocks))
     }
 
-    /// Whether what it says is of a drive with so many pages. `is_numbered`: whether a row can have been the next.
+    /// Whether what it says is of a drive with so many pages. `next`: the number of the row that is queued next.
     #[must_use]
-    pub fn is_sound(&self, logical_pages: u32, is_numbered: impl Fn(u32) -> bool) -> bool {
+    pub fn is_sound(&self, logical_pages: u32, next: SequenceNumber) -> bool {
         is_plausible(self.rows_before)
-            && self.journal.as_ref().is_none_or(|journal| journal.is_sound(logical_pages, is_numbered))
+            && self.journal.as_ref().is_none_or(|journal| journal.is_sound(logical_pages, next))
             && self.demand_map.as_ref().is_none_or(DemandMap::is_sound)
     }
 
@@ -205,12 +207,12 @@ impl MetadataLog {
     pub fn note_trimmed_range(
         &mut self,
         pages: std::ops::Range<LogicalPage>,
-        held: Vec<(LogicalPage, u32)>,
+        held: Vec<(LogicalPage, SequenceNumber)>,
         medium: &mut Medium,
         sink: &mut impl OpSink,
     ) {
         if let Some(journal) = &mut self.journal {
-            journal.note_trim(Trim { pages, before_row: medium.rows_queued(), held });
+            journal.note_trim(Trim { pages, before_row: medium.next_sequence(), held });
             journal.note(1, medium, sink);
         }
     }
@@ -255,7 +257,7 @@ impl MetadataLog {
     }
 
     /// A recovery has concluded that a page was trimmed before rows of this number.
-    pub fn conclude_trim(&mut self, page: LogicalPage, before_row: u32) {
+    pub fn conclude_trim(&mut self, page: LogicalPage, before_row: SequenceNumber) {
         if let Some(journal) = &mut self.journal {
             journal.trims_mut().on_flash_mut().conclude(page, before_row);
         }

@@ -11,15 +11,15 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, LogicalPage};
+use ssdlab_nand::{BlockId, LogicalPage, SequenceNumber};
 
 /// Logical pages that were trimmed before any row of this number or a later one was queued.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trim {
     pub pages: Range<LogicalPage>,
-    pub before_row: u32,
+    pub before_row: SequenceNumber,
     /// Pages that held something on flash, with the number of the row that held it.
-    pub held: Vec<(LogicalPage, u32)>,
+    pub held: Vec<(LogicalPage, SequenceNumber)>,
 }
 
 /// The trims of one journal row.
@@ -116,7 +116,7 @@ impl Trims {
 /// By first page of a range: its end, and the number of [`Trim::before_row`]. Ranges do not overlap.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TrimTable {
-    ranges: BTreeMap<LogicalPage, (LogicalPage, u32)>,
+    ranges: BTreeMap<LogicalPage, (LogicalPage, SequenceNumber)>,
     last_row: Vec<Trim>,
 }
 
@@ -135,10 +135,10 @@ impl TrimTable {
         // What lies in the way gives room, unless it is newer.
         let before = self.ranges.range(..start).next_back().filter(|before| before.1.0 > start);
         let first = before.map_or(start, |(&first, _)| first);
-        let old: Vec<(LogicalPage, (LogicalPage, u32))> =
+        let old: Vec<(LogicalPage, (LogicalPage, SequenceNumber))> =
             self.ranges.range(first..end).map(|(&from, &range)| (from, range)).collect();
         for (from, (to, row)) in old {
-            if (trim.before_row.wrapping_sub(row) as i32) < 0 {
+            if trim.before_row < row {
                 self.insert(start..from, trim.before_row);
                 start = to;
                 continue;
@@ -150,7 +150,7 @@ impl TrimTable {
         self.insert(start..end, trim.before_row);
     }
 
-    fn insert(&mut self, pages: Range<LogicalPage>, row: u32) {
+    fn insert(&mut self, pages: Range<LogicalPage>, row: SequenceNumber) {
         if pages.start < pages.end {
             self.ranges.insert(pages.start, (pages.end, row));
         }
@@ -158,29 +158,29 @@ impl TrimTable {
 
     /// Rows from this number on are newer than the last trim of a page; `None` if it was never trimmed.
     #[must_use]
-    pub fn of(&self, page: LogicalPage) -> Option<u32> {
+    pub fn of(&self, page: LogicalPage) -> Option<SequenceNumber> {
         let (_, &(end, row)) = self.ranges.range(..=page).next_back()?;
         (page < end).then_some(row)
     }
 
     /// A recovery has concluded that a page was trimmed before rows of this number, and notes that.
-    pub fn conclude(&mut self, page: LogicalPage, before_row: u32) {
+    pub fn conclude(&mut self, page: LogicalPage, before_row: SequenceNumber) {
         self.add(&Trim { pages: page.run(1), before_row, held: Vec::new() });
     }
 
-    /// Whether the ranges are of a drive with so many pages, one behind the other. `is_numbered`: whether a row can have been
-    /// the next.
+    /// Whether the ranges are of a drive with so many pages, one behind the other. `next`: the number of the row that is
+    /// queued next.
     #[must_use]
-    pub fn is_sound(&self, logical_pages: u32, is_numbered: impl Fn(u32) -> bool) -> bool {
+    pub fn is_sound(&self, logical_pages: u32, next: SequenceNumber) -> bool {
         let mut before = LogicalPage::FIRST;
         self.ranges().all(|(pages, row)| {
             let behind = std::mem::replace(&mut before, pages.end) <= pages.start;
-            behind && pages.start < pages.end && pages.end.number() <= logical_pages && is_numbered(row)
+            behind && pages.start < pages.end && pages.end.number() <= logical_pages && row <= next
         })
     }
 
     /// Every range, with [`Trim::before_row`].
-    pub fn ranges(&self) -> impl Iterator<Item = (Range<LogicalPage>, u32)> + '_ {
+    pub fn ranges(&self) -> impl Iterator<Item = (Range<LogicalPage>, SequenceNumber)> + '_ {
         self.ranges.iter().map(|(&start, &(end, row))| (start..end, row))
     }
 
@@ -196,9 +196,9 @@ mod tests {
     use super::*;
     use ssdlab_nand::LogicalPages;
 
-    fn trim(pages: Range<u32>, before_row: u32) -> Trim {
+    fn trim(pages: Range<u32>, before_row: u64) -> Trim {
         let pages = LogicalPage::new(pages.start)..LogicalPage::new(pages.end);
-        Trim { pages, before_row, held: Vec::new() }
+        Trim { pages, before_row: SequenceNumber::new(before_row), held: Vec::new() }
     }
 
     #[test]
@@ -219,21 +219,26 @@ mod tests {
                 trims.on_flash().of(LogicalPage::new(4)),
                 trims.on_flash().of(LogicalPage::new(9))
             ),
-            (1, Some(20), None)
+            (1, Some(SequenceNumber::new(20)), None)
         );
         trims.forget_unsaved();
-        assert_eq!((trims.unsaved().count(), trims.on_flash().of(LogicalPage::new(6))), (0, Some(20)));
+        assert_eq!(
+            (trims.unsaved().count(), trims.on_flash().of(LogicalPage::new(6))),
+            (0, Some(SequenceNumber::new(20)))
+        );
     }
 
     #[test]
     fn of_several_trims_of_a_page_the_latest_counts_in_whatever_order_their_rows_end() {
         let mut rng = ssdlab_core::Rng::new(3);
         for _ in 0..200 {
-            let (mut table, mut plain) = (TrimTable::default(), [None::<u32>; 64]);
+            let (mut table, mut plain) = (TrimTable::default(), [None::<SequenceNumber>; 64]);
             for _ in 0..30 {
-                let (start, row) = (rng.below(60) as u32, rng.below(1000) as u32);
+                let (start, row) = (rng.below(60) as u32, rng.below(1000) << 23);
                 let pages = start..start + 1 + rng.below(u64::from(64 - start)) as u32;
-                plain[pages.start as usize..pages.end as usize].iter_mut().for_each(|p| *p = (*p).max(Some(row)));
+                plain[pages.start as usize..pages.end as usize]
+                    .iter_mut()
+                    .for_each(|p| *p = (*p).max(Some(SequenceNumber::new(row))));
                 table.add_row(vec![trim(pages, row)]);
             }
             let found: Vec<_> = LogicalPage::all(64).each().map(|page| table.of(page)).collect();

@@ -17,7 +17,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, CellMode, DieId, Dies, EMPTY_TAG, LogicalPage, Medium};
+use ssdlab_nand::{BlockId, CellMode, DieId, Dies, EMPTY_TAG, LogicalPage, Medium, SequenceNumber};
 
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::page_map::PageMap;
@@ -368,7 +368,7 @@ impl PageMap {
     }
 
     /// Numbers of the rows of which there are copies: the rows themselves may have been erased since.
-    pub(in crate::page_map) fn numbers_of_copies(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(in crate::page_map) fn numbers_of_copies(&self) -> impl Iterator<Item = SequenceNumber> + '_ {
         let of_block =
             move |block| (0..self.medium.finished_pages(block)).map(move |page| self.medium.sequence(block, page));
         self.copy_blocks().flat_map(of_block)
@@ -403,7 +403,7 @@ impl PageMap {
     }
 
     /// Numbers of the rows of which there are copies that can be read.
-    pub(super) fn readable_numbers(&self) -> BTreeSet<u32> {
+    pub(super) fn readable_numbers(&self) -> BTreeSet<SequenceNumber> {
         self.readable_copies().map(|(block, page)| self.medium.sequence(block, page)).collect()
     }
 

@@ -22,7 +22,7 @@ use super::WIDEST;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, CellMode, DieId, EMPTY_TAG, Medium};
+use ssdlab_nand::{BlockId, CellMode, DieId, EMPTY_TAG, Medium, SequenceNumber};
 
 use super::copies::{BLOCKS_OF_A_DIE, Next};
 use crate::op::{FlashOp, OpSink};
@@ -43,7 +43,7 @@ pub fn blocks_for_parity(medium: &Medium) -> u32 {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Stripe {
     /// Sequence numbers of its rows.
-    of: Vec<u32>,
+    of: Vec<SequenceNumber>,
     /// The sum of what they hold, unit by unit.
     sum: Vec<u32>,
 }
@@ -54,7 +54,7 @@ struct OfDie {
     /// Where the next parity row goes: a block of the area, and a page.
     cursor: Option<(BlockId, u32)>,
     /// Rows that parity covers, by number, and in which block of the area it lies.
-    covered: Vec<(u32, BlockId)>,
+    covered: Vec<(SequenceNumber, BlockId)>,
     /// Blocks of the area whose erase waits for the die, with the rows that are planned in them behind it.
     planned: VecDeque<(BlockId, Vec<Stripe>)>,
 }
@@ -69,7 +69,7 @@ pub struct Parity {
     dies: Vec<OfDie>,
     /// Rows from this number on have passed through RAM since the power came.
     #[serde(skip)]
-    in_ram_from: u32,
+    in_ram_from: SequenceNumber,
     /// During a recovery: destroyed rows that can be rebuilt.
     #[serde(skip)]
     can_be_rebuilt: BTreeSet<(BlockId, u32)>,
@@ -79,11 +79,11 @@ impl Parity {
     /// All blocks of the area have been erased; so many dies.
     pub fn begin_empty(&mut self, dies: usize) {
         self.stripes.clear();
-        self.forget(dies, 0);
+        self.forget(dies, SequenceNumber::FIRST);
     }
 
     /// The power went; `next`: the number of the row that is queued next.
-    fn forget(&mut self, dies: usize, next: u32) {
+    fn forget(&mut self, dies: usize, next: SequenceNumber) {
         self.dies = vec![OfDie::default(); dies];
         self.in_ram_from = next;
         self.can_be_rebuilt.clear();
@@ -126,7 +126,7 @@ impl Parity {
         self.can_be_rebuilt.contains(&row)
     }
 
-    fn covers(&self, die: DieId, number: u32) -> bool {
+    fn covers(&self, die: DieId, number: SequenceNumber) -> bool {
         self.dies.get(die.index()).is_some_and(|die| die.covered.iter().any(|covered| covered.0 == number))
     }
 }
@@ -149,7 +149,7 @@ impl PageMap {
         if self.medium.last_of_word_line(block, page) == page
             && let Some(of_die) = self.parity.as_mut().and_then(|parity| parity.dies.get_mut(die.index()))
         {
-            let numbers: Vec<u32> = older.iter().map(|&page| self.medium.sequence(block, page)).collect();
+            let numbers: Vec<SequenceNumber> = older.iter().map(|&page| self.medium.sequence(block, page)).collect();
             of_die.covered.retain(|covered| !numbers.contains(&covered.0));
         }
     }
@@ -176,12 +176,12 @@ impl PageMap {
             .filter(|&other| self.medium.last_of_word_line(block, other) >= page && kind(other) == kind(uncovered))
             .filter(|&other| self.is_to_be_covered(die, block, other))
             .collect();
-        let of: Vec<u32> = pages.iter().map(|&page| self.medium.sequence(block, page)).collect();
+        let of: Vec<SequenceNumber> = pages.iter().map(|&page| self.medium.sequence(block, page)).collect();
         let sum = self.sum_of(block, &pages);
         let Some(parity) = &mut self.parity else { return };
         for (&page, &number) in pages.iter().zip(&of) {
             parity.dies[die.index()].covered.push((number, to.0));
-            if (number.wrapping_sub(parity.in_ram_from) as i32) < 0 {
+            if number < parity.in_ram_from {
                 sink.enqueue(die, FlashOp::safety_read(block, page, self.row_units));
             }
         }
@@ -289,7 +289,7 @@ impl PageMap {
     pub(in crate::page_map) fn look_for_parity(&mut self) {
         let Some(mut parity) = self.parity.take() else { return };
         let dies = self.superblocks.dies() as usize;
-        parity.forget(dies, self.medium.rows_queued());
+        parity.forget(dies, self.medium.next_sequence());
         let is_there = |&(block, page): &(BlockId, u32)| {
             let programmed = !self.medium.is_half_erased(block) && page < self.medium.finished_pages(block);
             programmed && self.is_copy_block(block) && self.medium.is_readable(block, page)
@@ -312,7 +312,7 @@ impl PageMap {
     fn stripe_of(&self, parity: &Parity, block: BlockId, page: u32) -> Option<((BlockId, u32), u32)> {
         let (layout, number) = (self.medium.layout(), self.medium.sequence(block, page));
         let die = layout.die_of(block).0;
-        let place = |number: u32| {
+        let place = |number: SequenceNumber| {
             let mut pages = 0..self.medium.finished_pages(block);
             pages.find(|&page| self.medium.sequence(block, page) == number && self.medium.is_readable(block, page))
         };
@@ -442,7 +442,7 @@ mod tests {
     #[test]
     fn a_saved_stripe_has_as_many_units_as_a_row_and_rows_as_a_word_line_can_have() {
         let saved = |rows: usize, units: usize| {
-            let stripe = Stripe { of: vec![7; rows], sum: vec![0; units] };
+            let stripe = Stripe { of: vec![SequenceNumber::new(7); rows], sum: vec![0; units] };
             Parity { stripes: BTreeMap::from([((BlockId::new(3), 1), stripe)]), ..Parity::default() }
         };
         assert!(saved(1, 4).is_sound(4) && saved(WIDEST, 4).is_sound(4) && Parity::default().is_sound(4));

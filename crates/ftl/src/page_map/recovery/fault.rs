@@ -1,6 +1,6 @@
 //! Firmware that recovers wrongly, or prepares for it wrongly, for tests that must find out.
 
-use ssdlab_nand::LogicalPage;
+use ssdlab_nand::{LogicalPage, SequenceNumber};
 use std::ops::Range;
 
 use crate::page_map::metadata_log::TrimTable;
@@ -28,7 +28,12 @@ pub enum RecoveryFault {
 
 impl RecoveryFault {
     /// Whether it passes over a trim of these pages.
-    pub(super) fn forgets_trim(self, pages: &Range<LogicalPage>, before_row: u32, table: &TrimTable) -> bool {
+    pub(super) fn forgets_trim(
+        self,
+        pages: &Range<LogicalPage>,
+        before_row: SequenceNumber,
+        table: &TrimTable,
+    ) -> bool {
         match self {
             RecoveryFault::BelievesCheckpointTooEarly
             | RecoveryFault::ForgetsErasePoint

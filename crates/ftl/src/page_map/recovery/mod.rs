@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, Cut, EMPTY_TAG, Interrupted, LogicalPage, LogicalPages, UnitAddress};
+use ssdlab_nand::{BlockId, Cut, EMPTY_TAG, Interrupted, LogicalPage, LogicalPages, SequenceNumber, UnitAddress};
 
 use super::PageMap;
 use super::host_rows::HostRows;
@@ -67,15 +67,15 @@ const MANY_PAGES: u32 = 1 << 20;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Recovery {
     /// Pages that cuts have destroyed, as firmware notes them on flash, and the sequence number of the copy that is gone.
-    lost: BTreeMap<LogicalPage, u32>,
+    lost: BTreeMap<LogicalPage, SequenceNumber>,
     origins: Origins,
     /// The erase point: data rows that were queued before the row of this number are void. Kept until none is left.
-    void_before: Option<u32>,
+    void_before: Option<SequenceNumber>,
     /// Pages whose trims the last cut has forgotten, and the numbers of rows that held them, as the journal knows them.
-    held: Vec<(LogicalPage, u32)>,
+    held: Vec<(LogicalPage, SequenceNumber)>,
     /// Rows that a cut has destroyed, with their numbers, of which everything was found elsewhere.
     #[serde(with = "super::pairs")]
-    written_off: BTreeMap<(BlockId, u32), u32>,
+    written_off: BTreeMap<(BlockId, u32), SequenceNumber>,
     /// Cuts so far.
     cuts: u64,
     #[serde(skip)]
@@ -141,7 +141,7 @@ impl Recovery {
     }
 
     /// All rows so far are void; `next`: the number of the row that is queued next.
-    pub fn void_all(&mut self, next: u32) {
+    pub fn void_all(&mut self, next: SequenceNumber) {
         self.forget_noted();
         self.void_before = Some(next);
     }
@@ -153,26 +153,25 @@ impl Recovery {
         self.affected = None;
     }
 
-    /// Whether a row of this number was queued before the erase point. Numbers are compared by how far they lie before the
-    /// `next` one, as [`Copies`] does.
+    /// Whether a row of this number was queued before the erase point.
     #[inline]
-    fn is_void(&self, sequence: u32, next: u32) -> bool {
-        self.void_before.is_some_and(|point| next.wrapping_sub(sequence) > next.wrapping_sub(point))
+    fn is_void(&self, sequence: SequenceNumber) -> bool {
+        self.void_before.is_some_and(|point| sequence < point)
     }
 
-    /// Whether this is of a drive with so many pages. `is_numbered`: whether rows have been given a number.
+    /// Whether this is of a drive with so many pages. `next`: the number of the row that is queued next.
     #[must_use]
-    pub fn is_sound(&self, logical_pages: u32, superblocks: u32, is_numbered: impl Fn(u32) -> bool) -> bool {
-        let point_is_sound = self.void_before.is_none_or(|point| is_numbered(point.wrapping_sub(1)));
+    pub fn is_sound(&self, logical_pages: u32, superblocks: u32, next: SequenceNumber) -> bool {
+        let point_is_sound = self.void_before.is_none_or(|point| point <= next);
         let mut noted = self.lost.iter().map(|(&page, &sequence)| (page, sequence)).chain(self.held.iter().copied());
-        noted.all(|(page, sequence)| page.number() < logical_pages && is_numbered(sequence))
+        noted.all(|(page, sequence)| page.number() < logical_pages && sequence < next)
             && self.origins.is_sound(superblocks)
             && point_is_sound
             && is_plausible(self.cuts)
     }
 
     /// Of these destroyed rows, with their numbers, nothing is missed any more.
-    pub(super) fn set_written_off(&mut self, rows: BTreeMap<(BlockId, u32), u32>) {
+    pub(super) fn set_written_off(&mut self, rows: BTreeMap<(BlockId, u32), SequenceNumber>) {
         self.written_off = rows;
     }
 
@@ -191,12 +190,12 @@ impl Recovery {
     }
 
     /// A page is lost with its copy of this number.
-    pub(super) fn lose(&mut self, page: LogicalPage, sequence: u32) {
+    pub(super) fn lose(&mut self, page: LogicalPage, sequence: SequenceNumber) {
         self.lost.insert(page, sequence);
     }
 
     /// Whether nothing is missed of the destroyed row of this number.
-    pub(super) fn is_written_off(&self, row: (BlockId, u32), number: u32) -> bool {
+    pub(super) fn is_written_off(&self, row: (BlockId, u32), number: SequenceNumber) -> bool {
         self.written_off.get(&row) == Some(&number)
     }
 
@@ -244,10 +243,9 @@ impl PageMap {
     }
 
     /// Of these, what is found on flash: numbers of rows that never came to be are given again.
-    fn held_on_flash(&self) -> impl Iterator<Item = (LogicalPage, u32)> + '_ {
-        let next = self.medium.rows_queued();
-        // Numbers begin anew after 2^32.
-        self.recovery.held.iter().copied().filter(move |&(_, sequence)| (sequence.wrapping_sub(next) as i32) < 0)
+    fn held_on_flash(&self) -> impl Iterator<Item = (LogicalPage, SequenceNumber)> + '_ {
+        let next = self.medium.next_sequence();
+        self.recovery.held.iter().copied().filter(move |&(_, sequence)| sequence < next)
     }
 
     fn recovers_quickly(&self) -> bool {
@@ -289,11 +287,10 @@ impl PageMap {
         let (map_rows, journal_rows) = self.log.rows_to_read();
         self.forget_all();
         let trims = self.log.trims_on_flash().into_iter().flat_map(|trims| trims.ranges());
-        let last_before_trim = trims.map(|(_, before_row)| before_row.wrapping_sub(1));
-        let last_before_point = self.recovery.void_before.map(|point| point.wrapping_sub(1));
-        let noted = self.recovery.lost.values().copied().chain(last_before_trim).chain(last_before_point);
-        let numbers: Vec<u32> = noted.chain(self.numbers_of_copies()).collect();
-        self.medium.resume_sequence(numbers.into_iter());
+        let were_next = trims.map(|(_, before_row)| before_row).chain(self.recovery.void_before);
+        let given = self.recovery.lost.values().copied().chain(self.numbers_of_copies());
+        let not_before = were_next.chain(given.map(SequenceNumber::next)).max();
+        self.medium.resume_sequence(not_before.into_iter());
         self.retire_erase_point();
         if !self.is_frozen() {
             self.erase_reserve(&mut repairs);
@@ -326,8 +323,7 @@ impl PageMap {
         Recovered { changed, lost, repairs, map_rows, journal_rows, keeps_log, looks: None, open_superblocks }
     }
 
-    /// Once no row from before the erase point is left, there is nothing that it could tell. Numbers begin anew after 2^32
-    /// rows: it must not be kept for so long.
+    /// Once no row from before the erase point is left, there is nothing that it could tell.
     fn retire_erase_point(&mut self) {
         if self.recovery.fault == Some(RecoveryFault::ForgetsErasePoint) {
             self.recovery.void_before = None;
@@ -342,8 +338,8 @@ impl PageMap {
 
     /// Whether any data, or copies of them, are from before the erase point.
     fn any_row_is_void(&self) -> bool {
-        let (medium, next) = (&self.medium, self.medium.rows_queued());
-        let is_void = |block, page| self.recovery.is_void(medium.sequence(block, page), next);
+        let medium = &self.medium;
+        let is_void = |block, page| self.recovery.is_void(medium.sequence(block, page));
         let data = medium.layout().all_blocks().filter(|&block| !self.is_system_block(block));
         let mut blocks = data.chain(self.copy_blocks());
         blocks.any(|block| (0..medium.finished_pages(block)).any(|page| is_void(block, page)))
@@ -398,7 +394,7 @@ impl PageMap {
                 }
                 Fate::Outdated => {
                     self.recovery.lost.remove(&page);
-                    self.log.conclude_trim(page, self.medium.rows_queued());
+                    self.log.conclude_trim(page, self.medium.next_sequence());
                 }
                 Fate::At(unit) => {
                     self.recovery.lost.remove(&page);
@@ -433,7 +429,7 @@ impl PageMap {
     }
 
     fn newest_of_all(&self) -> Vec<(LogicalPage, Fate)> {
-        let mut copies = Copies::new(self.map.logical_pages(), self.medium.rows_queued());
+        let mut copies = Copies::new(self.map.logical_pages());
         for block in self.medium.layout().all_blocks() {
             if self.may_hold_data(block) {
                 self.look_at_block(block, &mut copies);
@@ -464,11 +460,11 @@ impl PageMap {
     }
 
     fn look_at_block(&self, block: BlockId, copies: &mut Copies) {
-        let (layout, next) = (self.medium.layout(), self.medium.rows_queued());
+        let layout = self.medium.layout();
         for page in 0..self.medium.finished_pages(block) {
             let (start, sequence) = (layout.row_start(block, page), self.number_found(block, page));
             let readable = self.medium.is_readable(block, page) || self.can_be_rebuilt((block, page));
-            if self.recovery.is_void(sequence, next) {
+            if self.recovery.is_void(sequence) {
                 continue;
             }
             // What was not flushed, where firmware pads: the page before counts.
@@ -497,9 +493,9 @@ impl PageMap {
 
     /// The number of a row.
     #[inline]
-    fn number_found(&self, block: BlockId, page: u32) -> u32 {
+    fn number_found(&self, block: BlockId, page: u32) -> SequenceNumber {
         if self.recovery.fault == Some(RecoveryFault::BelievesOldCopies) && self.is_copy_block(block) {
-            return self.medium.rows_queued().wrapping_sub(1);
+            return SequenceNumber::new(self.medium.rows_queued().saturating_sub(1));
         }
         self.medium.sequence(block, page)
     }
@@ -650,23 +646,17 @@ mod tests {
     fn what_is_written_after_a_cut_is_newer_than_any_trim_and_any_loss_that_is_noted() {
         let mut map = small::map(true);
         let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
-        let write = |map: &mut PageMap, page: u32, ops: &mut Vec<(DieId, FlashOp)>| {
-            map.write(LogicalPage::new(page), 1, 0);
-            map.force(ops);
-            small::work(map, ops);
-            map.unforce();
-        };
-        write(&mut map, 9, &mut ops);
-        map.log.conclude_trim(LogicalPage::new(3), 500);
+        write_through(&mut map, 9, 1, &mut ops);
+        map.log.conclude_trim(LogicalPage::new(3), SequenceNumber::new(500));
         for page in [3, 4] {
             if page == 4 {
-                map.recovery.lost.insert(LogicalPage::new(4), 700);
+                map.recovery.lost.insert(LogicalPage::new(4), SequenceNumber::new(700));
             }
             Translation::cut_power(&mut map, &[]);
             Translation::recover(&mut map);
             Translation::resume(&mut map, &mut ops);
             small::work(&mut map, &mut ops);
-            write(&mut map, page, &mut ops);
+            write_through(&mut map, page, 1, &mut ops);
         }
         Translation::cut_power(&mut map, &[]);
         assert_eq!(Translation::recover(&mut map).lost, []);
@@ -676,15 +666,117 @@ mod tests {
         );
     }
 
+    /// As many rows as an earlier test of order, of 32 bits, took for one behind or for none, and some more.
+    const LONG: [u64; 5] = [(1 << 31) - 100, (1 << 31) + 200, (1 << 32) - 60, 1 << 32, 5 << 32];
+
+    /// As if so many rows had been written, and erased again.
+    fn pass_rows(map: &mut PageMap, rows: u64) {
+        let next = SequenceNumber::new(map.medium.rows_queued() + rows);
+        map.medium.resume_sequence(std::iter::once(next));
+        assert_eq!(map.medium.next_sequence(), next);
+    }
+
+    fn write_through(map: &mut PageMap, page: u32, n: u8, ops: &mut Vec<(DieId, FlashOp)>) {
+        map.write(LogicalPage::new(page), n, 0);
+        map.force(ops);
+        small::work(map, ops);
+        map.unforce();
+    }
+
+    /// A cut, and what is found after it. A drive that loads what this one has saved finds the same.
+    fn cut_and_recover(map: &mut PageMap, ops: &mut Vec<(DieId, FlashOp)>) -> (Vec<Option<u8>>, usize) {
+        let next = map.medium.next_sequence();
+        Translation::cut_power(map, &[]);
+        let saved = Translation::save(map);
+        let mut loaded = small::map(true);
+        assert_eq!(Translation::load(&mut loaded, &saved), Ok(()));
+        assert_eq!(Translation::save(&loaded), saved);
+        let mut recovered = |map: &mut PageMap| {
+            let lost = Translation::recover(map).lost.len();
+            Translation::resume(map, ops);
+            small::work(map, ops);
+            map.check_invariants().expect("the books balance");
+            let held = LogicalPage::all(small::PAGES).each().map(|page| map.write_number(page)).collect();
+            (held, lost)
+        };
+        let found = recovered(map);
+        assert_eq!(recovered(&mut loaded), found);
+        assert!(map.medium.next_sequence() >= next, "no number comes twice");
+        found
+    }
+
+    #[test]
+    fn what_is_written_long_after_a_trim_is_newer_than_it() {
+        for (rows, way) in LONG.into_iter().flat_map(|rows| [(rows, RecoveryWay::Full), (rows, RecoveryWay::Quick)]) {
+            let mut map = small::map(true);
+            map.set_recovery_way(way);
+            let mut ops = Vec::new();
+            write_through(&mut map, 3, 1, &mut ops);
+            map.trim(LogicalPage::all(small::PAGES), &mut ops);
+            map.log.save_trims(&mut map.medium, &mut ops);
+            small::work(&mut map, &mut ops);
+            pass_rows(&mut map, rows);
+            (0..108).for_each(|page| write_through(&mut map, page, 2, &mut ops));
+            for cut in 1..=2 {
+                let (held, lost) = cut_and_recover(&mut map, &mut ops);
+                let right = (0..).zip(&held).all(|(page, held)| *held == (page < 108).then_some(2));
+                assert!(right && lost == 0, "{rows} rows, {way:?}, cut {cut}: {held:?}, {lost} lost");
+            }
+        }
+    }
+
+    #[test]
+    fn a_trim_counts_however_long_ago_the_data_were_written() {
+        for (rows, way) in LONG.into_iter().flat_map(|rows| [(rows, RecoveryWay::Full), (rows, RecoveryWay::Quick)]) {
+            let mut map = small::map(true);
+            map.set_recovery_way(way);
+            let mut ops = Vec::new();
+            (0..200).for_each(|page| write_through(&mut map, page, 1, &mut ops));
+            pass_rows(&mut map, rows);
+            map.trim(LogicalPage::all(100), &mut ops);
+            map.log.save_trims(&mut map.medium, &mut ops);
+            small::work(&mut map, &mut ops);
+            // The quick way looks for what DRAM held.
+            (92..108).for_each(|page| _ = map.write(LogicalPage::new(page), 2, 0));
+            let (held, lost) = cut_and_recover(&mut map, &mut ops);
+            let right = (0..).zip(&held).all(|(page, held)| *held == (100..200).contains(&page).then_some(1));
+            assert!(right && lost == 0, "{rows} rows, {way:?}: {held:?}, {lost} lost");
+        }
+    }
+
+    #[test]
+    fn the_newest_copy_counts_however_old_the_others_are() {
+        for (rows, way) in LONG.into_iter().flat_map(|rows| [(rows, RecoveryWay::Full), (rows, RecoveryWay::Quick)]) {
+            let mut map = small::map(true);
+            map.set_recovery_way(way);
+            let (mut ops, mut rng, mut last) = (Vec::new(), ssdlab_core::Rng::new(3), [Some(1); small::PAGES as usize]);
+            (0..small::PAGES).for_each(|page| write_through(&mut map, page, 1, &mut ops));
+            pass_rows(&mut map, rows);
+            for round in 0..60 {
+                // A few pages are hot, and now and then one of the others is written.
+                for k in 0..10 + round * 3 {
+                    let page = if rng.chance(1, 40) { 200 + rng.below(100) } else { rng.below(60) } as u32;
+                    let n = ((k + round) % 200) as u8 + 2;
+                    last[page as usize] = Some(n);
+                    write_through(&mut map, page, n, &mut ops);
+                }
+                let (held, lost) = cut_and_recover(&mut map, &mut ops);
+                assert_eq!((held.as_slice(), lost), (last.as_slice(), 0), "{rows} rows, {way:?}, round {round}");
+            }
+        }
+    }
+
     #[test]
     fn a_page_that_was_lost_and_trimmed_since_is_lost_no_more_on_either_way() {
         for way in [RecoveryWay::Full, RecoveryWay::Quick] {
             let mut map = small::map(true);
             map.set_recovery_way(way);
-            map.recovery.lost = BTreeMap::from([(LogicalPage::new(4), 5), (LogicalPage::new(6), 50)]);
+            map.recovery.lost = BTreeMap::from(
+                [(4, 5), (6, 50)].map(|(page, number)| (LogicalPage::new(page), SequenceNumber::new(number))),
+            );
             // One trim came after the loss, the other before.
-            map.log.conclude_trim(LogicalPage::new(4), 20);
-            map.log.conclude_trim(LogicalPage::new(6), 20);
+            map.log.conclude_trim(LogicalPage::new(4), SequenceNumber::new(20));
+            map.log.conclude_trim(LogicalPage::new(6), SequenceNumber::new(20));
             Translation::cut_power(&mut map, &[]);
             let lost: Vec<LogicalPage> = Translation::recover(&mut map).lost.iter().map(|lost| lost.page).collect();
             assert_eq!(lost, [LogicalPage::new(6)], "{way:?}");

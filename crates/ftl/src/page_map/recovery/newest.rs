@@ -4,9 +4,10 @@
 //! more. A copy that a cut has destroyed counts as a copy, and the page is lost if it was the newest; unless the row that
 //! holds the next older one is the row that it was moved from.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use ssdlab_nand::{BlockId, CellMode, UnitAddress};
+use ssdlab_nand::{BlockId, CellMode, SequenceNumber, SequenceTable, UnitAddress};
 
 /// What a recovery finds of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub enum Fate {
     Outdated,
     /// Destroyed: the copy that is gone, and the cell mode that it was in.
     Lost {
-        sequence: u32,
+        sequence: SequenceNumber,
         mode: Option<CellMode>,
     },
 }
@@ -34,122 +35,122 @@ pub struct Destroyed {
 /// The newest copy of a page that is gone.
 #[derive(Clone, Copy, Debug)]
 struct Gone {
-    sequence: u32,
+    sequence: SequenceNumber,
     /// What it was, if flash still tells.
     copy: Option<Destroyed>,
-    /// How far before the next row the second newest lies.
-    second_age: u32,
+    /// Of the second newest that is gone.
+    second: Option<SequenceNumber>,
 }
 
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct Copies {
-    /// Rows from this number on are yet to come: numbers are compared by how far they lie before it.
-    next: u32,
-    /// By page: how far before, and where; `NONE` and nowhere.
-    newest: Vec<(u32, UnitAddress)>,
+    /// By page: where the newest copy is; [`NOWHERE`], or [`OUTDATED`].
+    units: Vec<UnitAddress>,
+    /// By page, where there is one: its number.
+    numbers: SequenceTable,
     gone: BTreeMap<u32, Gone>,
 }
 
-const NONE: u32 = u32::MAX;
 /// In place of a unit where there is none.
 const NOWHERE: UnitAddress = UnitAddress::NONE;
 const OUTDATED: UnitAddress = UnitAddress::new(u32::MAX - 1);
 
 impl Copies {
-    /// For so many logical pages; `next`: the number of the row that is queued next.
+    /// For so many logical pages.
     #[must_use]
-    pub fn new(pages: u32, next: u32) -> Self {
-        Copies { next, newest: vec![(NONE, NOWHERE); pages as usize], gone: BTreeMap::new() }
+    pub fn new(pages: u32) -> Self {
+        let pages = pages as usize;
+        Copies { units: vec![NOWHERE; pages], numbers: SequenceTable::new(pages), gone: BTreeMap::new() }
     }
 
-    fn age(&self, sequence: u32) -> u32 {
-        self.next.wrapping_sub(sequence)
+    /// The number of the newest copy of a page.
+    #[inline]
+    fn newest(&self, page: usize) -> Option<SequenceNumber> {
+        let unit = self.units[page];
+        (unit != NOWHERE && unit != OUTDATED).then(|| self.numbers.get(page))
     }
 
     /// A row of this number holds a page. What is no page of the host's does not count.
     #[inline]
-    pub fn found(&mut self, page: u32, sequence: u32, unit: UnitAddress) {
-        let age = self.age(sequence);
-        if let Some(newest) = self.newest.get_mut(page as usize).filter(|newest| age < newest.0) {
-            *newest = (age, unit);
+    pub fn found(&mut self, page: u32, sequence: SequenceNumber, unit: UnitAddress) {
+        let page = page as usize;
+        if page < self.units.len() && self.newest(page).is_none_or(|newest| sequence > newest) {
+            self.units[page] = unit;
+            self.numbers.set(page, sequence);
         }
     }
 
     /// The same for a row that a cut has destroyed.
-    pub fn destroyed(&mut self, page: u32, sequence: u32, copy: Destroyed) {
-        if (page as usize) < self.newest.len() {
+    pub fn destroyed(&mut self, page: u32, sequence: SequenceNumber, copy: Destroyed) {
+        if (page as usize) < self.units.len() {
             self.is_gone(page, sequence, Some(copy));
         }
     }
 
-    fn is_gone(&mut self, page: u32, sequence: u32, copy: Option<Destroyed>) {
-        let age = self.age(sequence);
-        let mut gone = Gone { sequence, copy, second_age: NONE };
+    fn is_gone(&mut self, page: u32, sequence: SequenceNumber, copy: Option<Destroyed>) {
+        let mut gone = Gone { sequence, copy, second: None };
         if let Some(&other) = self.gone.get(&page) {
-            let other_age = self.age(other.sequence);
-            if other_age < age {
-                gone = Gone { second_age: other.second_age.min(age), ..other };
-            } else if other_age == age {
+            match other.sequence.cmp(&sequence) {
+                Ordering::Greater => gone = Gone { second: other.second.max(Some(sequence)), ..other },
                 // What has counted as lost before stays lost: other rows that told of it may have been erased since.
-                gone = Gone { copy: copy.and(other.copy), ..other };
-            } else {
-                gone.second_age = other_age;
+                Ordering::Equal => gone = Gone { copy: copy.and(other.copy), ..other },
+                Ordering::Less => gone.second = Some(other.sequence),
             }
         }
         self.gone.insert(page, gone);
     }
 
     /// A page counts as lost since an earlier cut; the number of the copy that is gone.
-    pub fn lost_before(&mut self, page: u32, sequence: u32) {
+    pub fn lost_before(&mut self, page: u32, sequence: SequenceNumber) {
         self.is_gone(page, sequence, None);
     }
 
     /// A page was trimmed before rows of this number and later ones.
     #[inline]
-    pub fn trimmed(&mut self, page: u32, before_row: u32) {
-        // A row of the same number is newer.
-        let age = self.age(before_row);
-        let Some(newest) = self.newest.get_mut(page as usize) else { return };
-        if newest.0 != NONE && newest.0 > age {
-            *newest = (NONE, NOWHERE);
+    pub fn trimmed(&mut self, page: u32, before_row: SequenceNumber) {
+        if page as usize >= self.units.len() {
+            return;
         }
-        if self.gone.get(&page).is_some_and(|gone| self.age(gone.sequence) > age) {
+        // A row of the same number is newer.
+        if self.newest(page as usize).is_some_and(|newest| newest < before_row) {
+            self.units[page as usize] = NOWHERE;
+        }
+        if self.gone.get(&page).is_some_and(|gone| gone.sequence < before_row) {
             self.gone.remove(&page);
         }
     }
 
     /// A copy of a page with this number has been on flash: older ones count no more. Trims come before.
-    pub fn not_before(&mut self, page: u32, sequence: u32) {
-        let age = self.age(sequence);
+    pub fn not_before(&mut self, page: u32, sequence: SequenceNumber) {
         let gone = match self.gone.get(&page) {
             // What counts is whether it was moved from an older one.
-            Some(gone) if self.age(gone.sequence) <= age => return,
+            Some(gone) if gone.sequence >= sequence => return,
             gone => gone.is_some(),
         };
         if gone {
             self.gone.remove(&page);
         }
-        let Some(newest) = self.newest.get_mut(page as usize) else { return };
-        if newest.0 > age && (newest.0 != NONE || gone) {
-            *newest = (NONE, OUTDATED);
+        let page = page as usize;
+        if page < self.units.len() && self.newest(page).map_or(gone, |newest| newest < sequence) {
+            self.units[page] = OUTDATED;
         }
     }
 
     /// What is found of each page, in order. `moved_from`: whether a copy that is gone was moved from the superblock in which
     /// a unit lies.
     pub fn into_fates(self, moved_from: impl Fn(Destroyed, UnitAddress) -> bool) -> impl Iterator<Item = Fate> {
-        let Copies { next, newest, gone } = self;
-        (0..).zip(newest).map(move |(page, (age, unit))| {
-            let here = match (age, unit) {
-                (NONE, OUTDATED) => Fate::Outdated,
-                (NONE, _) => Fate::Nothing,
+        (0..self.units.len()).map(move |page| {
+            let (unit, newest) = (self.units[page], self.newest(page));
+            let here = match unit {
+                OUTDATED => Fate::Outdated,
+                NOWHERE => Fate::Nothing,
                 _ => Fate::At(unit),
             };
-            match gone.get(&page) {
-                Some(gone) if next.wrapping_sub(gone.sequence) < age => {
+            match self.gone.get(&(page as u32)) {
+                Some(gone) if newest.is_none_or(|newest| gone.sequence > newest) => {
                     // It is the one that was moved if no other lies between them.
-                    let next_older = age != NONE && age < gone.second_age;
+                    let next_older = newest.is_some() && newest > gone.second;
                     let moved = gone.copy.is_some_and(|copy| next_older && moved_from(copy, unit));
                     let mode = gone.copy.map(|copy| copy.mode);
                     if moved { here } else { Fate::Lost { sequence: gone.sequence, mode } }
@@ -168,10 +169,14 @@ mod tests {
 
     /// A unit's superblock is its number divided by ten; units of superblock 5 were moved from superblock 2.
     fn fate(note: impl FnOnce(&mut Copies)) -> Fate {
-        let mut copies = Copies::new(1, 100);
+        let mut copies = Copies::new(1);
         note(&mut copies);
         let moved_from = |gone: Destroyed, unit: UnitAddress| gone.unit.number() / 10 == 5 && unit.number() / 10 == 2;
         copies.into_fates(moved_from).next().expect("one page")
+    }
+
+    fn nr(number: u64) -> SequenceNumber {
+        SequenceNumber::new(number)
     }
 
     fn at(unit: u32) -> UnitAddress {
@@ -184,23 +189,24 @@ mod tests {
 
     #[test]
     fn the_newest_copy_counts_whatever_comes_first() {
-        assert_eq!(fate(|c| c.found(1, 20, at(7))), Fate::Nothing);
+        assert_eq!(fate(|c| c.found(1, nr(20), at(7))), Fate::Nothing);
         for (a, b) in [((30, 1), (40, 2)), ((40, 2), (30, 1))] {
             assert_eq!(
                 fate(|c| {
-                    c.found(0, a.0, at(a.1));
-                    c.found(0, b.0, at(b.1));
+                    c.found(0, nr(a.0), at(a.1));
+                    c.found(0, nr(b.0), at(b.1));
                 }),
                 Fate::At(at(2))
             );
         }
-        // Numbers begin anew after 2^32.
+        // However much older the other one is.
         assert_eq!(
             fate(|c| {
-                c.found(0, 5, at(1));
-                c.found(0, u32::MAX - 3, at(2));
+                c.found(0, nr(5), at(1));
+                c.found(0, nr((1 << 32) + 4), at(2));
+                c.found(0, nr(1 << 31), at(3));
             }),
-            Fate::At(at(1))
+            Fate::At(at(2))
         );
     }
 
@@ -208,14 +214,14 @@ mod tests {
     fn a_trim_counts_for_what_is_older() {
         let trimmed = |before_row| {
             fate(|c| {
-                c.found(0, 40, at(2));
-                c.trimmed(0, before_row);
+                c.found(0, nr(40), at(2));
+                c.trimmed(0, nr(before_row));
             })
         };
         assert_eq!([40, 41].map(trimmed), [Fate::At(at(2)), Fate::Nothing]);
         let lost = fate(|c| {
-            c.lost_before(0, 40);
-            c.trimmed(0, 50);
+            c.lost_before(0, nr(40));
+            c.trimmed(0, nr(50));
         });
         assert_eq!(lost, Fate::Nothing);
     }
@@ -224,23 +230,23 @@ mod tests {
     fn what_the_journal_knows_to_be_outdated_does_not_come_back() {
         let known = |sequence| {
             fate(|c| {
-                c.found(0, 40, at(2));
-                c.lost_before(0, 30);
-                c.not_before(0, sequence);
+                c.found(0, nr(40), at(2));
+                c.lost_before(0, nr(30));
+                c.not_before(0, nr(sequence));
             })
         };
         assert_eq!([40, 41].map(known), [Fate::At(at(2)), Fate::Outdated]);
         let lost = |sequence| {
             fate(|c| {
-                c.lost_before(0, 40);
-                c.not_before(0, sequence);
+                c.lost_before(0, nr(40));
+                c.not_before(0, nr(sequence));
             })
         };
-        assert_eq!([40, 41].map(lost), [Fate::Lost { sequence: 40, mode: None }, Fate::Outdated]);
+        assert_eq!([40, 41].map(lost), [Fate::Lost { sequence: nr(40), mode: None }, Fate::Outdated]);
         let moved = fate(|c| {
-            c.found(0, 30, at(22));
-            c.destroyed(0, 40, copy(53));
-            c.not_before(0, 40);
+            c.found(0, nr(30), at(22));
+            c.destroyed(0, nr(40), copy(53));
+            c.not_before(0, nr(40));
         });
         assert_eq!(moved, Fate::At(at(22)));
     }
@@ -249,32 +255,32 @@ mod tests {
     fn a_page_whose_newest_copy_is_destroyed_is_lost_unless_it_had_only_been_moved() {
         let of = |older, gone| {
             fate(|c| {
-                c.found(0, 30, at(older));
-                c.destroyed(0, 40, copy(gone));
+                c.found(0, nr(30), at(older));
+                c.destroyed(0, nr(40), copy(gone));
             })
         };
-        let lost = Fate::Lost { sequence: 40, mode: Some(MODE) };
+        let lost = Fate::Lost { sequence: nr(40), mode: Some(MODE) };
         assert_eq!([of(12, 53), of(22, 43), of(22, 53)], [lost, lost, Fate::At(at(22))]);
         let written_again = fate(|c| {
-            c.destroyed(0, 40, copy(53));
-            c.lost_before(0, 35);
-            c.found(0, 50, at(3));
+            c.destroyed(0, nr(40), copy(53));
+            c.lost_before(0, nr(35));
+            c.found(0, nr(50), at(3));
         });
         assert_eq!(written_again, Fate::At(at(3)));
-        assert_eq!(fate(|c| c.lost_before(0, 35)), Fate::Lost { sequence: 35, mode: None });
+        assert_eq!(fate(|c| c.lost_before(0, nr(35))), Fate::Lost { sequence: nr(35), mode: None });
     }
 
     #[test]
     fn an_older_copy_does_not_count_if_the_one_that_was_moved_is_gone_too() {
         for swapped in [false, true] {
             let gone = fate(|c| {
-                c.found(0, 20, at(21));
+                c.found(0, nr(20), at(21));
                 let (first, second) = if swapped { ((30, 27), (40, 53)) } else { ((40, 53), (30, 27)) };
-                c.destroyed(0, first.0, copy(first.1));
-                c.destroyed(0, second.0, copy(second.1));
-                c.lost_before(0, 40);
+                c.destroyed(0, nr(first.0), copy(first.1));
+                c.destroyed(0, nr(second.0), copy(second.1));
+                c.lost_before(0, nr(40));
             });
-            assert_eq!(gone, Fate::Lost { sequence: 40, mode: None });
+            assert_eq!(gone, Fate::Lost { sequence: nr(40), mode: None });
         }
     }
 
@@ -282,16 +288,16 @@ mod tests {
     fn what_has_counted_as_lost_stays_lost_although_nothing_lies_between_any_more() {
         for told_first in [false, true] {
             let gone = fate(|c| {
-                c.found(0, 20, at(21));
+                c.found(0, nr(20), at(21));
                 if told_first {
-                    c.lost_before(0, 40);
+                    c.lost_before(0, nr(40));
                 }
-                c.destroyed(0, 40, copy(53));
+                c.destroyed(0, nr(40), copy(53));
                 if !told_first {
-                    c.lost_before(0, 40);
+                    c.lost_before(0, nr(40));
                 }
             });
-            assert_eq!(gone, Fate::Lost { sequence: 40, mode: None });
+            assert_eq!(gone, Fate::Lost { sequence: nr(40), mode: None });
         }
     }
 }

@@ -86,7 +86,7 @@ impl PageMap {
                 return true;
             }
             let trimmed = trims.and_then(|trims| trims.of(page));
-            let trimmed = trimmed.is_some_and(|before_row| (before_row.wrapping_sub(sequence) as i32) > 0);
+            let trimmed = trimmed.is_some_and(|before_row| before_row > sequence);
             let still = map.get(page) == Place::Unmapped && !trimmed;
             if still {
                 lost.push(LostPage { page, mode: None });
@@ -99,7 +99,7 @@ impl PageMap {
     pub(super) fn newest_of(&self, pages: &[LogicalPage]) -> Vec<(LogicalPage, Fate)> {
         let filter = Filter::new(pages);
         let number = |page: LogicalPage| pages.binary_search(&page).ok().map(|k| k as u32);
-        let mut copies = Copies::new(pages.len() as u32, self.medium.rows_queued());
+        let mut copies = Copies::new(pages.len() as u32);
         let layout = self.medium.layout();
         let format = self.medium.format();
         let fault = self.recovery.fault;
@@ -126,7 +126,7 @@ impl PageMap {
                     let Some(number) = number(page) else { continue };
                     let row = layout.row_of(at + k).1;
                     let sequence = self.number_found(block, row);
-                    if self.recovery.is_void(sequence, self.medium.rows_queued()) {
+                    if self.recovery.is_void(sequence) {
                         continue;
                     }
                     if !damaged || self.medium.is_readable(block, row) || self.can_be_rebuilt((block, row)) {

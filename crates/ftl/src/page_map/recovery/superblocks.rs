@@ -27,8 +27,8 @@ use crate::translation::Repair;
 #[derive(Clone, Copy, Debug)]
 struct Written {
     sb: SuperblockId,
-    /// How far back its newest row lies.
-    age: u32,
+    /// How many rows were queued since its newest.
+    age: u64,
     /// Where it can go on being written; `None`: nowhere, or it is not worth it.
     goes_on_at: Option<u32>,
     slc: bool,
@@ -166,11 +166,11 @@ impl PageMap {
         let newest = |block: BlockId| {
             let finished = self.medium.finished_pages(block);
             let last = finished.checked_sub(1)?;
-            Some(self.medium.rows_queued().wrapping_sub(self.medium.sequence(block, last)))
+            Some(self.medium.rows_queued().saturating_sub(self.medium.sequence(block, last).number()))
         };
         Some(Written {
             sb,
-            age: blocks.iter().filter_map(|&block| newest(block)).min().unwrap_or(u32::MAX),
+            age: blocks.iter().filter_map(|&block| newest(block)).min().unwrap_or(u64::MAX),
             goes_on_at: useful.then_some(goes_on_at),
             slc: self.medium.mode(first) == CellMode::Slc && self.medium.native_mode() != CellMode::Slc,
         })
@@ -279,7 +279,7 @@ impl PageMap {
         let valid = self.superblocks.valid(w.sb);
         // By how many units were programmed since.
         let now = self.counters.host_units + self.counters.gc_units;
-        let clock = now.saturating_sub(u64::from(w.age) * u64::from(self.row_units));
+        let clock = now.saturating_sub(w.age.saturating_mul(self.row_units.into()));
         self.collector.closed(domain, local, valid, self.superblock_units - valid, clock);
     }
 }

@@ -12,7 +12,7 @@ use ssdlab_ftl::{
     FlashOp, KeepsOlderPages, LostPage, OpKind, OpSink, PAST_CACHE, PageMap, PageMapConfig, RecoveryFault, RecoveryWay,
     Repair, SlcCacheSpec, TAG_CHECKPOINT, TAG_JOURNAL, TAG_MAP, Translation, Undone, spare_superblocks,
 };
-use ssdlab_nand::{BlockId, DieId, GrowingFaults, Interrupted, LogicalPage, LogicalPages};
+use ssdlab_nand::{BlockId, DieId, GrowingFaults, Interrupted, LogicalPage, LogicalPages, SequenceNumber};
 
 use case::Case;
 
@@ -541,8 +541,8 @@ impl Rig {
     pub fn check_power_cut(&self) {
         let medium = self.ftl.medium();
         let layout = medium.layout();
-        let mut newest: Vec<Option<(u32, u8)>> = vec![None; self.logical_pages as usize];
-        let mut all: Vec<(u32, u32, u8)> = Vec::new();
+        let mut newest: Vec<Option<(SequenceNumber, u8)>> = vec![None; self.logical_pages as usize];
+        let mut all: Vec<(u32, SequenceNumber, u8)> = Vec::new();
         for block in layout.all_blocks() {
             for page in (0..medium.finished_pages(block)).filter(|&page| medium.is_readable(block, page)) {
                 let (sequence, start) = (medium.sequence(block, page), layout.row_start(block, page));

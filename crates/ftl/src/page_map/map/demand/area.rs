@@ -197,8 +197,7 @@ impl Area {
                 let Some(row) = self.rows.get_mut(*owner as usize) else { continue };
                 let sequence_of = |(block, page)| medium.sequence(block, page);
                 let before = (*row != NOWHERE).then(|| sequence_of(place_of(*row, layout)));
-                // Numbers begin anew after 2^32.
-                if before.is_none_or(|before| (medium.sequence(block, at).wrapping_sub(before) as i32) > 0) {
+                if before.is_none_or(|before| medium.sequence(block, at) > before) {
                     *row = row_number(block, at, layout);
                 }
             }
