@@ -39,8 +39,9 @@ pub struct Parts {
     whole: u64,
     /// By slot of the write buffer.
     parts: BTreeMap<u32, Part>,
-    /// By stream: units, by their number in the ring, up to which the reads have been asked for.
-    asked: [u32; STREAMS as usize],
+    /// By stream: units, by their number in the ring, up to which the reads have been asked for since there was any such unit.
+    /// Numbers begin anew after 2^32: none is kept while every unit is whole.
+    asked: [Option<u32>; STREAMS as usize],
 }
 
 impl Parts {
@@ -52,7 +53,7 @@ impl Parts {
     pub fn of_units(unit_bytes: u32) -> Self {
         let sectors = u64::from(unit_bytes) / SECTOR_BYTES;
         assert!((1..=64).contains(&sectors), "units of {sectors} sectors");
-        Parts { whole: u64::MAX >> (64 - sectors), parts: BTreeMap::new(), asked: [0; STREAMS as usize] }
+        Parts { whole: u64::MAX >> (64 - sectors), parts: BTreeMap::new(), asked: [None; STREAMS as usize] }
     }
 
     /// Sectors that are missing where only these are present.
@@ -73,6 +74,9 @@ impl Parts {
         if self.missing(&part) == 0 {
             self.parts.remove(&at);
         } else {
+            if self.parts.is_empty() {
+                self.asked = [None; STREAMS as usize];
+            }
             self.parts.insert(at, part);
         }
     }
@@ -106,9 +110,9 @@ impl Parts {
     /// `head`: the unit in front.
     pub fn ask_to(&mut self, stream: u8, head: u32, to: u32) -> u32 {
         let asked = &mut self.asked[stream as usize];
-        let from = if (asked.wrapping_sub(head) as i32) < 0 { head } else { *asked };
-        if (to.wrapping_sub(from) as i32) > 0 {
-            *asked = to;
+        let from = asked.filter(|asked| asked.wrapping_sub(head).cast_signed() >= 0).unwrap_or(head);
+        if to.wrapping_sub(from).cast_signed() > 0 {
+            *asked = Some(to);
         }
         from
     }
@@ -120,13 +124,26 @@ impl Parts {
     /// The power went: units are numbered anew.
     pub fn forget(&mut self) {
         self.parts.clear();
-        self.asked = [0; STREAMS as usize];
+        self.asked = [None; STREAMS as usize];
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_asked_for_long_ago_is_asked_for_again() {
+        let mut parts = Parts::of_units(4096);
+        let part = Part { present: 1, base: 1, state: State::Waiting };
+        parts.set(3, part);
+        assert_eq!((parts.ask_to(0, 10, 14), parts.ask_to(0, 10, 16)), (10, 14));
+        parts.complete(3);
+        // Three thousand million whole units later.
+        let head = 3_000_000_000;
+        parts.set(3, part);
+        assert_eq!((parts.ask_to(0, head, head + 4), parts.ask_to(0, head, head + 4)), (head, head + 4));
+    }
 
     #[test]
     fn a_unit_is_whole_once_all_sectors_have_come() {
@@ -144,7 +161,7 @@ mod tests {
     fn a_read_is_asked_for_once_also_where_the_numbers_begin_anew() {
         let mut parts = Parts::of_units(4096);
         let head = u32::MAX - 1;
-        parts.asked[0] = head;
+        parts.asked[0] = Some(head);
         assert_eq!(parts.ask_to(0, head, head.wrapping_add(4)), head);
         assert_eq!(parts.ask_to(0, head, head.wrapping_add(6)), 2);
         assert_eq!(parts.ask_to(0, head, 0), 4);

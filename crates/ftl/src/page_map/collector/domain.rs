@@ -16,7 +16,7 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_nand::{DieId, Dies};
+use ssdlab_nand::{DieId, Dies, SequenceNumber};
 
 use super::staging::Staging;
 use crate::page_map::gc::{Selector, VictimSelector};
@@ -56,7 +56,7 @@ pub struct Refresh {
     pub superblock: SuperblockId,
     /// The number of its first row when this was asked for: it may have been collected since. A block that takes the place
     /// of another keeps it.
-    pub first_row: u32,
+    pub first_row: SequenceNumber,
     /// Even while the host is busy; otherwise only while the drive is idle.
     pub urgent: bool,
 }

@@ -4,7 +4,7 @@
 //! A superblock that holds much gains nothing, and takes a free one meanwhile: so none is moved unless more are free than a
 //! collection for space begins at, with one to spare.
 
-use ssdlab_nand::BlockId;
+use ssdlab_nand::{BlockId, SequenceNumber};
 
 use super::domain::{Purpose, Refresh, Trigger};
 use crate::op::OpSink;
@@ -73,7 +73,7 @@ impl PageMap {
     }
 
     /// The number of a superblock's first row.
-    fn first_row(&self, sb: SuperblockId) -> u32 {
+    fn first_row(&self, sb: SuperblockId) -> SequenceNumber {
         self.medium.sequence(self.superblocks.any_block(sb), 0)
     }
 
