@@ -336,10 +336,12 @@ pub fn beside_figures(predictions: &[Prediction], claims: &[Claim]) -> String {
          |---|---|---|---|---|---|---|---|\n",
     );
     let claims = &by_slug(claims);
-    let mut judged = Judged::default();
+    // A figure that a drive is asked about twice is one figure.
+    let (mut first, mut again) = (Judged::default(), Judged::default());
     let known = crate::figures::predicted();
     for (k, prediction) in predictions.iter().enumerate() {
         let name = name_among(predictions, k);
+        let judged = if is_first(predictions, k) { &mut first } else { &mut again };
         for figure in &prediction.figures {
             let predicted = figure_text(figure.value, &figure.unit);
             let published = published(prediction, (&figure.test, &figure.settings, &figure.metric), claims);
@@ -366,7 +368,8 @@ pub fn beside_figures(predictions: &[Prediction], claims: &[Claim]) -> String {
         }
     }
     text.push_str(&beside_nothing(predictions, claims));
-    text.push_str(&judged.told());
+    text.push_str(&first.told("Within the band"));
+    text.push_str(&again.told("Within the band of a later prediction of the same drive"));
     text.push_str(&of_few_estimates(predictions));
     text
 }
@@ -412,7 +415,7 @@ fn beside_nothing(predictions: &[Prediction], claims: &[Claim]) -> String {
     for (k, prediction) in predictions.iter().enumerate() {
         let drive = slug(&prediction.device);
         let of_it = || predictions.iter().filter(|p| slug(&p.device) == drive);
-        if predictions[..k].iter().any(|p| slug(&p.device) == drive) {
+        if !is_first(predictions, k) {
             continue;
         }
         let others: Vec<String> = claims
@@ -425,6 +428,10 @@ fn beside_nothing(predictions: &[Prediction], claims: &[Claim]) -> String {
         }
     }
     text
+}
+
+fn is_first(predictions: &[Prediction], k: usize) -> bool {
+    !predictions[..k].iter().any(|p| slug(&p.device) == slug(&predictions[k].device))
 }
 
 /// A drive that was predicted before has a number behind its name.
@@ -477,13 +484,13 @@ impl Judged {
         format!("{shown} | {off} | {word}")
     }
 
-    fn told(&self) -> String {
+    fn told(&self, what: &str) -> String {
         let Judged { within, outside, no_band, said_not_to_be } = *self;
         let all = within + outside + no_band + said_not_to_be;
         if all == 0 {
             return String::new();
         }
-        let mut text = format!("\nWithin the band: {within} of {all} published figures");
+        let mut text = format!("\n{what}: {within} of {all} published figures");
         if no_band > 0 {
             text.push_str(&format!("; {no_band} of them had no band"));
         }
@@ -610,6 +617,10 @@ mod tests {
         let rows: Vec<&str> = table.lines().filter(|l| l.contains("write rate at first")).collect();
         assert!(rows[0].starts_with("| bx200-480gb | write rate at first | 480 MB/s"), "{table}");
         assert!(rows[1].starts_with("| bx200-480gb (2) | write rate at first | 490 MB/s"), "{table}");
+        let judged = beside_figures(&both, &claims::all());
+        assert!(judged.contains("\nWithin the band: 1 of 2 published figures.\n"), "{judged}");
+        let again = "\nWithin the band of a later prediction of the same drive: 1 of 2 published figures.\n";
+        assert!(judged.contains(again), "{judged}");
         fs::remove_dir_all(&folder).unwrap();
     }
 
