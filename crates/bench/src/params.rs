@@ -122,7 +122,16 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(factor)
 }
 
+/// What the keys end in of sizes and places that are in proportion to the drive.
+const IN_PROPORTION: [&str; 4] = ["span_bytes", "file_bytes", "length_bytes", "file_offset_bytes"];
+
 impl ParamDef {
+    /// Whether it is an address range, or a file or where that begins, so that it shrinks with the drive.
+    #[must_use]
+    pub fn shrinks_with_drive(&self) -> bool {
+        matches!(self.kind, Kind::Bytes { .. }) && IN_PROPORTION.iter().any(|ending| self.key.ends_with(ending))
+    }
+
     /// Reads a value as written on the command line.
     ///
     /// # Errors
@@ -295,11 +304,16 @@ impl Params {
         self.quick
     }
 
-    /// Divides address ranges that the user did not set by `by`, as the drive in small has been.
+    /// Whether the user did.
+    #[must_use]
+    pub fn is_set(&self, key: &str) -> bool {
+        self.set_by_user.contains(&key)
+    }
+
+    /// Divides address ranges and files that the user did not set by `by`, as the drive in small has been.
     pub fn shrink_spans(&mut self, by: u64) {
         for def in self.defs.clone() {
-            let is_span = matches!(def.kind, Kind::Bytes { .. }) && def.key.ends_with("span_bytes");
-            if is_span
+            if def.shrinks_with_drive()
                 && !self.set_by_user.contains(&def.key)
                 && let Some(Value::Integer(bytes)) = self.values.get_mut(def.key)
             {
@@ -491,6 +505,24 @@ mod tests {
             of_method: true,
         },
         ParamDef {
+            key: "file_offset_bytes",
+            default: "1GiB",
+            unit: "B",
+            doc: "",
+            kind: Kind::Bytes { min: 0, max: u64::MAX, multiple: 512 },
+            quick_divisor: 1,
+            of_method: true,
+        },
+        ParamDef {
+            key: "block_bytes",
+            default: "16MiB",
+            unit: "B",
+            doc: "",
+            kind: Kind::Bytes { min: 512, max: u64::MAX, multiple: 512 },
+            quick_divisor: 1,
+            of_method: true,
+        },
+        ParamDef {
             key: "length",
             default: "auto",
             unit: "s",
@@ -549,6 +581,7 @@ mod tests {
         let mut p = resolve(&[], true).unwrap();
         p.shrink_spans(8);
         assert_eq!(p.integer("span_bytes"), 953 << 20);
+        assert_eq!((p.integer("file_offset_bytes"), p.integer("block_bytes")), (128 << 20, 16 << 20));
         let mut p = resolve(&[("span_bytes", "8GB")], true).unwrap();
         p.shrink_spans(8);
         assert_eq!(p.integer("span_bytes"), 8_000_000_000);

@@ -83,6 +83,7 @@ const TESTS: [(&str, &str); 4] =
     [("sequential", "Seq"), ("random", "4K"), ("random_64", "4K-64Thrd"), ("access_time", "access time")];
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
+    ctx.shrink_requests("access_requests");
     let (file, offset) = (ctx.params.integer("file_bytes"), ctx.params.integer("file_offset_bytes"));
     let (runs, counters) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;

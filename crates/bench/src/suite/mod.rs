@@ -166,8 +166,8 @@ pub fn is_as_declared(outcome: &Outcome) -> bool {
     let (Ok(full), Ok(quick)) = (of(false), of(true)) else { return true };
     test.all_params().filter(|p| p.of_method).all(|p| {
         let ours = outcome.params.get(p.key);
-        // A drive in small gets as many requests less as it is smaller.
-        let shrunk = p.key == "requests" && outcome.small_by.is_some();
+        // A drive in small gets as many requests less as it is smaller, and files that are smaller likewise.
+        let shrunk = outcome.small_by.is_some() && (p.key.ends_with("requests") || p.shrinks_with_drive());
         shrunk || ours.is_none() || ours == full.get(p.key) || ours == quick.get(p.key)
     })
 }

@@ -707,6 +707,61 @@ fn atto_writes_and_reads_every_size_at_four_outstanding() {
     assert!(e.to_string().contains("size_max_bytes"), "{e}");
 }
 
+/// A model that has itself in small: a cache in proportion to the drive, and the same rates.
+struct InProportion(ModelSpec);
+
+impl Lab for InProportion {
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
+        self.0.fresh(seed)
+    }
+    fn name(&self) -> &str {
+        "model"
+    }
+    fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn ssdlab_device::Device>>, String> {
+        let part = |bytes: u64| bytes / u64::from(by);
+        let (capacity_bytes, cache_bytes) = (part(self.0.capacity_bytes), part(self.0.cache_bytes));
+        let in_small = ModelSpec { capacity_bytes, cache_bytes, ..self.0.clone() };
+        in_small.fresh(seed).map(|powered| Some(powered.device))
+    }
+}
+
+#[test]
+fn files_shrink_with_the_drive_so_that_its_cache_takes_as_much_of_them() {
+    // A cache that takes three quarters of ATTO's file, and a fifth of that of AS SSD.
+    let drive = InProportion(ModelSpec {
+        capacity_bytes: 4 << 30,
+        cache_bytes: 192 << 20,
+        scattered_factor: 1,
+        ..ModelSpec::default()
+    });
+    let run = |test: &str, settings: &[(&str, &str)], quick| {
+        let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+        run_test(find_test(test).unwrap(), &drive, &settings, 1, quick, &Monitor::silent()).unwrap()
+    };
+    let settings = [("seconds", "1"), ("prefill", "none")];
+    let [full, quick] = [false, true].map(|quick| run("as-ssd", &settings, quick));
+    close(value(&quick, "sequential_write"), value(&full, "sequential_write"), 0.02);
+    assert_eq!(
+        (&quick.params["file_offset_bytes"], &quick.params["access_requests"]),
+        (&(128 << 20).into(), &625.into())
+    );
+
+    let largest = [("size_min_bytes", "1MiB")];
+    let [full, quick] = [false, true].map(|quick| run("atto", &largest, quick));
+    for key in ["write_1m", "write_8m"] {
+        close(value(&quick, key), value(&full, key), 0.02);
+    }
+    // Of larger ones the small file holds fewer than are to be outstanding.
+    assert!(full.metrics.contains_key("write_64m") && !quick.metrics.contains_key("write_16m"), "{:?}", quick.metrics);
+    assert!(quick.notes.iter().any(|n| n.starts_with("Requests larger than 8 MiB are left out")), "{:?}", quick.notes);
+    assert!(full.notes.iter().all(|n| !n.contains("left out")), "{:?}", full.notes);
+    // A quick run has its own files and is no other test for it; a full run that begins elsewhere is one.
+    let [full, quick] = [false, true].map(|quick| run("atto", &[], quick));
+    assert!(is_as_declared(&full) && is_as_declared(&quick));
+    let elsewhere = run("atto", &[("file_offset_bytes", "128MiB")], false);
+    assert!(!is_as_declared(&elsewhere));
+}
+
 #[test]
 fn a_request_that_outlasts_the_test_is_felt_and_said() {
     // 7 writes end within 10 s, and the eighth has been waiting for 3 s when the time is over.
