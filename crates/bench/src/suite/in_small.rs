@@ -8,8 +8,15 @@ use crate::explain::TAIL_BY_CAUSE;
 use crate::outcome::Outcome;
 
 /// Amounts are those of the small drive, and a pause for one superblock is as much shorter as the superblock is smaller.
-const PAUSES: [&str; 6] =
-    ["latency_p99_9", "latency_p99_99", "latency_max", "stall_", "seconds_over_", "zero_iops_seconds"];
+const PAUSES: [&str; 7] = [
+    "latency_p99_9",
+    "latency_p99_99",
+    "latency_max",
+    "stall_",
+    "longest_gap_share",
+    "seconds_over_",
+    "zero_iops_seconds",
+];
 const AMOUNTS: [&str; 4] = ["GB", "TB", "B", "J"];
 
 /// Where a curve of percentiles has 99 %. Slower ones depend on the size of the drive.
@@ -65,6 +72,9 @@ mod tests {
             ("stage1_amount", 3.0, "GB"),
             ("trace_read_gb", 3.0, "GB"),
             ("stall_longest", 3.0, "us"),
+            // One that takes its time whatever the size of the drive is a larger share of an eighth of the run.
+            ("longest_gap_share", 30.0, "%"),
+            ("longest_gap_share_write", 30.0, "%"),
         ];
         let mut outcome = Outcome {
             test: "t".into(),
