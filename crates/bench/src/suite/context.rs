@@ -68,10 +68,16 @@ impl<'a> Context<'a> {
         self.small.is_some()
     }
 
+    /// What the drive has been divided by: 1 of a whole one.
+    #[must_use]
+    pub fn small_by(&self) -> u32 {
+        self.small.unwrap_or(1)
+    }
+
     /// What a second of the published method has become: the dots of a chart by time.
     #[must_use]
     pub fn moment(&self) -> Nanos {
-        SECOND / u64::from(self.small.unwrap_or(1))
+        SECOND / u64::from(self.small_by())
     }
 
     fn drive(&self) -> Result<PoweredOn, BenchError> {

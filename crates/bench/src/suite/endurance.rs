@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use ssdlab_core::SECOND;
-use ssdlab_device::{DeviceInfo, EccScheme, Wear};
+use ssdlab_device::{DeviceInfo, EccScheme, ExpectedErrors, Wear};
 use ssdlab_workload::{AccessPattern, BlockSizes, Distribution, Pattern, Zone, ZoneExtent};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, flash, gigabytes};
@@ -114,8 +114,9 @@ struct Point {
     /// Host bytes written up to here.
     host_bytes: f64,
     waf: f64,
-    /// Shares of all units: read more than once, lost; expected number lost.
+    /// Share of all units that are read more than once.
     reread: Option<f64>,
+    /// Expected number lost, of the whole drive.
     lost: Option<f64>,
     lost_bch: Option<f64>,
     old_read: Option<f64>,
@@ -268,6 +269,12 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     Ok(out)
 }
 
+/// The expected number of units that the whole drive loses. In small it has a part of them, and one lost of these is many
+/// lost of all.
+fn lost_of_whole(ctx: &Context<'_>, of_this: ExpectedErrors) -> f64 {
+    of_this.lost * f64::from(ctx.small_by())
+}
+
 /// Looks at the drive as it now is; reads `cold` data, as far as they are asked for. On a copy: while the drive is at rest, and read, it tidies up, and
 /// what it writes next would cost less than in the life that it stands for.
 fn look(
@@ -292,8 +299,8 @@ fn look(
         host_bytes,
         waf,
         reread: outlook.map(|o| o.reread / o.units.max(1.0)),
-        lost: outlook.map(|o| o.lost),
-        lost_bch: bch.map(|o| o.lost),
+        lost: outlook.map(|o| lost_of_whole(ctx, o)),
+        lost_bch: bch.map(|o| lost_of_whole(ctx, o)),
         old_read: None,
     };
     let bytes = (ctx.params.number("read_share") * capacity as f64) as u64 / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES;
@@ -326,7 +333,7 @@ fn first_error(
     let (mut low, mut high) = (before.wear.mean, after.wear.mean);
     for _ in 0..16 {
         let middle = (low + high) / 2.0;
-        let expected = device.expected_errors(scheme, middle / now, hours).map_or(0.0, |o| o.lost);
+        let expected = device.expected_errors(scheme, middle / now, hours).map_or(0.0, |o| lost_of_whole(ctx, o));
         *(if expected < 1.0 { &mut low } else { &mut high }) = middle;
     }
     let mean = (low + high) / 2.0;

@@ -1,7 +1,8 @@
 //! `endurance` on small drives whose life can be told beforehand.
 
 use ssdlab_bench::suite::{find_test, run_test};
-use ssdlab_bench::{BenchError, Monitor, Outcome};
+use ssdlab_bench::{BenchError, Lab, Monitor, Outcome, PoweredOn};
+use ssdlab_device::Device;
 use ssdlab_nand::rber::ErrorSpec;
 use ssdlab_ssd::UsedSpec;
 use ssdlab_testkit::{ideal_die, ideal_drive_with};
@@ -88,6 +89,38 @@ fn looking_at_the_drive_changes_nothing_of_its_life() {
         ["tb_until_rated", "tb_until_error", "waf_worn"].map(|key| value(&out, key))
     };
     assert_eq!(life("0"), life("0.5"));
+}
+
+/// A drive, and the same with an eighth of its blocks.
+struct WithAnEighth(Small, Small);
+
+impl Lab for WithAnEighth {
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
+        self.0.fresh(seed)
+    }
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+    fn small(&self, _by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        self.1.fresh(seed).map(|powered| Some(powered.device))
+    }
+}
+
+#[test]
+fn a_quick_run_finds_the_life_of_the_whole_drive() {
+    let part = small(BCH);
+    let mut whole = small(BCH);
+    whole.1.geometry.blocks_per_plane *= 8;
+    whole.0.capacity_bytes *= 8;
+    let both = WithAnEighth(whole, part);
+    let settings = [("workload", "random"), ("window_share", "2"), ("settle_share", "2"), ("read_share", "0")];
+    let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+    let test = find_test("endurance").expect("it is in the suite");
+    let [full, quick] = [false, true].map(|quick| {
+        let out = run_test(test, &both, &settings, 1, quick, &Monitor::silent()).expect("it runs");
+        value(&out, "life_at_error")
+    });
+    assert!((quick / full - 1.0).abs() < 0.02, "{full} % in full, {quick} % in a quick run");
 }
 
 #[test]
