@@ -2,8 +2,10 @@
 
 use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
-use ssdlab_core::{MICROSECOND, SECOND};
+use ssdlab_core::{MICROSECOND, Nanos, Op, SECOND};
+use ssdlab_device::{Completion, Counters, Device, DeviceInfo, Refusal, Request};
 
 use super::*;
 use crate::lab::{Begins, PoweredOn};
@@ -449,6 +451,83 @@ fn disk_inspection_reads_at_the_first_and_the_last_address() {
     assert!(points[0][0] < capacity / 10.0 && points[7][0] > capacity * 0.9, "{points:?}");
     let e = run_with(&plain(), "disk-inspection", &[("places", "1000")]).unwrap_err();
     assert!(e.to_string().contains("do not fit 0.064 GB"), "{e}");
+}
+
+/// A command as a device gets it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sent {
+    op: Op,
+    offset_bytes: u64,
+    length_bytes: u64,
+    /// Whether the device had nothing left to do.
+    at_rest: bool,
+}
+
+/// A model that keeps what it is sent. Of copies of it nothing is kept.
+struct Recorded(ModelSpec, Arc<Mutex<Vec<Sent>>>);
+
+impl Lab for Recorded {
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
+        let device = self.0.fresh(seed)?.device;
+        Ok(PoweredOn::new(RecordedDevice(device, Arc::clone(&self.1))))
+    }
+    fn name(&self) -> &str {
+        "model"
+    }
+}
+
+struct RecordedDevice(Box<dyn Device>, Arc<Mutex<Vec<Sent>>>);
+
+impl Device for RecordedDevice {
+    fn info(&self) -> &DeviceInfo {
+        self.0.info()
+    }
+    fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
+        let Request { op, offset_bytes, length_bytes, .. } = request;
+        let at_rest = self.0.next_event().is_none();
+        self.1.lock().unwrap().push(Sent { op, offset_bytes, length_bytes, at_rest });
+        self.0.submit(now, request)
+    }
+    fn next_event(&self) -> Option<Nanos> {
+        self.0.next_event()
+    }
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        self.0.advance(to, done);
+    }
+    fn counters(&self) -> Counters {
+        self.0.counters()
+    }
+    fn check_books(&self) -> Result<(), String> {
+        self.0.check_books()
+    }
+    fn snapshot(&self) -> Option<Box<dyn Device>> {
+        self.0.snapshot()
+    }
+}
+
+/// What the model is sent in a test.
+fn sent(spec: ModelSpec, test: &str, settings: &[(&str, &str)]) -> Vec<Sent> {
+    let lab = Recorded(spec, Arc::default());
+    let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+    run_test(find_test(test).unwrap(), &lab, &settings, 1, false, &Monitor::silent()).unwrap();
+    lab.1.lock().unwrap().clone()
+}
+
+#[test]
+fn disk_inspection_reads_a_drive_that_is_done_with_the_fill_unless_its_rest_is_set() {
+    // Of the fill, 32 MB still lie in its cache, and take 32 s.
+    let busy = || ModelSpec {
+        reads_wait_for_drain: true,
+        cache_bytes: 32_000_000,
+        drain_bytes_per_second: 1_000_000,
+        ..ModelSpec::default()
+    };
+    let at_rest = |settings: &[_]| {
+        let sent = sent(busy(), "disk-inspection", settings);
+        sent.iter().find(|command| command.op == Op::Read).unwrap().at_rest
+    };
+    assert!(at_rest(&[("places", "8")]));
+    assert!(!at_rest(&[("places", "8"), ("settle_seconds", "10")]));
 }
 
 /// A model beside a reference.
