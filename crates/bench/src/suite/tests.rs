@@ -877,6 +877,20 @@ fn what_the_tests_scatter_slows_the_drive_and_a_small_one_has_no_mixes() {
 }
 
 #[test]
+fn no_part_of_wearing_in_repeats_the_addresses_of_another() {
+    let sent = sent(ModelSpec::default(), "worn-in", &[("runs", "1"), ("seconds", "1"), ("requests", "500")]);
+    let sector = |command: &Sent, op| command.length_bytes == 512 && command.op == op;
+    let row = |op| sent.windows(500).position(|w| w.iter().all(|c| sector(c, op))).unwrap();
+    let (reads, writes) = (row(Op::Read), row(Op::Write));
+    let offsets = |from: usize| sent[from..from + 500].iter().map(|c| c.offset_bytes).collect::<Vec<_>>();
+    assert_ne!(offsets(reads), offsets(writes));
+    // Five loads of the file server come next.
+    let loads = &sent[writes + 500..];
+    let same = |w: &[Sent]| w.iter().zip(loads).all(|(a, b)| (a.op, a.offset_bytes) == (b.op, b.offset_bytes));
+    assert_eq!(loads.windows(10).filter(|w| same(w)).count(), 1);
+}
+
+#[test]
 fn unknown_tests_and_parameters_name_the_nearest() {
     let e = find_test("random-wrte").unwrap_err().to_string();
     assert_eq!(e, "unknown test `random-wrte`; did you mean random-write?");

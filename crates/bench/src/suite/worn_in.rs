@@ -42,6 +42,21 @@ enum Part {
     Mixes,
 }
 
+impl Part {
+    /// In the name of a stream of random numbers: what is written at random must not be what was read at random just before.
+    fn name(self) -> String {
+        match self {
+            Part::Inspection => "inspection".to_owned(),
+            Part::SequentialWrite => "sequential write".to_owned(),
+            Part::RandomWrite => "random write".to_owned(),
+            Part::Sectors(Mix::Read) => "sector reads".to_owned(),
+            Part::Sectors(_) => "sector writes".to_owned(),
+            Part::FileServer(depth) => format!("file server {depth}"),
+            Part::Mixes => "mixes".to_owned(),
+        }
+    }
+}
+
 /// What is measured in each state.
 const MEASURED: [Part; 7] = [
     Part::Inspection,
@@ -260,7 +275,7 @@ fn wear(ctx: &Context<'_>, host: &mut Host<'_>, stream: &str, mut step: impl FnM
     Ok(())
 }
 
-/// One part of the suite; `stream` names its random numbers.
+/// One part of the suite; its random numbers are those of `stream`, and its own.
 fn measure(ctx: &Context<'_>, host: &mut Host<'_>, part: Part, stream: &str) -> Result<Measured, BenchError> {
     let capacity = host.info().capacity_bytes;
     let block = FILL_BLOCK_BYTES;
@@ -285,7 +300,7 @@ fn measure(ctx: &Context<'_>, host: &mut Host<'_>, part: Part, stream: &str) -> 
         Part::Sectors(mix) => (Pattern::random(mix, capacity, 512), 1),
         Part::FileServer(depth) => (named::file_server(capacity), depth),
     };
-    let job = ctx.job(build(ctx, &pattern, stream)?, depth);
+    let job = ctx.job(build(ctx, &pattern, &format!("{stream} {}", part.name()))?, depth);
     let mut measurement = Measurement::default();
     let mut job = match part {
         Part::Sectors(_) => job.for_requests(ctx.params.integer("requests")),
