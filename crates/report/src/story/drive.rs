@@ -181,7 +181,9 @@ impl<'a> Drive<'a> {
         let (from, curve) = (tail_from(run)?, random_writes::curve_of(run));
         let tail: Vec<f64> = curve.iter().filter(|p| p[0] > from).map(|p| p[1]).collect();
         let moment = curve.get(1).map_or(1.0, |second| second[0] - curve[0][0]);
-        Steady::of(&pooled(&tail, moment))
+        let (rates, joined) = pooled(&tail, moment);
+        let of_rates = Steady::of(&rates)?;
+        Some(Steady { period: of_rates.period.map(|values| values * joined as f64 * moment), ..of_rates })
     }
 
     /// The rates of a write over the whole drive, into an SLC cache and past it, in MB/s, if they fall by more than a fifth.
@@ -266,15 +268,15 @@ const NOTICED_US: f64 = 10_000.0;
 /// Writes that fall to less than this share of their first rate are said to fall.
 const FALLS: f64 = 0.8;
 
-/// The rates of moments of so many seconds, of as many joined as have enough completions in the mean.
-fn pooled(rates: &[f64], moment: f64) -> Vec<f64> {
+/// The rates of moments of so many seconds, of as many joined as have enough completions in the mean; and how many that are.
+fn pooled(rates: &[f64], moment: f64) -> (Vec<f64>, usize) {
     let each = moment * rates.iter().sum::<f64>() / rates.len().max(1) as f64;
     // Of a drive that has stopped there is nothing to join.
     let joined = if each > 0.0 { (COMPLETIONS_OF_A_MOMENT / each).ceil().max(1.0) as usize } else { 1 };
     if joined > rates.len() {
-        return rates.to_vec();
+        return (rates.to_vec(), 1);
     }
-    rates.chunks_exact(joined).map(|part| part.iter().sum::<f64>() / joined as f64).collect()
+    (rates.chunks_exact(joined).map(|part| part.iter().sum::<f64>() / joined as f64).collect(), joined)
 }
 
 #[cfg(test)]
@@ -285,10 +287,11 @@ mod tests {
     fn moments_with_few_completions_are_joined() {
         // One write every 0.2 s, counted in eighths of a second: 8 a second or none.
         let counted: Vec<f64> = (0..80).map(|k| if k * 125 % 200 < 125 { 8.0 } else { 0.0 }).collect();
-        let rates = pooled(&counted, 0.125);
+        let (rates, joined) = pooled(&counted, 0.125);
+        assert_eq!(joined, 13);
         assert!(rates.len() >= 5 && rates.iter().all(|rate| (4.5..5.6).contains(rate)), "{rates:?}");
         for enough in [vec![100.0, 0.0, 90.0], vec![0.0, 0.0]] {
-            assert_eq!(pooled(&enough, 1.0), enough);
+            assert_eq!(pooled(&enough, 1.0), (enough, 1));
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Steady {
     pub below_half: f64,
     /// The least and the largest mean of five equal parts.
     pub parts: (f64, f64),
-    /// Seconds from one stall to the next, if they come regularly.
+    /// How many of the values come from one stall to the next, if they come regularly; of the last part of a run, seconds.
     pub period: Option<f64>,
 }
 

@@ -399,6 +399,16 @@ fn a_stall_that_comes_regularly_has_a_period_and_noise_has_none() {
 }
 
 #[test]
+fn the_period_of_a_very_slow_drive_is_in_seconds_too() {
+    // 4 IOPS in the mean, of which pairs of seconds are joined: nothing in 4 of 20 seconds.
+    let mut review = review(Figures { steady: 4.0, ..BAD });
+    let rate = |second: usize| if second % 20 < 4 { 0.0 } else { 5.0 };
+    review.outcomes[0].charts[0].series[0].points = (1..=300).map(|s| [s as f64, rate(s)]).collect();
+    let text = text(&story(&review, &review.devices[0]).findings);
+    assert!(text.contains("drop to 0 every 20 s"), "{text}");
+}
+
+#[test]
 fn what_a_user_notices_comes_first_and_then_the_write_that_stalls() {
     let mut review = review(Figures { read_us: 272.0, ..GOOD });
     let mut mix = outcome(
