@@ -77,10 +77,14 @@ pub(super) const DEF: TestDef = TestDef {
         metric(
             "iops_autocorrelation_max",
             "ratio",
-            "the largest autocorrelation of the tail's seconds at lags of 2 to 60 s: near 1 for a drive that repeats itself \
-             like a metronome, and for one that drifts slowly; absent if no second differs from another",
+            "the largest autocorrelation of the tail's seconds, or moments of a quick run, at lags of 2 to 60 of them: near 1 for \
+             a drive that repeats itself like a metronome, and for one that drifts slowly; absent if none differs from another",
         ),
-        metric("iops_autocorrelation_lag", "s", "the lag at which it is found: 2 s for one that drifts"),
+        metric(
+            "iops_autocorrelation_lag",
+            "s",
+            "the lag at which it is found: the shortest, in a full run 2 s, for one that drifts",
+        ),
         metric(
             "iops_period",
             "s",

@@ -3,7 +3,7 @@
 use super::figures::{chart, mean, series};
 use crate::outcome::{Axis, Chart, Mark};
 
-/// Lags looked at. At a lag of one second neighbours resemble each other on any drive with work that takes longer.
+/// Lags looked at, in values: seconds, or moments of a drive in small. At a lag of one neighbours resemble each other on any drive with work that takes longer.
 const LAGS: std::ops::RangeInclusive<usize> = 2..=60;
 
 /// By how many standard errors of noise, `1 / sqrt(n)`, an autocorrelation must rise above those of the lags before it: twice
