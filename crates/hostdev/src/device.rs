@@ -8,7 +8,7 @@ use ssdlab_device::{Completion, Counters, Device, DeviceInfo, HostCounters, Refu
 
 use crate::clock::Clock;
 use crate::ledger::Ledger;
-use crate::ring::{Ended, Ring, Sent, status_of};
+use crate::ring::{Ended, Ring, Sent, overlap, status_of};
 use crate::system;
 
 /// An open drive. Its time is the machine's, from 0 when it was opened.
@@ -59,6 +59,7 @@ impl HostDevice {
                 break;
             };
             if r.op == Op::Write {
+                check_before(&self.to_check, r, &self.ring, &mut self.ledger);
                 self.ledger.forget(r.offset_bytes, r.length_bytes);
                 self.ledger.stamp(self.ring.outgoing(place, r), r.offset_bytes);
             }
@@ -70,6 +71,7 @@ impl HostDevice {
     /// Sends a TRIM, and waits for it.
     fn trim(&mut self, sent: Sent) {
         let r = &sent.request;
+        check_before(&self.to_check, r, &self.ring, &mut self.ledger);
         self.ledger.forget(r.offset_bytes, r.length_bytes);
         self.ring.overtake_writes(r);
         let done = system::discard(self.ring.file(), r.offset_bytes, r.length_bytes);
@@ -127,6 +129,13 @@ impl HostDevice {
             completed: now,
             breakdown: Breakdown::default(),
         }
+    }
+}
+
+/// Looks at the bytes of reads that have ended and have a sector in common with a request, while it is known what they had to bring.
+fn check_before(to_check: &[(u32, Sent)], request: &Request, ring: &Ring, ledger: &mut Ledger) {
+    for (place, read) in to_check.iter().filter(|(_, read)| overlap(&read.request, request)) {
+        ledger.check(ring.brought(*place, &read.request), read);
     }
 }
 

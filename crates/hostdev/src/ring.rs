@@ -36,7 +36,7 @@ pub(crate) struct Sent {
 }
 
 /// Whether two requests have a sector in common.
-fn overlap(a: &Request, b: &Request) -> bool {
+pub(crate) fn overlap(a: &Request, b: &Request) -> bool {
     a.offset_bytes < b.offset_bytes + b.length_bytes && b.offset_bytes < a.offset_bytes + a.length_bytes
 }
 

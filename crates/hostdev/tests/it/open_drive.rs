@@ -8,7 +8,7 @@ use ssdlab_bench::host::{Host, Job};
 use ssdlab_bench::measure::Measurement;
 use ssdlab_bench::{BenchError, HostError, Monitor};
 use ssdlab_core::{MILLISECOND, Op, Rng, SECOND};
-use ssdlab_device::{Request, Status};
+use ssdlab_device::{Device, Request, Status};
 use ssdlab_workload::{AccessPattern, Mix, Pattern};
 
 use crate::place::Place;
@@ -67,6 +67,36 @@ fn a_drive_that_returns_something_else_fails_the_books() {
         let BenchError::Books(told) = &error else { panic!("{error}") };
         assert_eq!(told, "sector 7 did not return what was written to it");
     });
+}
+
+/// The wrong bytes have come, and nobody has looked at them, when the next request comes.
+#[test]
+fn a_wrong_read_that_is_followed_by_a_write_of_the_same_sectors_fails_the_books() {
+    for (name, next) in
+        [("followed", Request::write(3, 4096, 8192)), ("followed-elsewhere", Request::write(3, 0, 4096))]
+    {
+        let place = Place::new(name);
+        let Some(drive) = place.drive("drive", MIB as usize, true) else { return };
+        let mut device = drive.open().unwrap();
+        let mut done = Vec::new();
+        let mut ended = |device: &mut dyn Device, count: usize| {
+            let mut now = 0;
+            while done.len() < count {
+                now = device.advance_to_completion(u64::MAX, &mut done);
+            }
+            now
+        };
+        device.submit(0, Request::write(1, 0, 16384)).unwrap();
+        let now = ended(&mut *device, 1);
+        let file = OpenOptions::new().write(true).open(place.path("drive")).unwrap();
+        file.write_all_at(&[0; 512], 9 * 512).unwrap();
+        file.sync_all().unwrap();
+        device.submit(now, Request::read(2, 0, 8192)).unwrap();
+        let now = ended(&mut *device, 2);
+        device.submit(now, next).unwrap();
+        ended(&mut *device, 3);
+        assert_eq!(device.check_books(), Err("sector 9 did not return what was written to it".to_owned()));
+    }
 }
 
 #[test]
