@@ -209,8 +209,10 @@ impl Disk {
             records.power_cut(now);
         }
         self.destage_time = self.destage_time_at(now);
+        self.count_begun(now);
         let reached = self.written_so_far(now);
         let lost = self.write_cache.extents().iter().chain(&self.write_cache.writing).map(|e| e.from..e.to).collect();
+        self.counters.destaged_bytes += u64::from(reached.end - reached.start) * SECTOR_BYTES;
         self.write_cache.power_cut(reached.end);
         self.outside.clear();
         self.early.clear();
@@ -228,6 +230,18 @@ impl Disk {
         self.arm = Track::default();
         self.occupancy.power_cut(now);
         (lost, reached)
+    }
+
+    /// What the arm has done by now of what it is at, and will not end.
+    fn count_begun(&mut self, now: Nanos) {
+        let Some(busy) = self.busy else { return };
+        let (seek, rotation) = (Nanos::from(busy.access.seek), Nanos::from(busy.access.rotation));
+        let passed = now - busy.began;
+        self.counters.seeks += u64::from(seek > 0 && passed >= seek);
+        self.counters.seek_nanos += passed.min(seek);
+        self.counters.rotation_nanos += passed.saturating_sub(seek).min(rotation);
+        // What is passed by last may wait for its data first.
+        self.counters.transfer_nanos += now.saturating_sub(busy.ends - busy.transfer);
     }
 
     /// The platters turn again, and commands are served from `ready` on.

@@ -86,6 +86,11 @@ impl Targets {
         self.angle[index] = place.angle;
     }
 
+    /// Two become one, which has waited as long as the older of them.
+    pub fn wait_since_both(&mut self, index: usize, other: usize) {
+        self.since[index] = self.since[index].min(self.since[other]);
+    }
+
     /// The last one takes the place of the one removed.
     #[inline]
     pub fn swap_remove(&mut self, index: usize) {

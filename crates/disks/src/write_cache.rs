@@ -160,6 +160,7 @@ impl WriteCache {
                 let arrived = next.arrived.max(whole.arrived);
                 let through = next.through || whole.through;
                 self.extents[before] = Extent { to: next.to, oldest, arrived, through, ..whole };
+                self.targets.wait_since_both(before, behind);
                 self.remove(behind);
             }
             return Some(reached);
@@ -242,6 +243,27 @@ impl WriteCache {
         match ranges.windows(2).find(|pair| pair[1].0 < pair[0].1) {
             Some(pair) => Err(format!("cached extents overlap: {pair:?}")),
             None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::DiskSpec;
+
+    /// What lies between two extents makes them one, and that one is not younger than either.
+    #[test]
+    fn extents_that_become_one_have_waited_as_long_as_the_older() {
+        let geometry = Geometry::new(&DiskSpec::plain().media, |_| 1);
+        for (first, second) in [((0, 8), (16, 24)), ((16, 24), (0, 8))] {
+            let mut cache = WriteCache::new(4, 64);
+            for (number, ((from, to), now)) in (1..).zip([(first, 100), (second, 500), ((8, 16), 600)]) {
+                let piece = Piece { from, to, number, arrived: now, through: false };
+                assert_eq!(cache.take(piece, now, &geometry), to);
+            }
+            assert_eq!(cache.extents().len(), 1);
+            assert_eq!(cache.targets.oldest(|_| true), Some((0, 100)), "{first:?} first");
         }
     }
 }

@@ -83,6 +83,46 @@ fn the_sectors_that_the_head_has_passed_are_new_and_the_others_old() {
     assert_eq!(disk.held(5), Held::Write(2));
 }
 
+/// Energy is drawn by what the arm did, and wear is what was written.
+#[test]
+fn what_the_arm_was_at_counts_as_far_as_it_came() {
+    for (name, request) in
+        [("read", Request::read(1, 1 << 20, 64 << 10)), ("write", Request::write(1, 1 << 20, 64 << 10).with_fua(true))]
+    {
+        let mut disk = build(DiskSpec::plain());
+        disk.submit(0, request).unwrap();
+        let mut whole = disk.clone();
+        whole.advance_to_completion(Nanos::MAX, &mut Vec::new());
+        let whole = whole.counters().disk.expect("it is a disk");
+        let busy = |d: &ssdlab_device::DiskCounters| d.seek_nanos + d.rotation_nanos + d.transfer_nanos;
+        let parts = [whole.seek_nanos, whole.rotation_nanos, whole.transfer_nanos];
+        assert!(parts.iter().all(|&part| part > 0), "{name}: {parts:?}");
+        let (step, mut before, mut went_on) = (100_000, 0, 0);
+        for now in (step..busy(&whole)).step_by(step as usize) {
+            let mut cut = disk.clone();
+            cut.advance(now, &mut Vec::new());
+            cut.cut(now);
+            let found = cut.counters().disk.expect("it is a disk");
+            let all = busy(&found);
+            went_on += u64::from(all == before + step);
+            assert!(all == before + step || before == 0 && all < step, "{name}: {all} ns by {now}, {before} before");
+            before = all;
+            assert!(
+                found.rotation_nanos == 0 || found.seek_nanos == whole.seek_nanos,
+                "{name}: it turns before it seeks"
+            );
+            assert_eq!(found.seeks, u64::from(found.seek_nanos == whole.seek_nanos), "{name} at {now}");
+            cut.restore(now);
+            let first = (1 << 20) / 4096;
+            let sectors = (first..first + 16).flat_map(|unit| cut.sectors(unit));
+            let written = sectors.filter(|&held| held == Held::Write(1)).count() as u64;
+            assert_eq!(found.destaged_bytes, written * 512, "{name} at {now}");
+            cut.check_books().unwrap();
+        }
+        assert!(went_on * step > busy(&whole) * 9 / 10, "{name}");
+    }
+}
+
 #[test]
 fn what_was_saved_comes_back_on_a_disk_of_the_same_kind_only() {
     let mut disk = build(DiskSpec::plain());
