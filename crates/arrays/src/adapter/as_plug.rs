@@ -9,10 +9,14 @@
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::Nanos;
-use ssdlab_device::{Destroyed, Device, Held, HostCounters, LoadError, Plug};
+use ssdlab_device::{Destroyed, Device, Held, HostCounters, LoadError, Plug, Specimen};
 
 use super::Adapter;
 use super::cache::{Cache, SavedCache};
+use super::spec::{AdapterSpec, adapter_keys};
+
+/// Raised whenever what is saved changes its form.
+const FORMAT: u32 = 1;
 
 const HAS_PLUG: &str = "the device has a plug";
 
@@ -20,9 +24,15 @@ const HAS_PLUG: &str = "the device has a plug";
 #[doc(hidden)]
 #[derive(Serialize, Deserialize)]
 pub struct SavedAdapter {
+    specimen: Specimen,
     device: Vec<u8>,
     host: HostCounters,
     cache: Option<SavedCache>,
+}
+
+/// Which adapter it is: of what file. What is in its cache stands in lines, of which another one may have others.
+pub fn specimen(name: &str, spec: &AdapterSpec) -> Specimen {
+    Specimen::new(FORMAT, &format!("{name}\n{}", adapter_keys().identity(spec)), 0)
 }
 
 /// What an adapter has counted in its life, and the device behind it.
@@ -80,24 +90,32 @@ impl Plug for Adapter {
     fn stand_by(&mut self, now: Nanos) -> Nanos {
         assert!(self.has_power(), "STANDBY IMMEDIATE needs power");
         let mut now = now.max(self.host.now());
-        self.quiet_since(now);
+        if let Some(cache) = &mut self.cache {
+            cache.stand_by(true);
+            self.host.wake_at(now.max(self.ready));
+        }
         let mut done = Vec::new();
         while self.cache.as_ref().is_some_and(|cache| !cache.is_settled()) {
             now = self.next_event().expect("what is dirty is written out").max(now);
             self.advance(now, &mut done);
         }
+        self.cache.iter_mut().for_each(|cache| cache.stand_by(false));
         assert!(done.is_empty(), "STANDBY IMMEDIATE needs an adapter without commands under way");
         self.inner_mut().stand_by(now)
     }
 
     fn save(&self) -> Vec<u8> {
         let cache = self.cache.as_ref().and_then(Cache::save);
-        let saved = SavedAdapter { device: self.inner().save(), host: *self.host.counters(), cache };
+        let saved =
+            SavedAdapter { specimen: self.specimen, device: self.inner().save(), host: *self.host.counters(), cache };
         postcard::to_stdvec(&saved).expect("a vector takes everything")
     }
 
     fn load(&mut self, saved: &[u8]) -> Result<(), LoadError> {
-        let saved: SavedAdapter = postcard::from_bytes(saved).map_err(|_| LoadError::OtherDrive)?;
+        // What begins otherwise may be of any device.
+        let (specimen, _) = postcard::take_from_bytes::<Specimen>(saved).map_err(|_| LoadError::OtherDrive)?;
+        self.specimen.check(&specimen).map_err(|_| LoadError::OtherDrive)?;
+        let saved: SavedAdapter = postcard::from_bytes(saved).map_err(|_| LoadError::Damaged)?;
         if !saved.host.is_plausible() {
             return Err(LoadError::Damaged);
         }

@@ -29,7 +29,7 @@ mod way;
 
 use ssdlab_core::Nanos;
 use ssdlab_device::{
-    Completion, Counters, Device, DeviceInfo, Plug, PowerManagement, Recorder, Refusal, Request, Security,
+    Completion, Counters, Device, DeviceInfo, Plug, PowerManagement, Recorder, Refusal, Request, Security, Specimen,
 };
 
 use crate::plug_of_pages;
@@ -50,6 +50,8 @@ pub struct Adapter {
     written_before: u64,
     /// Since the power came back: from when on the drives serve commands.
     ready: Nanos,
+    /// What is saved is taken over by the same adapter only.
+    specimen: Specimen,
 }
 
 impl Adapter {
@@ -75,6 +77,7 @@ impl Adapter {
             written_before: device.counters().host.write_bytes,
             device,
             ready: 0,
+            specimen: as_plug::specimen(name, spec),
         }
     }
 
@@ -202,6 +205,7 @@ impl Device for Adapter {
             cache: self.cache.clone(),
             written_before: self.written_before,
             ready: self.ready,
+            specimen: self.specimen,
         }))
     }
 

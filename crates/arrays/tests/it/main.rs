@@ -5,5 +5,6 @@ mod drives;
 mod power_cuts;
 mod server;
 mod splits;
+mod spoilt;
 mod steps;
 mod theory;

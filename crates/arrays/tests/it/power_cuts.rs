@@ -464,6 +464,67 @@ fn what_a_cache_cannot_have_kept_is_refused() {
     }
 }
 
+/// Lines of another size, another policy, another link, or none: what is in a saved cache is not read by them.
+#[test]
+fn an_adapter_goes_on_as_the_adapter_that_it_was_only() {
+    let own = cache(true, false);
+    let mut host = Host::new(with_cache(disk(), Some(own.clone())));
+    host.send(Op::Write, 3, 8, false);
+    host.pass(MILLISECOND);
+    host.device.plug().unwrap().cut(host.now);
+    let saved = host.device.plug_seen().unwrap().save();
+    let load = |cache| with_cache(disk(), cache).plug().unwrap().load(&saved);
+    assert_eq!(load(Some(own.clone())), Ok(()));
+    let polite = AdapterCacheSpec { flush_policy: FlushChoice::Polite, ..own.clone() };
+    let lines = [4, 64].map(|line_kib| AdapterCacheSpec { line_kib, ..own.clone() });
+    for other in lines.into_iter().chain([polite]).map(Some).chain([None]) {
+        assert_eq!(load(other.clone()), Err(LoadError::OtherDrive), "{other:?}");
+    }
+    // What the disk saved by itself, or an adapter without a cache.
+    let disks = |mut device: Box<dyn Device>| {
+        device.plug().unwrap().cut(0);
+        device.plug_seen().unwrap().save()
+    };
+    for other in [disks(disk()), disks(with_cache(disk(), None))] {
+        assert_eq!(with_cache(disk(), Some(own.clone())).plug().unwrap().load(&other), Err(LoadError::OtherDrive));
+    }
+}
+
+/// Whether or not the host has been quiet, and also while the adapter writes out because it has been.
+#[test]
+fn stand_by_writes_out_at_once_what_is_dirty() {
+    for flush_policy in [FlushChoice::Burst, FlushChoice::Polite] {
+        for (writes, quiet_ms) in [(1, 0), (1, 499), (20, 0), (20, 510)] {
+            let spec = AdapterCacheSpec {
+                line_kib: 4,
+                merge_kib: 4,
+                drive_queue_depth: 1,
+                flush_threshold_percent: 50,
+                flush_after_idle_ms: 500.0,
+                flush_policy,
+                ..cache(false, false)
+            };
+            let mut device = with_cache(disk(), Some(spec));
+            for k in 0..writes {
+                device.submit(0, Request::write(k, k * 8192, 4096)).expect("it is within the device");
+            }
+            let (mut done, now) = (Vec::new(), MILLISECOND + quiet_ms * MILLISECOND);
+            device.advance(now, &mut done);
+            assert_eq!(done.len() as u64, writes, "they are answered from the cache");
+            let off = device.plug().unwrap().stand_by(now);
+            // No more than a turn and a seek for each.
+            let most = writes * 30 * MILLISECOND;
+            assert!(off > now && off - now < most, "{writes} after {quiet_ms} ms: {} ms", (off - now) / MILLISECOND);
+            assert_eq!(device.counters().disk.unwrap().destaged_bytes, writes * 4096);
+            device.check_books().unwrap_or_else(|e| panic!("{e}"));
+            // The power stays: the next write waits again until the host has been quiet.
+            device.submit(off, Request::write(99, 0, 4096)).expect("it is within the device");
+            device.advance(off + 300 * MILLISECOND, &mut done);
+            assert_eq!(device.counters().disk.unwrap().destaged_bytes, writes * 4096);
+        }
+    }
+}
+
 /// An adapter with a cache before a disk.
 struct CacheBeforeDisk(AdapterCacheSpec);
 

@@ -2,6 +2,22 @@
 
 use super::under_way::UnderWay;
 
+/// A read of the host on its way through the cache, which may look more than once. It counts once.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    pub command: usize,
+    /// It has counted as a miss.
+    pub missed: bool,
+    /// It has counted as held back.
+    pub held: bool,
+}
+
+impl Reading {
+    pub fn new(command: usize) -> Self {
+        Reading { command, missed: false, held: false }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Fill {
     pub from: u64,
@@ -10,14 +26,14 @@ pub struct Fill {
     pub stale: bool,
     /// Nobody has asked for it yet.
     pub ahead: bool,
-    /// Commands of the host that it is for.
-    pub waiting: Vec<usize>,
+    /// Reads of the host that it is for.
+    pub waiting: Vec<Reading>,
 }
 
 impl Fill {
     /// What a command of the host needs of the device.
-    pub fn asked_for((from, to): (u64, u64), command: usize) -> Self {
-        Fill { from, to, stale: false, ahead: false, waiting: vec![command] }
+    pub fn asked_for((from, to): (u64, u64), reading: Reading) -> Self {
+        Fill { from, to, stale: false, ahead: false, waiting: vec![reading] }
     }
 
     pub fn ahead((from, to): (u64, u64)) -> Self {

@@ -92,11 +92,20 @@ impl Kept {
                 && self.numbers.of(unit) != 0
                 && held.contains(&Held::Write(self.numbers.of(unit)))
         };
+        // A cut may have destroyed what the drives had of a unit, and left the cache a part of it: that is no write.
+        let mut of_none: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut is_of_a_write = |unit: u64| {
+            self.numbers.of(unit as u32) != 0 || {
+                let found = of_none.entry(unit).or_default();
+                *found += 1;
+                *found < per_unit
+            }
+        };
         self.entries.len() <= MOST
             && self.entries.iter().all(can_be)
             && self.were_counted()
             && self.mixed.iter().all(is_mixed)
-            && dirty.all(|sector| sector < sectors && self.numbers.of((sector / per_unit) as u32) != 0)
+            && dirty.all(|sector| sector < sectors && is_of_a_write(sector / per_unit))
     }
 
     /// Whether no unit has more writes among those that are remembered than were counted of it.

@@ -22,7 +22,7 @@ use super::host_side::HostSide;
 use super::sent::For;
 use super::spec::{AdapterCacheSpec, FlushChoice};
 use drives::Drives;
-use fills::Fill;
+use fills::{Fill, Reading};
 use kept::Kept;
 use lines::Lines;
 pub use power_cuts::SavedCache;
@@ -46,12 +46,14 @@ pub struct Cache {
     /// Writes without room, in order.
     blocked: VecDeque<Blocked>,
     /// Reads that wait for the end of a sweep.
-    held: Vec<usize>,
+    held: Vec<Reading>,
     /// Flushes and forced writes with the order of lines that they wait for.
     barriers: Vec<(usize, u64)>,
     /// Since when the host has had no command here.
     quiet_since: Nanos,
     failed: Option<Status>,
+    /// The host shuts the adapter down: everything is written out.
+    standing_by: bool,
     counters: CacheCounters,
     /// If the device has a plug.
     kept: Option<Box<Kept>>,
@@ -87,6 +89,7 @@ impl Cache {
             barriers: Vec::new(),
             quiet_since: 0,
             failed: None,
+            standing_by: false,
             counters: CacheCounters::default(),
             kept: Kept::of(device).map(Box::new),
         }
@@ -118,6 +121,11 @@ impl Cache {
         since + self.idle
     }
 
+    /// From now on everything is written out, or no longer.
+    pub fn stand_by(&mut self, standing_by: bool) {
+        self.standing_by = standing_by;
+    }
+
     /// A command of the host has arrived, with its data if it is a write.
     pub fn arrived(&mut self, n: usize, host: &mut HostSide, device: &mut dyn Device) {
         let op = host.request(n).op;
@@ -125,7 +133,7 @@ impl Cache {
             return host.fails(n, status);
         }
         match op {
-            Op::Read => self.read(n, host, device),
+            Op::Read => self.read(Reading::new(n), host, device),
             Op::Flush if self.battery => host.ends(n),
             Op::Flush => self.barriers.push((n, self.lines.next_order())),
             Op::Write => self.blocked.push_back(Blocked { command: n, placed: 0 }),
@@ -150,7 +158,8 @@ impl Cache {
         if read && !stale {
             self.lines.fill(from, to - from);
         }
-        for n in waiting {
+        for reading in waiting {
+            let n = reading.command;
             host.waited_for(n, part);
             let Request { offset_bytes, length_bytes, .. } = host.request(n);
             let is_all = self.lines.missing(offset_bytes, length_bytes) == Some((from, to));
@@ -158,7 +167,7 @@ impl Cache {
                 host.passes_to_host(n, part.submitted, part.completed);
             } else if ahead || !is_all {
                 // What failed may not be what the host asked for: that is read by itself.
-                self.read(n, host, device);
+                self.read(reading, host, device);
             } else {
                 host.fails(n, part.status);
             }
@@ -173,21 +182,23 @@ impl Cache {
     }
 
     /// Answers a read, or reads what it needs, or holds it back.
-    fn read(&mut self, n: usize, host: &mut HostSide, device: &mut dyn Device) {
+    fn read(&mut self, reading: Reading, host: &mut HostSide, device: &mut dyn Device) {
+        let n = reading.command;
         let Request { offset_bytes, length_bytes, .. } = host.request(n);
         if let Some(missing) = self.lines.missing(offset_bytes, length_bytes) {
+            let missed = Reading { missed: true, ..reading };
             if let Some(fill) = self.fills.that_brings(missing) {
-                fill.waiting.push(n);
+                fill.waiting.push(missed);
             } else if self.policy.holds_reads() {
-                self.held.push(n);
-                self.counters.held_reads += 1;
+                self.held.push(Reading { held: true, ..reading });
+                self.counters.held_reads += u64::from(!reading.held);
                 return;
             } else {
-                self.fill(Fill::asked_for(missing, n), host.now(), device);
+                self.fill(Fill::asked_for(missing, missed), host.now(), device);
             }
-            self.counters.read_misses += 1;
+            self.counters.read_misses += u64::from(!reading.missed);
         } else {
-            self.counters.read_hits += 1;
+            self.counters.read_hits += u64::from(!reading.missed);
             host.passes_to_host(n, host.now(), host.now());
         }
         self.read_ahead(offset_bytes, length_bytes, host.now(), device);
@@ -256,9 +267,9 @@ impl Cache {
                 return;
             }
             // The sweep has ended. Reads go on before another one begins.
-            for n in std::mem::take(&mut self.held) {
-                host.waited(n, Cause::AdapterFlush);
-                self.read(n, host, device);
+            for reading in std::mem::take(&mut self.held) {
+                host.waited(reading.command, Cause::AdapterFlush);
+                self.read(reading, host, device);
             }
         }
     }
@@ -271,10 +282,15 @@ impl Cache {
             ahead: self.sweep.find(&self.lines),
             writes: self.sweep.writes(),
             reads: self.fills.count(),
-            demanded: !self.blocked.is_empty() || !self.barriers.is_empty(),
+            demanded: !self.blocked.is_empty() || !self.barriers.is_empty() || self.writes_out_all(),
             idle_from: host.is_quiet().then_some(self.quiet_since + self.idle),
         };
         self.policy.decide(&view)
+    }
+
+    /// Drives that take no more are not asked to.
+    fn writes_out_all(&self) -> bool {
+        self.standing_by && self.failed.is_none()
     }
 
     fn send_runs(&mut self, round: bool, now: Nanos, device: &mut dyn Device) {

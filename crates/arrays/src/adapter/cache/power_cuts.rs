@@ -34,6 +34,7 @@ impl Cache {
         self.held.clear();
         self.barriers.clear();
         self.failed = None;
+        self.standing_by = false;
     }
 
     /// The power goes in a device that was ready since the last time: what that one has mixed is known.
