@@ -48,7 +48,8 @@ struct InFlight {
 /// [`ContentDevice::take`] after it has completed.
 ///
 /// Commands that touch the same unit of the device ([`ssdlab_device::Plug::unit_bytes`]) go to it one after the other, if one of them changes them. The wait counts
-/// as [`Cause::Queue`]. A write has happened when it completes.
+/// as [`Cause::Queue`]. A write has happened when it completes. One that brings a part of a page whose bytes a cut has destroyed
+/// ends in [`Status::MediaError`], as what is not written of the page cannot be read.
 ///
 /// After a cut the device is asked what it holds of each written page. That version's bytes are the page's from then on.
 pub struct ContentDevice {
@@ -254,12 +255,13 @@ impl ContentDevice {
             }
             return status;
         }
+        let mut all_there = true;
         match request.op {
             Op::Read => {
                 let out = request.payload.map(|id| self.buffers.get_mut(id));
                 return if self.bytes.read(request, out) { Status::Ok } else { Status::MediaError };
             }
-            Op::Write | Op::WriteZeroes => self.bytes.write(request, self.buffers.data_of(request)),
+            Op::Write | Op::WriteZeroes => all_there = self.bytes.write(request, self.buffers.data_of(request)),
             Op::Trim => self.bytes.trim(request),
             Op::Flush => {
                 let trims = self.commands.iter().flatten().filter(|c| c.request.op == Op::Trim);
@@ -268,7 +270,11 @@ impl ContentDevice {
             }
         }
         self.write_image(request);
-        if self.image.error().is_some() { Status::Aborted } else { Status::Ok }
+        match self.image.error() {
+            Some(_) => Status::Aborted,
+            None if !all_there => Status::MediaError,
+            None => Status::Ok,
+        }
     }
 
     fn write_image(&mut self, request: &Request) {

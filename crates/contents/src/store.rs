@@ -56,6 +56,7 @@ pub enum Kind {
     Hole,
     /// Written, with zeroes.
     Zeroes,
+    /// Lost pages are, too: a host that reads them hears that they are.
     Data,
 }
 
@@ -166,7 +167,10 @@ impl Store {
         }
         if units.start < units.end {
             let lost: Vec<u32> = self.lost.range(units).copied().collect();
-            lost.iter().for_each(|unit| _ = self.lost.remove(unit));
+            for unit in lost {
+                self.lost.remove(&unit);
+                self.note_trimmed(unit);
+            }
         }
     }
 
@@ -222,6 +226,12 @@ impl Store {
         self.lost.range((offset_bytes / UNIT_BYTES) as u32..=last as u32).next().is_some()
     }
 
+    #[inline]
+    #[must_use]
+    pub fn is_lost(&self, unit: u32) -> bool {
+        !self.lost.is_empty() && self.lost.contains(&unit)
+    }
+
     pub fn mark_lost(&mut self, unit: u32) {
         self.lost.insert(unit);
     }
@@ -256,24 +266,42 @@ impl Store {
 
     /// What a range consists of, as (bytes, kind): neighbours differ, and the bytes add up to the range.
     pub fn stretches(&self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = (u64, Kind)> + '_ {
+        self.stretches_with(&self.lost, offset_bytes, length_bytes)
+    }
+
+    /// As [`Store::stretches`], of what is stored: of lost pages nothing is.
+    pub fn stored_stretches(&self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = (u64, Kind)> + '_ {
+        const NONE: &BTreeSet<u32> = &BTreeSet::new();
+        self.stretches_with(NONE, offset_bytes, length_bytes)
+    }
+
+    fn stretches_with<'a>(
+        &'a self,
+        lost: &'a BTreeSet<u32>,
+        offset_bytes: u64,
+        length_bytes: u64,
+    ) -> impl Iterator<Item = (u64, Kind)> + 'a {
+        let kind = |unit: u32| if lost.contains(&unit) { Kind::Data } else { self.stored_kind(unit) };
         let end = offset_bytes + length_bytes;
         let mut at = offset_bytes;
         std::iter::from_fn(move || {
             if at >= end {
                 return None;
             }
-            let (begin, kind) = (at, self.kind((at / UNIT_BYTES) as u32));
-            while at < end && self.kind((at / UNIT_BYTES) as u32) == kind {
+            let (begin, first) = (at, kind((at / UNIT_BYTES) as u32));
+            while at < end && kind((at / UNIT_BYTES) as u32) == first {
                 let leaf_bytes = (LEAF_PAGES * PAGE_BYTES) as u64;
-                let empty_leaf = self.leaves[(at / leaf_bytes) as usize].is_none();
-                let step = if empty_leaf { leaf_bytes } else { UNIT_BYTES };
+                let leaf = (at / leaf_bytes) as usize;
+                let pages = (leaf * LEAF_PAGES) as u32..=(leaf * LEAF_PAGES + LEAF_PAGES - 1) as u32;
+                let alike = self.leaves[leaf].is_none() && lost.range(pages).next().is_none();
+                let step = if alike { leaf_bytes } else { UNIT_BYTES };
                 at = end.min((at / step + 1) * step);
             }
-            Some((at - begin, kind))
+            Some((at - begin, first))
         })
     }
 
-    fn kind(&self, unit: u32) -> Kind {
+    fn stored_kind(&self, unit: u32) -> Kind {
         match (self.page(unit), self.number(unit)) {
             (Some(_), _) => Kind::Data,
             (None, 0) => Kind::Hole,
@@ -392,6 +420,35 @@ mod tests {
         ];
         assert_eq!(all, expected);
         assert_eq!(store.stretches(4096 + 512, 512).collect::<Vec<_>>(), [(512, Kind::Data)]);
+    }
+
+    #[test]
+    fn lost_pages_are_told_as_data_and_not_stored() {
+        let mut store = Store::new(1 << 30);
+        store.mark_lost(3);
+        store.mark_lost(1030);
+        store.replace(1029, filled(9));
+        store.replace(1031, Version { number: 1, page: None });
+        store.mark_lost(1031);
+        let told: Vec<_> = store.stretches(0, 1040 << 12).collect();
+        let expected = [
+            (3 << 12, Kind::Hole),
+            (4096, Kind::Data),
+            (1025 << 12, Kind::Hole),
+            (3 << 12, Kind::Data),
+            (8 << 12, Kind::Hole),
+        ];
+        assert_eq!(told, expected);
+        assert_eq!(store.stretches((3 << 12) + 512, 512).collect::<Vec<_>>(), [(512, Kind::Data)]);
+        let stored: Vec<_> = store.stored_stretches(0, 1040 << 12).collect();
+        let expected = [
+            (1029 << 12, Kind::Hole),
+            (4096, Kind::Data),
+            (4096, Kind::Hole),
+            (4096, Kind::Zeroes),
+            (8 << 12, Kind::Hole),
+        ];
+        assert_eq!(stored, expected);
     }
 
     #[test]

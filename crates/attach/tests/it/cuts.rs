@@ -281,6 +281,24 @@ fn an_erase_that_the_power_cuts_short_has_happened_or_not_and_says_so() {
     }
 }
 
+/// A client that is told of a hole does not read it, and takes zeroes for what is lost.
+#[test]
+fn a_page_that_a_cut_has_destroyed_is_no_hole() {
+    let server = serve(Steady::new(1000, true).losing(2), options());
+    let mut c = server.structured_client();
+    assert_eq!(c.write(0, 0, &[1; 4 * 4096]), 0);
+    assert_eq!(c.ask(CMD_FLUSH, 0, 0, 0), 0);
+    server.order(&Order::Cut);
+    assert_eq!(server.order(&Order::Restore)["pages_after_last_cut"]["unreadable"], 1);
+    let mut c = server.structured_client();
+    assert_eq!(c.block_status(0, 0, 6 * 4096), Ok(vec![(4 * 4096, 0), (2 * 4096, STATE_HOLE | STATE_ZERO)]));
+    assert_eq!(c.read(8192, 4096), Err(IO));
+    assert_eq!(c.write(0, 8192, &[2; 512]), IO, "the rest of it is lost");
+    assert_eq!(c.read(8192, 4096), Err(IO));
+    assert_eq!(c.write(0, 8192, &[3; 4096]), 0);
+    assert_eq!(c.read(8192, 4096), Ok(vec![3; 4096]));
+}
+
 #[test]
 fn an_erase_that_cannot_be_is_refused_with_the_reason() {
     let erase = |crypto| Order::Erase { crypto };

@@ -34,6 +34,8 @@ pub struct Steady {
     encrypts: bool,
     key_changes: u64,
     before: Option<(Nanos, Vec<u8>)>,
+    /// A unit that no cut leaves readable.
+    loses: Option<u64>,
 }
 
 impl Steady {
@@ -49,6 +51,10 @@ impl Steady {
     /// One that is ready so long after the power has come back.
     pub fn starting_in(self, starts_in: Nanos) -> Self {
         Steady { starts_in, ..self }
+    }
+
+    pub fn losing(self, unit: u64) -> Self {
+        Steady { loses: Some(unit), ..self }
     }
 
     pub fn forgetting_trims(self) -> Self {
@@ -76,6 +82,7 @@ impl Steady {
             encrypts: false,
             key_changes: 0,
             before: None,
+            loses: None,
         }
     }
 
@@ -255,6 +262,7 @@ impl Plug for Steady {
 
     fn held(&self, unit: u64) -> Held {
         match self.numbers[unit as usize] {
+            _ if self.loses == Some(unit) && self.cuts > 0 => Held::Unreadable,
             0 => Held::Nothing,
             number => Held::Write(number),
         }

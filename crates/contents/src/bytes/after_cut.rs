@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use ssdlab_device::{Held, Plug};
 
-use super::Bytes;
+use super::{Bytes, Written};
 use crate::pages::PAGE_BYTES;
 use crate::store::{Version, page_of};
 
@@ -78,6 +78,8 @@ struct Candidate {
     page: u32,
     version: Version,
     answered: bool,
+    /// Its bytes are known in part only.
+    lost: bool,
 }
 
 /// All of them, by page; of each page from the oldest to the newest that was answered, then those that were not.
@@ -100,9 +102,13 @@ impl Bytes {
     /// Asks the device, which has power again, what it has kept, and makes that the bytes. Returns the pages that are not what
     /// they were.
     pub fn settle(&mut self, plug: &dyn Plug) -> Vec<u32> {
-        let answered = self.superseded.take().map(|(page, version)| Candidate { page, version, answered: true });
+        let answered = self.superseded.take();
+        let answered = answered.map(|(page, version)| Candidate { page, version, answered: true, lost: false });
         let torn = std::mem::take(&mut self.torn).into_iter();
-        let torn = torn.map(|(page, version)| Candidate { page, version, answered: false });
+        let torn = torn.map(|torn| {
+            let Written { page, version, stays_lost: lost } = torn;
+            Candidate { page, version, answered: false, lost }
+        });
         let mut candidates = Candidates(answered.chain(torn).collect());
         candidates.0.sort_by_key(|c| c.page);
         let differing = self.differing(plug, &candidates);
@@ -125,11 +131,12 @@ impl Bytes {
         // Of a page that holds nothing now, or nothing that can be read, an older version may still be found by a later
         // start of the device.
         let empty: BTreeSet<u32> = candidates.pages().filter(|&page| self.store.number(page) == 0).collect();
-        for Candidate { page, version, .. } in candidates.0 {
-            if version.number != 0 && empty.contains(&page) {
+        for Candidate { page, version, lost, .. } in candidates.0 {
+            if version.number != 0 && !lost && empty.contains(&page) {
                 self.superseded.haunt(page, version);
             }
         }
+        self.lost_before.retain(|&(page, _)| self.store.number(page) == 0);
         differing.into_iter().map(|(page, _)| page).collect()
     }
 
@@ -158,9 +165,19 @@ impl Bytes {
         // Of equal numbers the youngest.
         let found = candidates.iter().rfind(|c| c.version.number == number);
         match found {
+            Some(Candidate { lost: true, .. }) => {
+                report.forgotten.push(page);
+                return self.lose(page, number);
+            }
+            None | Some(Candidate { answered: true, .. })
+                if self.lost_before.contains(&(page, number)) && number != 0 =>
+            {
+                report.forgotten.push(page);
+                return self.lose(page, number);
+            }
             Some(Candidate { answered: false, .. }) => report.unanswered_kept.push(page),
             // A trim that the device has forgotten. The host may read what it will; the device goes on from that number.
-            None if number != 0 && self.store.number(page) == 0 => {
+            None if number != 0 && self.store.number(page) == 0 && !self.store.is_lost(page) => {
                 let page_now = self.store.page(page).cloned();
                 self.store.replace(page, Version { number, page: page_now });
                 return self.store.mark_found(page);
@@ -181,22 +198,22 @@ impl Bytes {
             // The device says again what it said after the cut before.
             return;
         }
-        let current = self.store.version(page);
+        let (current, is_lost) = (self.store.version(page), self.store.is_lost(page));
         let mut bytes = [0; PAGE_BYTES];
         let length = PAGE_BYTES / sectors.len();
         let mut unanswered = false;
         for (k, held) in sectors.into_iter().enumerate() {
             let Held::Write(number) = held else { continue };
-            let youngest = |answered: bool| {
-                candidates.iter().rfind(|c| c.answered == answered && c.version.number == number).map(|c| &c.version)
-            };
+            let youngest =
+                |answered: bool| candidates.iter().rfind(|c| c.answered == answered && c.version.number == number);
             let version = match youngest(false) {
-                Some(version) => {
+                Some(candidate) => {
                     unanswered = true;
-                    Some(version)
+                    (!candidate.lost).then_some(&candidate.version)
                 }
-                None if current.number == number => Some(&current),
-                None => youngest(true),
+                None if current.number == number => (!is_lost).then_some(&current),
+                None if self.lost_before.contains(&(page, number)) => None,
+                None => youngest(true).map(|candidate| &candidate.version),
             };
             let Some(version) = version else {
                 report.forgotten.push(page);

@@ -5,7 +5,7 @@
 
 mod after_cut;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use ssdlab_core::{Op, UNIT_BYTES};
@@ -54,6 +54,15 @@ impl Keeping {
     }
 }
 
+/// What a write makes of a page.
+#[derive(Clone)]
+struct Written {
+    page: u32,
+    version: Version,
+    /// It brings a part, or nothing, of a page that is lost: what the rest was nobody knows.
+    stays_lost: bool,
+}
+
 /// See the module's own page. Every write gets the number that the device counts for it ([`Held::Write`]).
 #[derive(Clone)]
 pub struct Bytes {
@@ -62,7 +71,9 @@ pub struct Bytes {
     store: Store,
     superseded: Superseded,
     /// Writes under way when the power went, in order: they may have happened in part.
-    torn: Vec<(u32, Version)>,
+    torn: Vec<Written>,
+    /// Versions of pages, by number, that were lost and could come back.
+    lost_before: BTreeSet<(u32, u8)>,
     after_cut: Option<(AfterCut, AfterCutPlaces)>,
     /// Pages that cuts have left with sectors of several writes, and not written since: these.
     mixed: BTreeMap<u32, [Held; 8]>,
@@ -77,6 +88,7 @@ impl Bytes {
             store,
             superseded: Superseded::new(superseded_limit_bytes),
             torn: Vec::new(),
+            lost_before: BTreeSet::new(),
             after_cut: None,
             mixed: BTreeMap::new(),
         }
@@ -135,12 +147,18 @@ impl Bytes {
         true
     }
 
-    /// A write has happened; without data, of zeroes.
-    pub fn write(&mut self, request: &Request, data: Option<&[u8]>) {
+    /// A write has happened; without data, of zeroes. `false`: it brought a part of a page that is lost, which stays so.
+    pub fn write(&mut self, request: &Request, data: Option<&[u8]>) -> bool {
+        let mut all_there = true;
         let recoverable = !(request.fua && self.keeping.keeps_flushes);
         let beside = self.beside(request);
         for piece in pieces(request.offset_bytes, request.length_bytes) {
             let new = match data {
+                _ if self.stays_lost(&piece) => {
+                    all_there = false;
+                    self.put_lost(piece.unit, By::Write, recoverable);
+                    continue;
+                }
                 Some(data) if piece.is_whole() => {
                     // It comes while the bytes go to memory. Asked for when the command was sent it would be gone again.
                     self.store.prefetch(piece.unit);
@@ -152,9 +170,14 @@ impl Bytes {
             self.put(piece.unit, new, By::Write, recoverable);
         }
         for page in beside {
-            let same = self.written_again(page);
-            self.put(page, same, By::Write, recoverable);
+            if self.store.is_lost(page) {
+                self.put_lost(page, By::Write, recoverable);
+            } else {
+                let same = self.written_again(page);
+                self.put(page, same, By::Write, recoverable);
+            }
         }
+        all_there
     }
 
     /// A write ended in an error: it may have happened in part. `held`: what the device holds of a unit. Returns the pages that
@@ -166,9 +189,13 @@ impl Bytes {
         mut held: impl FnMut(u64) -> Held,
     ) -> Vec<u32> {
         let mut changed = Vec::new();
-        for (page, new) in self.versions(request, data) {
-            if held((page / self.keeping.unit_pages).into()) == Held::Write(new.number) {
-                self.put(page, new, By::Write, true);
+        for Written { page, version, stays_lost } in self.versions(request, data) {
+            if held((page / self.keeping.unit_pages).into()) == Held::Write(version.number) {
+                if stays_lost {
+                    self.put_lost(page, By::Write, true);
+                } else {
+                    self.put(page, version, By::Write, true);
+                }
                 changed.push(page);
             }
         }
@@ -220,6 +247,7 @@ impl Bytes {
     /// Nothing that was overwritten can come back: the device has been shut down.
     pub fn all_durable(&mut self) {
         drop(self.superseded.take());
+        self.lost_before.clear();
     }
 
     /// The power went while this command was at the device: it may have happened in part.
@@ -230,8 +258,10 @@ impl Bytes {
                 self.torn.extend(versions);
             }
             Op::Trim => {
-                let trimmed = self.within(request).filter(|&page| self.store.number(page) != 0);
-                self.torn.extend(trimmed.map(|page| (page, Version::NOTHING)));
+                let holds = |&page: &u32| self.store.number(page) != 0 || self.store.is_lost(page);
+                let trimmed = self.within(request).filter(holds);
+                let hold_nothing = |page| Written { page, version: Version::NOTHING, stays_lost: false };
+                self.torn.extend(trimmed.map(hold_nothing));
             }
             Op::Read | Op::Flush => {}
         }
@@ -245,7 +275,7 @@ impl Bytes {
             self.superseded.blank(pages);
         }
         let in_them = |page: u32| all.iter().any(|pages| pages.contains(&page));
-        self.torn.iter_mut().filter(|torn| in_them(torn.0)).for_each(|torn| torn.1.page = None);
+        self.torn.iter_mut().filter(|torn| in_them(torn.page)).for_each(|torn| torn.version.page = None);
     }
 
     /// The device holds nothing any more, and no version of any page comes back.
@@ -253,6 +283,7 @@ impl Bytes {
         let pages = self.store.capacity_bytes().div_ceil(UNIT_BYTES) as u32;
         self.store.forget(0..pages, |_, _| {});
         drop(self.superseded.take());
+        self.lost_before.clear();
         self.mixed.clear();
     }
 
@@ -283,10 +314,23 @@ impl Bytes {
     }
 
     /// What a write makes of every page that it touches, and of those that share a unit of the device with one.
-    fn versions(&self, request: &Request, data: Option<&[u8]>) -> Vec<(u32, Version)> {
-        let brought = pieces(request.offset_bytes, request.length_bytes);
-        let brought = brought.map(|piece| (piece.unit, self.written(&piece, data)));
-        brought.chain(self.beside(request).map(|page| (page, self.written_again(page)))).collect()
+    fn versions(&self, request: &Request, data: Option<&[u8]>) -> Vec<Written> {
+        let brought = pieces(request.offset_bytes, request.length_bytes).map(|piece| Written {
+            page: piece.unit,
+            version: self.written(&piece, data),
+            stays_lost: self.stays_lost(&piece),
+        });
+        let beside = self.beside(request).map(|page| Written {
+            page,
+            version: self.written_again(page),
+            stays_lost: self.store.is_lost(page),
+        });
+        brought.chain(beside).collect()
+    }
+
+    /// Whether a write would bring a part of a page that is lost.
+    fn stays_lost(&self, piece: &Piece) -> bool {
+        !piece.is_whole() && self.store.is_lost(piece.unit)
     }
 
     /// Pages that a command does not touch, in units of the device that it does.
@@ -295,8 +339,19 @@ impl Bytes {
         (all.start..touched.start).chain(touched.end..all.end)
     }
 
-    /// `recoverable`: a cut could bring the old version back.
+    /// A write that does not bring all of a lost page counts, and the page stays lost.
+    fn put_lost(&mut self, page: u32, by: By, recoverable: bool) {
+        let number = self.keeping.next_number(self.store.number(page));
+        self.put(page, Version { number, page: None }, by, recoverable);
+        self.store.mark_lost(page);
+    }
+
+    /// `recoverable`: a cut could bring the old version back. Of one that was lost there are no bytes to come back.
     fn put(&mut self, page: u32, new: Version, by: By, recoverable: bool) {
+        let was_lost = self.store.is_lost(page);
+        if !self.lost_before.is_empty() {
+            self.lost_before.remove(&(page, new.number));
+        }
         let old = self.store.replace(page, new);
         self.store.mark_found(page);
         if !self.mixed.is_empty() {
@@ -304,6 +359,8 @@ impl Bytes {
         }
         if !recoverable {
             self.superseded.durable(page);
+        } else if was_lost {
+            self.lost_before.insert((page, old.number));
         } else if self.can_come_back() {
             self.superseded.push(page, old, by);
         }

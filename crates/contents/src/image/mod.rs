@@ -84,7 +84,7 @@ fn largest_bytes(needed: u64) -> u64 {
 fn records(store: &Store, units: Range<u32>) -> impl Iterator<Item = (RecordKind, Range<u32>)> + '_ {
     let mut at = u64::from(units.start) * UNIT_BYTES;
     let length = u64::from(units.end - units.start) * UNIT_BYTES;
-    let stretches = store.stretches(at, length).flat_map(move |(bytes, kind)| {
+    let stretches = store.stored_stretches(at, length).flat_map(move |(bytes, kind)| {
         let (first, end) = ((at / UNIT_BYTES) as u32, ((at + bytes) / UNIT_BYTES) as u32);
         at += bytes;
         let (kind, most) = match kind {

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use ssdlab_core::{Nanos, Op, Rng, UNIT_BYTES};
-use ssdlab_device::{Completion, Counters, Device, DeviceInfo, Held, LoadError, Plug, Refusal, Request, Status};
+use ssdlab_device::{
+    Completion, Counters, Device, DeviceInfo, Held, LoadError, Plug, Refusal, Request, Security, Status,
+};
 
 pub const UNITS: usize = 24;
 const GREATEST: u8 = 200;
@@ -26,6 +28,8 @@ pub struct Inside {
     pub cuts: u64,
     /// Writes end in an error once they have been done.
     pub fails_writes: bool,
+    /// Units that a secure erase empties; `None`: it has none.
+    pub erases: Option<std::ops::Range<usize>>,
 }
 
 /// See the module's own page. The test looks inside.
@@ -55,6 +59,7 @@ impl Fake {
             clock: 1,
             cuts: 0,
             fails_writes: false,
+            erases: None,
         };
         Fake { info, inside: Arc::new(Mutex::new(inside)) }
     }
@@ -65,6 +70,11 @@ fn next(number: u8) -> u8 {
 }
 
 impl Inside {
+    /// A cut has destroyed a unit.
+    pub fn lose(&mut self, unit: usize) {
+        (self.held[unit], self.units[unit]) = (Held::Unreadable, vec![0]);
+    }
+
     fn change(&mut self, request: &Request) {
         let first = (request.offset_bytes / UNIT_BYTES) as usize;
         let end = (request.offset_bytes + request.length_bytes).div_ceil(UNIT_BYTES) as usize;
@@ -75,14 +85,14 @@ impl Inside {
                     let begin = unit as u64 * UNIT_BYTES;
                     let whole = request.offset_bytes <= begin
                         && begin + UNIT_BYTES <= request.offset_bytes + request.length_bytes;
-                    if !whole || last == 0 {
+                    if !whole || last == 0 && self.held[unit] != Held::Unreadable {
                         continue;
                     }
                     0
                 }
                 _ => next(last),
             };
-            if request.op != Op::Trim && self.held[unit] == Held::Unreadable {
+            if self.held[unit] == Held::Unreadable {
                 self.units[unit] = vec![last];
                 self.answered[unit] = vec![0];
                 self.gone[unit] = true;
@@ -165,6 +175,26 @@ impl Device for Fake {
     fn plug(&mut self) -> Option<&mut dyn Plug> {
         Some(self)
     }
+
+    fn plug_seen(&self) -> Option<&dyn Plug> {
+        Some(self)
+    }
+
+    fn security(&mut self) -> Option<&mut dyn Security> {
+        let has = self.inside.lock().unwrap().erases.is_some();
+        has.then_some(self as &mut dyn Security)
+    }
+}
+
+impl Security for Fake {
+    fn secure_erase(&mut self, now: Nanos) -> Nanos {
+        let mut inside = self.inside.lock().unwrap();
+        for unit in inside.erases.clone().expect("it has one") {
+            (inside.units[unit], inside.answered[unit], inside.gone[unit]) = (vec![0], vec![0], false);
+            inside.held[unit] = Held::Nothing;
+        }
+        now + 10
+    }
 }
 
 impl Plug for Fake {
@@ -193,7 +223,8 @@ impl Plug for Fake {
             let number = if twice { last } else { candidates[at] };
             inside.held[unit] = match number {
                 _ if inside.held[unit] == Held::Unreadable || at == 0 && inside.gone[unit] => Held::Unreadable,
-                _ if inside.rng.chance(1, 40) => Held::Unreadable,
+                // There is something to destroy.
+                _ if inside.rng.chance(1, 40) && candidates != [0] => Held::Unreadable,
                 0 => Held::Nothing,
                 number => Held::Write(number),
             };
