@@ -547,11 +547,14 @@ impl Server {
     }
 
     /// Writes an image of the bytes as they are now, and of the drive with a plug, while the server goes on: pages are shared
-    /// until they change.
+    /// until they change. Not without power: only what the drive says when its power is back tells what its pages are.
     fn snapshot(&mut self, mut control: ControlConnection, path: std::path::PathBuf, number: u64) {
-        if self.drive.device.has_power() {
-            self.pass_time();
+        if !self.drive.device.has_power() {
+            let what = "the power is off, and what the cut has taken back shows when it is on again: restore it before the snapshot";
+            control.answer(Err(what.into()));
+            return self.controls.push(control);
         }
+        self.pass_time();
         if self.drive.device.is_erasing() {
             control.answer(Err("an erase is under way".into()));
             return self.controls.push(control);

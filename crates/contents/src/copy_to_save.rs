@@ -5,16 +5,15 @@ use ssdlab_device::{Completion, Device};
 
 /// A copy of a device, which is to be saved. See [`crate::ContentDevice::copy_to_save`].
 pub struct CopyToSave {
-    /// It has a plug.
+    /// It has a plug, and power.
     device: Box<dyn Device>,
     under_way: usize,
-    has_power: bool,
     now: Nanos,
 }
 
 impl CopyToSave {
-    pub(crate) fn new(device: Box<dyn Device>, under_way: usize, has_power: bool, now: Nanos) -> Self {
-        CopyToSave { device, under_way, has_power, now }
+    pub(crate) fn new(device: Box<dyn Device>, under_way: usize, now: Nanos) -> Self {
+        CopyToSave { device, under_way, now }
     }
 
     /// What it keeps without power. What is under way ends, and then it is shut down in good order: of commands that were not
@@ -22,16 +21,14 @@ impl CopyToSave {
     #[must_use]
     pub fn save(mut self) -> Vec<u8> {
         let mut done: Vec<Completion> = Vec::new();
-        while self.has_power && done.len() < self.under_way {
+        while done.len() < self.under_way {
             let before = done.len();
             self.now = self.device.advance_to_completion(Nanos::MAX / 2, &mut done).max(self.now);
             assert!(done.len() > before, "a command never ends");
         }
         let plug = self.device.plug().expect("a device that is saved has a plug");
-        if self.has_power {
-            let off = plug.stand_by(self.now);
-            plug.cut(off);
-        }
+        let off = plug.stand_by(self.now);
+        plug.cut(off);
         plug.save()
     }
 }

@@ -468,11 +468,12 @@ impl ContentDevice {
     }
 
     /// The device as it is now, to be saved while this one goes on: the bytes are those of [`ContentDevice::store`] now. Time
-    /// must have passed to `now`. `None`: without a plug, or if the device cannot be copied.
+    /// must have passed to `now`. `None`: without a plug, or if the device cannot be copied; and without power, since what the cut has
+    /// taken back the bytes know only from [`ContentDevice::restore`] on.
     #[must_use]
     pub fn copy_to_save(&self, now: Nanos) -> Option<CopyToSave> {
-        let device = self.inner.snapshot().filter(|_| self.has_plug())?;
-        Some(CopyToSave::new(device, self.in_flight() - self.waiting, self.has_power, now))
+        let device = self.inner.snapshot().filter(|_| self.has_plug() && self.has_power)?;
+        Some(CopyToSave::new(device, self.in_flight() - self.waiting, now))
     }
 
     fn write_state(&mut self, saved: Option<Vec<u8>>) {

@@ -300,6 +300,22 @@ fn a_page_that_a_cut_has_destroyed_is_no_hole() {
 }
 
 #[test]
+fn without_power_there_is_no_snapshot() {
+    let server = serve(Steady::new(1000, true), options());
+    assert_eq!(server.client().write(0, 0, &[1; 4096]), 0);
+    server.order(&Order::Cut);
+    let path = std::env::temp_dir().join(format!("without-power-{}.ssd", std::process::id()));
+    let snapshot = || server.order(&Order::Snapshot { path: path.clone(), number: 1 });
+    let why =
+        "the power is off, and what the cut has taken back shows when it is on again: restore it before the snapshot";
+    assert_eq!(snapshot()["error"], why);
+    assert!(!path.exists());
+    server.order(&Order::Restore);
+    assert_eq!(snapshot()["with_drive"], true);
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
 fn an_erase_that_cannot_be_is_refused_with_the_reason() {
     let erase = |crypto| Order::Erase { crypto };
     let server = serve(Steady::new(1000, true), options());
