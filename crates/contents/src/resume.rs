@@ -17,8 +17,6 @@ pub enum ResumeError {
     Image(#[from] ImageError),
     #[error("what was written since the drive was saved could not be written to it: {0}")]
     Replay(String),
-    #[error("the image was erased, and the device has no erase")]
-    NoErase,
     #[error("the drive and the bytes disagree: page {unit} is {held:?} on the drive")]
     Differs { unit: u32, held: Held },
 }
@@ -33,7 +31,7 @@ pub struct Resumed {
 }
 
 /// Lets a device with a plug, fresh from the factory, become the one that was saved, and brings what was changed since onto it:
-/// first an erase, if its image was erased meanwhile.
+/// first an erase, if its image was erased meanwhile. A device that has none goes on to hold what it held, of which no bytes are left.
 /// `clean`: the image was closed; if not, the drive counts at least what it had counted then ([`DriveState::totals`]), and the
 /// power is cut once more, while the drive is at rest, so that the cut counts and nothing dies of it. The store's pages get the numbers of the drive's writes.
 ///
@@ -55,8 +53,8 @@ pub fn resume(
     plug.load(&saved)?;
     drop(saved);
     let mut now = plug.restore(0);
-    if state.erased {
-        let security = device.security().ok_or(ResumeError::NoErase)?;
+    let holds_on = state.erased && device.security().is_none();
+    if let Some(security) = device.security().filter(|_| state.erased) {
         now = if security.encrypts() { security.crypto_erase(now) } else { security.secure_erase(now) };
     }
     now = replay(device, &state.since, now).map_err(ResumeError::Replay)?;
@@ -111,7 +109,11 @@ pub fn resume(
             // Bytes of a page that was trimmed, on a drive that goes on to return them.
             Held::Nothing => 0,
             Held::Unreadable if is_back(unit) => 0,
-            Held::Unreadable if store.lost_in(unit..unit + 1).next().is_some() => store.number(unit),
+            Held::Unreadable if store.is_lost(unit) => store.number(unit),
+            Held::Unreadable if holds_on => {
+                store.mark_lost(unit);
+                0
+            }
             _ => return Err(ResumeError::Differs { unit, held }),
         };
         if number != store.number(unit) {

@@ -297,6 +297,29 @@ fn a_disk_goes_on_that_was_not_saved_after_a_cut() {
     check(again(&path, new_disk(), options).expect("it fits").0.store());
 }
 
+/// A disk has no erase: it goes on with its wear and its counters, and without the bytes.
+#[test]
+fn a_disk_whose_image_was_erased_goes_on_with_pages_of_zeroes() {
+    let path = path("erased-disk.ssd");
+    let new_disk =
+        || -> Box<dyn Device> { Box::new(Disk::new("disk", DiskSpec::plain(), 1).expect("it can be built")) };
+    let options = ContentOptions::default();
+    let mut host = Host::new(begin(&path, new_disk(), options), Rng::new(1), 0, None);
+    host.work(60);
+    host.device.put_away(host.now);
+    let written = host.device.counters().host.write_bytes;
+    host.device.take_image().expect("it was written").close().expect("it can be written");
+    let (mut image, _) = Image::open(&path).expect("it is whole");
+    image.erase(None).and_then(|()| image.close()).expect("it can be written");
+    let (device, now) = again(&path, new_disk(), options).expect("it fits");
+    assert_eq!((device.store().stored_pages(), device.store().lost().len()), (0, 0));
+    assert!(device.counters().host.write_bytes >= written && written > 0);
+    let mut heir = Host::new(device, Rng::new(2), now, None);
+    heir.check();
+    heir.work(60);
+    heir.check();
+}
+
 /// The drive has units of four pages. All of a unit counts as written, also where a process was killed that had written a part of it.
 #[test]
 fn a_drive_goes_on_of_whose_image_a_unit_was_cut_short() {
