@@ -602,13 +602,29 @@ impl Device for ContentDevice {
 impl Security for ContentDevice {
     fn secure_erase(&mut self, now: Nanos) -> Nanos {
         let ready = self.inner.security().expect(HAS_SECURITY).secure_erase(now);
-        // A read-only device stays as it is.
-        let written = self.bytes.store().written().find(|written| written.1 != 0);
-        let first = written.map(|written| written.0 / self.bytes.unit_pages());
-        let stays = |unit: u32| self.inner.plug_seen().is_some_and(|plug| plug.held(unit.into()) != Held::Nothing);
-        if !first.is_some_and(stays) {
-            let saved = self.saved_copy(ready);
+        // A read-only device stays as it is, and of several those that are.
+        let unit_pages = self.bytes.unit_pages();
+        let stays = |page: u32| {
+            let plug = self.inner.plug_seen();
+            plug.is_some_and(|plug| plug.held((page / unit_pages).into()) != Held::Nothing)
+        };
+        let (mut gone, mut all_are) = (Vec::<Range<u32>>::new(), true);
+        let store = self.bytes.store();
+        for page in store.written().map(|written| written.0).chain(store.lost()) {
+            match gone.last_mut() {
+                _ if stays(page) => all_are = false,
+                Some(last) if last.end == page => last.end = page + 1,
+                _ => gone.push(page..page + 1),
+            }
+        }
+        let saved = self.saved_copy(ready);
+        if all_are {
             self.forget_everything(saved);
+        } else if !gone.is_empty() {
+            self.bytes.forget_these(&gone);
+            gone.iter().for_each(|pages| self.image.append(self.bytes.store(), pages.clone()));
+            self.write_state(saved);
+            self.image.change_key_of(self.bytes.store(), &gone);
         }
         ready
     }

@@ -287,6 +287,15 @@ impl Bytes {
         self.mixed.clear();
     }
 
+    /// As [`Bytes::forget`], of these pages.
+    pub fn forget_these(&mut self, all: &[Range<u32>]) {
+        for pages in all {
+            self.store.forget(pages.clone(), |_, _| {});
+            self.superseded.blank(pages);
+            self.mixed.retain(|page, _| !pages.contains(page));
+        }
+    }
+
     /// The new version of a page that a write touches.
     fn written(&self, piece: &Piece, data: Option<&[u8]>) -> Version {
         let old = self.store.page(piece.unit);

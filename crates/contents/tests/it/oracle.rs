@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use ssdlab_contents::{AfterCut, ContentDevice, ContentOptions, Kind, TrimmedReads};
+use ssdlab_contents::{AfterCut, ContentDevice, ContentOptions, Image, Kind, TrimmedReads};
 use ssdlab_core::{Nanos, Op, Rng, SECTOR_BYTES, UNIT_BYTES};
 use ssdlab_device::{Device, Held, PayloadId, Plug, Request, Status};
 
@@ -333,4 +333,42 @@ fn a_write_of_a_part_of_a_lost_page_ends_in_an_error_and_the_page_stays_lost() {
             _ => assert_eq!(status, Status::MediaError),
         }
     }
+}
+
+#[test]
+fn a_secure_erase_forgets_what_it_has_emptied_and_nothing_else() {
+    let fake = Fake::new(5);
+    let mut device = ContentDevice::new(Box::new(fake.clone()), ContentOptions::default());
+    let mut now = 0;
+    assert_eq!(run(&mut device, &mut now, Request::write(1, 0, 4 * 4096), vec![7; 4 * 4096]).0, Status::Ok);
+    for (erases, left) in [(2..3, [7, 7, 0, 7]), (0..2, [0, 0, 0, 7]), (0..UNITS, [0; 4])] {
+        fake.inside.lock().unwrap().erases = Some(erases);
+        now = device.security().unwrap().secure_erase(now);
+        let (status, bytes) = run(&mut device, &mut now, Request::read(1, 0, 4 * 4096), Vec::new());
+        assert_eq!((status, [0, 1, 2, 3].map(|page| bytes[page * 4096])), (Status::Ok, left));
+    }
+}
+
+#[test]
+fn what_a_secure_erase_has_emptied_is_not_left_in_the_image() {
+    let path = std::env::temp_dir().join(format!("ssdlab-emptied-{}.ssd", std::process::id()));
+    drop(std::fs::remove_file(&path));
+    let fake = Fake::new(5);
+    let mut device = ContentDevice::new(Box::new(fake.clone()), ContentOptions::default());
+    device.set_image(Image::create(&path, "fake", 7, device.store(), None).unwrap());
+    let mut now = 0;
+    for page in 0..4 {
+        let write = Request::write(1, u64::from(page) * 4096, 4096);
+        assert_eq!(run(&mut device, &mut now, write, vec![0xA0 + page; 4096]).0, Status::Ok);
+    }
+    fake.inside.lock().unwrap().erases = Some(1..3);
+    device.security().unwrap().secure_erase(now);
+    assert_eq!(device.image_error(), None);
+    device.take_image().expect("it was written").close().unwrap();
+    let file = std::fs::read(&path).unwrap();
+    let left = [0xA0, 0xA1, 0xA2, 0xA3].map(|byte| file.windows(64).any(|bytes| bytes == [byte; 64]));
+    assert_eq!(left, [true, false, false, true]);
+    let store = Image::inspect(&path).unwrap().store;
+    assert_eq!([0, 1, 2, 3].map(|page| store.number(page) != 0), left);
+    std::fs::remove_file(&path).unwrap();
 }
