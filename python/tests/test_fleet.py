@@ -211,7 +211,7 @@ def test_what_cannot_be_is_refused_before_anything_is_measured(monkeypatch):
         ssdlab.Workload("w", hot_percent=200)
 
 
-def told(*, wear=2.0, losses=1e-9, reads=50, drives=40, per_day=1.0):
+def told(*, wear=2.0, losses=4e-17, reads=50, drives=40, per_day=1.0):
     """A fleet of one model and two classes, of which the second may read nothing, whose lives are made up."""
     from ssdlab import _native
     from ssdlab._fleet import FleetResult

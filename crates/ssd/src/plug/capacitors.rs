@@ -98,7 +98,7 @@ pub fn energy_to_save_mj(drive: &DriveSpec, die: &DieSpec) -> Option<f64> {
 /// How long it takes to write the whole buffer out, at the most. Every die ends what it is at, an erase perhaps, and what the
 /// collector has given it: a buffer full to read, and one to program. If there is no room, the collector moves what is left of its
 /// victims, which is less than the buffer holds, and erases them. Then each die writes its share of the rows and a few of the
-/// journal. All in the slowest and most worn places there can be, or at the channel's or the processor's pace.
+/// journal. All in the slowest places there can be within the rated life, or at the channel's or the processor's pace.
 fn time_to_save(drive: &DriveSpec, die: &DieSpec) -> Nanos {
     let (g, dies) = (&die.geometry, drive.flash.dies);
     let modes = [&die.modes.slc, &die.modes.mlc, &die.modes.tlc].into_iter().flatten();
