@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use ssdlab_catalog::resolve;
 
@@ -10,7 +11,10 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("ssdlab-bad-files-{name}-{}", std::process::id()));
+        // Tests run side by side, and one makes several.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("ssdlab-bad-files-{name}-{}-{number}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
