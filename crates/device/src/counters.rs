@@ -107,8 +107,8 @@ counters! {
         block_erases,
         /// Writes that overwrote data still in the write buffer.
         buffer_overwrites,
-        /// Mapping units (4 KiB, where the drive file does not say otherwise) that reads were answered with from the write
-        /// buffer.
+        /// Mapping units (4 KiB, where the drive file does not say otherwise) that reads were answered with from the
+        /// drive's RAM: its write buffer, or what it had read ahead.
         buffer_read_units,
         /// Bytes that were read where there is nothing.
         unmapped_read_bytes,

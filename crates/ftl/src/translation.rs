@@ -343,9 +343,9 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
     /// Gives waiting units to dies as far as policy, space and queues allow.
     fn dispatch(&mut self, sink: &mut impl OpSink);
 
-    /// Sees to it that everything accepted so far gets written, partly filled rows included; and the end of that.
-    fn force(&mut self, sink: &mut impl OpSink);
-    fn unforce(&mut self);
+    /// Sees to it that everything up to this accepted unit ([`Translation::accepted_units`]) gets written, as soon as there is room:
+    /// partly filled rows included. What is accepted later waits for a full row as ever.
+    fn force(&mut self, up_to: u64, sink: &mut impl OpSink);
 
     /// Whether what has gone to dies is durable only once [`Translation::force`] has closed it in.
     #[inline]
@@ -611,7 +611,7 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
     fn save_on_capacitors(&mut self, sink: &mut impl OpSink) {
         self.stop_background(sink);
         self.save_log(sink);
-        self.force(sink);
+        self.force(self.accepted_units(), sink);
     }
 
     /// Meanwhile: whether an erase of this block that has not begun is left out, as nobody needs its room.

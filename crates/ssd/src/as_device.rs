@@ -39,7 +39,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
         let processed_at = self.firmware.processor.next_event().unwrap_or(NEVER);
         let finished_at = self.frontend.commands.next_event().unwrap_or(NEVER);
         let (die_at, _) = self.backend.next_event();
-        let at = die_at.min(processed_at).min(finished_at).min(self.idle_work_at());
+        let at =
+            die_at.min(processed_at).min(finished_at).min(self.idle_work_at()).min(self.frontend.held.next_event());
         (at != NEVER).then_some(at)
     }
 

@@ -394,7 +394,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             let (die_at, d) = self.backend.next_event();
             let processed_at = self.firmware.processor.next_event().unwrap_or(NEVER);
             let finished_at = self.frontend.commands.next_event().unwrap_or(NEVER);
-            let idle_at = if self.frontend.in_flight.is_none() { self.rest() } else { NEVER };
+            let silent = self.frontend.in_flight.is_none();
+            let idle_at = if silent { self.rest() } else { self.frontend.held.next_event() };
             let next = die_at.min(processed_at).min(finished_at).min(idle_at);
             if next > limit || next == NEVER {
                 if limit != NEVER {
@@ -417,8 +418,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 if stop {
                     return finished_at;
                 }
-            } else {
+            } else if silent {
                 self.idle_work(idle_at);
+            } else {
+                self.let_in(idle_at);
             }
         }
     }

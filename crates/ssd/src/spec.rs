@@ -225,7 +225,8 @@ pub struct WriteBufferSpec {
     /// time at which the firmware is through with its queue; if not, each is sent to flash as soon as it is taken in.
     #[serde(default)]
     pub joins_waiting_writes: bool,
-    /// Idle time after which a partly filled page is written all the same.
+    /// Idle time after which a partly filled page is written all the same, as soon as its die can take it. Every command begins it
+    /// anew, reads too: beside a host that reads on, such a page stays in the buffer, and a power cut forgets it.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub flush_after_idle_ms: f64,
 }

@@ -96,13 +96,10 @@ impl Translation for LogBlock {
         self.place_waiting(sink);
     }
 
-    fn force(&mut self, sink: &mut impl OpSink) {
+    fn force(&mut self, _up_to: u64, sink: &mut impl OpSink) {
+        // What comes after a force may be held: nobody waits for it.
         self.held = None;
         self.place_waiting(sink);
-    }
-
-    fn unforce(&mut self) {
-        // What comes after a force may be held: nobody waits for it.
     }
 
     fn trim(&mut self, pages: Range<LogicalPage>, _sink: &mut impl OpSink) {

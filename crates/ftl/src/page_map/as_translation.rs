@@ -138,12 +138,8 @@ impl Translation for PageMap {
         self.dispatch(sink);
     }
 
-    fn force(&mut self, sink: &mut impl OpSink) {
-        self.force(sink);
-    }
-
-    fn unforce(&mut self) {
-        self.unforce();
+    fn force(&mut self, up_to: u64, sink: &mut impl OpSink) {
+        self.force(up_to, sink);
     }
 
     #[inline]

@@ -204,15 +204,14 @@ impl PageMap {
         if !self.collector.needs_no_look() {
             self.look_at_domains(sink);
         }
-        let least = self.buffer.least_row(self.row_units);
-        if self.buffer.units() < least {
-            return;
-        }
         if self.buffer.needs_care() {
             return self.dispatch_with_care(sink);
         }
+        if self.buffer.units() < self.row_units {
+            return;
+        }
         for stream in 0..self.buffer.streams() {
-            if self.buffer.units_of(stream) >= least
+            if self.buffer.units_of(stream) >= self.row_units
                 && let Some(domain) = self.host.choose(stream)
             {
                 self.dispatch_rows(domain, stream, sink);
@@ -226,8 +225,7 @@ impl PageMap {
         loop {
             let filled = self.buffer.units_of(stream) >= self.row_units;
             self.dispatch_row(domain, stream, sink);
-            let least = self.buffer.least_row(self.row_units);
-            if !filled || self.buffer.units_of(stream) < least {
+            if !filled || self.buffer.units_of(stream) < self.row_units {
                 return;
             }
             let Some(next) = self.host.choose(stream) else { return };
@@ -247,19 +245,14 @@ impl PageMap {
         }
     }
 
-    /// Sees to it that everything accepted so far gets written, partly filled rows included.
-    pub fn force(&mut self, sink: &mut impl OpSink) {
+    /// Sees to it that everything up to this accepted unit gets written, partly filled rows included.
+    pub fn force(&mut self, up_to: u64, sink: &mut impl OpSink) {
         if self.is_frozen() {
             return;
         }
-        self.buffer.set_forced(true);
+        self.buffer.force(up_to);
         self.dispatch(sink);
         self.pad_for_flush(sink);
-    }
-
-    /// Ends what [`PageMap::force`] began.
-    pub fn unforce(&mut self) {
-        self.buffer.set_forced(false);
     }
 
     pub(super) fn dispatch_row(&mut self, domain: usize, stream: u8, sink: &mut impl OpSink) {
@@ -444,8 +437,8 @@ impl PageMap {
     /// Whether the host has units that could go out now.
     #[inline]
     pub(super) fn host_waits(&self) -> bool {
-        let least = self.buffer.least_row(self.row_units);
-        (0..self.buffer.streams()).any(|stream| self.buffer.units_of(stream) >= least)
+        let is_due = |stream| self.buffer.units_of(stream) >= self.buffer.least_row(stream, self.row_units);
+        (0..self.buffer.streams()).any(is_due)
     }
 
     /// Something may have changed that decides whether the host may write in this domain.

@@ -41,7 +41,7 @@ impl PageMap {
             (0..self.allocator.domains()).for_each(|domain| self.note_change(domain));
         }
         self.log.save_trims(&mut self.medium, sink);
-        self.force(sink);
+        self.force(self.buffer.accepted(), sink);
     }
 
     fn needs_nothing_first(&self) -> bool {

@@ -465,7 +465,6 @@ impl PageMap {
         self.validity.clear_all();
         let reserve = reserved_blocks(layout.blocks, &self.mapping);
         self.superblocks = Superblocks::new(&self.mapping, &self.medium, reserve);
-        self.buffer.set_forced(false);
         self.parts.clear();
         self.buffer.set_lacking(false);
         self.begin_empty();

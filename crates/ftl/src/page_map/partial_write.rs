@@ -127,6 +127,7 @@ impl PageMap {
                 && let Some(domain) = self.host.choose(stream)
             {
                 self.dispatch_row(domain, stream, sink);
+                self.buffer.settle_force();
             }
         }
     }
@@ -135,7 +136,12 @@ impl PageMap {
     fn ask_for_rows(&mut self, stream: u8, sink: &mut impl OpSink) {
         let waiting = self.buffer.waiting_of(stream);
         let head = self.buffer.head(stream);
-        let due = if self.buffer.is_forced() { waiting } else { self.due_units(stream, waiting) };
+        let forced = self.buffer.forced_of(stream).next_multiple_of(self.row_units).min(waiting);
+        let due = self.due_units(stream, waiting).max(if self.compression.is_some() && forced > 0 {
+            waiting
+        } else {
+            forced
+        });
         let from = self.parts.ask_to(stream, head, head.wrapping_add(due));
         let asked: Range<u32> = from.wrapping_sub(head)..due;
         for k in asked {
@@ -158,7 +164,7 @@ impl PageMap {
 
     /// Whether the units in front of a stream make a row, and are whole.
     fn has_row(&self, stream: u8) -> bool {
-        if self.buffer.units_of(stream) < self.buffer.least_row(self.row_units) {
+        if self.buffer.units_of(stream) < self.buffer.least_row(stream, self.row_units) {
             return false;
         }
         let (mut k, mut units) = (0, 0);

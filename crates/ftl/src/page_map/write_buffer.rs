@@ -57,6 +57,8 @@ pub struct WriteBuffer {
     used: u8,
     /// [`FORCED`] and [`LACKING`]: what keeps rows from going out as soon as they are full, and only then.
     care: u8,
+    /// Logical units accepted up to which a flush has asked for everything.
+    forced_to: u64,
 }
 
 impl WriteBuffer {
@@ -81,6 +83,7 @@ impl WriteBuffer {
             accepted: 0,
             used: 1,
             care: 0,
+            forced_to: 0,
         }
     }
 
@@ -88,7 +91,7 @@ impl WriteBuffer {
     pub fn forget(&mut self, accepted: u64) {
         self.rings.fill(Ring::default());
         (self.units, self.units_by_stream) = (0, [0; STREAMS as usize]);
-        (self.used, self.care) = (1, 0);
+        (self.used, self.care, self.forced_to) = (1, 0, 0);
         self.accepted = accepted;
     }
 
@@ -114,15 +117,45 @@ impl WriteBuffer {
         self.used >> stream & 1 != 0
     }
 
-    /// Whether partly filled rows are written too, as a flush waits.
+    /// Whether units wait here that go out in partly filled rows too, as a flush has asked for them.
     #[inline]
     #[must_use]
     pub fn is_forced(&self) -> bool {
         self.care & FORCED != 0
     }
 
-    pub fn set_forced(&mut self, forced: bool) {
-        self.care = if forced { self.care | FORCED } else { self.care & !FORCED };
+    /// A flush asks for everything up to this accepted unit. What comes later waits for a full row as ever.
+    pub fn force(&mut self, up_to: u64) {
+        debug_assert!(up_to <= self.accepted);
+        self.forced_to = self.forced_to.max(up_to);
+        self.settle_force();
+    }
+
+    /// After units have gone out: whether some still wait that a flush has asked for.
+    pub fn settle_force(&mut self) {
+        let waits = self.dispatched() < self.forced_to;
+        self.care = if waits { self.care | FORCED } else { self.care & !FORCED };
+    }
+
+    /// Logical units accepted up to which a flush has asked for everything.
+    #[must_use]
+    pub fn forced_to(&self) -> u64 {
+        self.forced_to
+    }
+
+    /// How many of the units of a stream that wait a flush has asked for: the oldest.
+    #[must_use]
+    pub fn forced_of(&self, stream: u8) -> u32 {
+        let waiting = self.waiting_of(stream);
+        if !self.is_forced() {
+            return 0;
+        }
+        if self.order.is_empty() {
+            return u32::try_from(self.forced_to.saturating_sub(self.dispatched())).map_or(waiting, |n| n.min(waiting));
+        }
+        let age = |number: u64| (self.accepted as u32).wrapping_sub(number as u32);
+        let is_asked_for = |k: &u32| age(self.order[self.place(stream, *k) as usize].into()) > age(self.forced_to);
+        (0..waiting).take_while(is_asked_for).count() as u32
     }
 
     /// Whether some units wait for sectors.
@@ -143,11 +176,11 @@ impl WriteBuffer {
         self.care != 0
     }
 
-    /// Units of flash that make a row worth writing.
+    /// Units of flash that make a row of a stream worth writing.
     #[inline]
     #[must_use]
-    pub fn least_row(&self, row_units: u32) -> u32 {
-        if self.is_forced() { 1 } else { row_units }
+    pub fn least_row(&self, stream: u8, row_units: u32) -> u32 {
+        if self.is_forced() && self.forced_of(stream) > 0 { 1 } else { row_units }
     }
 
     /// Units of flash that all waiting units take.
@@ -354,7 +387,7 @@ mod tests {
         let mut b = WriteBuffer::new(8, 4, false);
         assert!(b.note_used(2));
         b.push(2, Slot { tag: 7, old: UnitAddress::NONE, ready: 0 }, 1);
-        b.set_forced(true);
+        b.force(1);
         b.set_lacking(true);
         b.forget(5);
         assert_eq!((b.units(), b.units_of(2), b.waiting(), b.accepted(), b.dispatched()), (0, 0, 0, 5, 5));

@@ -21,7 +21,7 @@ fn a_row_waits_for_the_latest_of_its_units_also_where_one_was_written_again_in_t
     let (mut ftl, mut ops) = (rows_of_four().ftl, Vec::new());
     [100, 200, 300].into_iter().zip(0..).for_each(|(ready, page)| assert!(ftl.write(LogicalPage::new(page), 1, ready)));
     assert!(!ftl.write(LogicalPage::FIRST, 2, 900), "it takes the place of what waits");
-    ftl.force(&mut ops);
+    ftl.force(ftl.accepted_units(), &mut ops);
     assert_eq!(ready(&ops), [900]);
 }
 

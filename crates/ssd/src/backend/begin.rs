@@ -278,11 +278,13 @@ impl Backend {
                 }
                 array = scaled(array);
                 let units = op.units() + joint.units;
-                self.work.read_units += u64::from(units);
                 let ready = (taken + self.command_time + array).max(now);
                 let mut length = if SPECIAL {
-                    (u64::from(op.eighths() + joint.eighths) * self.unit_picos).div_ceil(8000)
+                    let eighths = u64::from(op.eighths() + joint.eighths);
+                    self.work.read_eighths += eighths;
+                    (eighths * self.unit_picos).div_ceil(8000)
                 } else {
+                    self.work.read_eighths += 8 * u64::from(op.units());
                     (u64::from(op.units()) * self.unit_picos).div_ceil(1000)
                 };
                 let channel = &mut self.channels[usize::from(channel)];

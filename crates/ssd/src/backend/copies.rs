@@ -165,7 +165,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
         backend.work.add(ArrayWork::PROGRAMMING, programmed);
         backend.work.add(SENSING, sensed);
-        backend.work.read_units += units;
+        backend.work.read_eighths += 8 * units;
         any
     }
 }

@@ -6,13 +6,12 @@ use ssdlab_core::Nanos;
 /// resource with the lowest number goes first.
 #[derive(Clone, Debug)]
 pub struct Tournament {
-    few: Tree<128, 6>,
+    few: Tree<u64, 128>,
     /// In its place where there are more than 64 resources.
-    many: Option<Box<Tree<1024, 9>>>,
+    many: Option<Box<Tree<u128, 1024>>>,
 }
 
-/// The time of a resource that has no event. Others must be below [`NEVER`] / 64, nine years; where there are more than 64
-/// resources, below [`NEVER`] / 512, 417 days.
+/// The time of a resource that has no event. Others must be below [`NEVER`] / 64, nine years.
 pub const NEVER: Nanos = Nanos::MAX;
 
 impl Tournament {
@@ -50,25 +49,63 @@ impl Tournament {
     }
 }
 
-/// A tournament tree of so many nodes, whose keys tell the resource in their lowest `SHIFT` bits. Its size is fixed, so that
-/// a node can be masked instead of checked.
+/// Time and resource in one word, which orders by time first.
+trait Key: Copy + Ord {
+    /// Behind every event.
+    const NONE: Self;
+
+    fn new(at: Nanos, resource: usize) -> Self;
+
+    fn event(self) -> (Nanos, usize);
+}
+
+/// Of 64 resources at most.
+impl Key for u64 {
+    const NONE: u64 = NEVER;
+
+    #[inline]
+    fn new(at: Nanos, resource: usize) -> u64 {
+        at << 6 | resource as u64
+    }
+
+    #[inline]
+    fn event(self) -> (Nanos, usize) {
+        (self >> 6, self as usize & 63)
+    }
+}
+
+impl Key for u128 {
+    const NONE: u128 = u128::MAX;
+
+    #[inline]
+    fn new(at: Nanos, resource: usize) -> u128 {
+        u128::from(at) << 64 | resource as u128
+    }
+
+    #[inline]
+    fn event(self) -> (Nanos, usize) {
+        ((self >> 64) as Nanos, self as usize)
+    }
+}
+
+/// A tournament tree of so many nodes. Its size is fixed, so that a node can be masked instead of checked.
 #[derive(Clone, Debug)]
-struct Tree<const NODES: usize, const SHIFT: u32> {
-    /// Time and resource in one word; the leaves, from `leaves` on, and above each pair of nodes the lesser one.
-    keys: [u64; NODES],
+struct Tree<K, const NODES: usize> {
+    /// The leaves, from `leaves` on, and above each pair of nodes the lesser one.
+    keys: [K; NODES],
     leaves: usize,
 }
 
-impl<const NODES: usize, const SHIFT: u32> Tree<NODES, SHIFT> {
+impl<K: Key, const NODES: usize> Tree<K, NODES> {
     fn new(resources: usize) -> Self {
-        Tree { keys: [NEVER; NODES], leaves: resources.next_power_of_two().max(2) }
+        Tree { keys: [K::NONE; NODES], leaves: resources.next_power_of_two().max(2) }
     }
 
     #[inline]
     fn set(&mut self, resource: usize, at: Nanos) {
         let mut node = (self.leaves + resource) & (NODES - 1);
         // Carried upwards rather than read again: what has just been stored is slow to come back.
-        let mut least = if at == NEVER { NEVER } else { at << SHIFT | resource as u64 };
+        let mut least = if at == NEVER { K::NONE } else { K::new(at, resource) };
         self.keys[node] = least;
         while node > 1 {
             least = least.min(self.keys[(node ^ 1) & (NODES - 1)]);
@@ -79,13 +116,13 @@ impl<const NODES: usize, const SHIFT: u32> Tree<NODES, SHIFT> {
 
     fn of(&self, resource: usize) -> Nanos {
         let key = self.keys[(self.leaves + resource) & (NODES - 1)];
-        if key == NEVER { NEVER } else { key >> SHIFT }
+        if key == K::NONE { NEVER } else { key.event().0 }
     }
 
     #[inline]
     fn first(&self) -> (Nanos, usize) {
         let key = self.keys[1];
-        if key == NEVER { (NEVER, 0) } else { (key >> SHIFT, key as usize & ((1 << SHIFT) - 1)) }
+        if key == K::NONE { (NEVER, 0) } else { key.event() }
     }
 }
 
@@ -97,12 +134,14 @@ mod tests {
     #[test]
     fn agrees_with_a_plain_search() {
         let mut rng = Rng::new(3);
+        // After three years.
+        let from = 3 * 365 * 86_400 * ssdlab_core::SECOND;
         for n in [1usize, 2, 3, 8, 20, 32, 64, 65, 512] {
             let mut t = Tournament::new(n);
             let mut plain = vec![NEVER; n];
             for _ in 0..2000 {
                 let k = rng.below(n as u64) as usize;
-                let at = if rng.chance(1, 5) { NEVER } else { rng.below(50) };
+                let at = if rng.chance(1, 5) { NEVER } else { from + rng.below(50) };
                 t.set(k, at);
                 plain[k] = at;
                 let least = *plain.iter().min().unwrap();

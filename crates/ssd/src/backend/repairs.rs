@@ -42,10 +42,10 @@ impl Backend {
         let sensing = ArrayWork::sensing(self.all_planes.count_ones());
         if let Some((mode, page)) = steps.reads {
             work.add(sensing, self.times.read(mode)[page as usize]);
-            work.read_units += self.row_units;
+            work.read_eighths += 8 * self.row_units;
         }
         work.add(sensing, Nanos::from(steps.others) * self.times.read(self.times.native())[0]);
-        work.read_units += u64::from(steps.others) * self.row_units;
+        work.read_eighths += 8 * u64::from(steps.others) * self.row_units;
         if let Some((mode, page)) = steps.programs {
             let passes = if mode == self.times.native() { self.passes } else { 1 };
             work.add(self.programming(mode), self.times.program(mode)[page as usize]);

@@ -121,7 +121,7 @@ impl Backend {
         // What failed to decode may lie on any of the planes.
         let planes = self.planes_sensed(step.units.max(1) as u32, step.rows);
         self.work.add(ArrayWork::sensing(planes), array);
-        self.work.read_units += step.units;
+        self.work.read_eighths += 8 * step.units;
         let ready = now + self.command_time + array;
         let length = (step.units * self.unit_picos).div_ceil(1000);
         let channel = self.dies[d.index()].channel;
@@ -162,7 +162,7 @@ impl Backend {
         let length = (step.stripe_units * self.unit_picos).div_ceil(1000);
         let planes = self.planes_sensed(step.stripe_units.max(1) as u32, 1);
         self.work.add(ArrayWork::sensing(planes), read_time * u64::from(step.stripe));
-        self.work.read_units += step.stripe_units * u64::from(step.stripe);
+        self.work.read_eighths += 8 * step.stripe_units * u64::from(step.stripe);
         let mut last = now;
         for k in 0..step.stripe as usize {
             let others = (dies - 1).max(1);

@@ -151,9 +151,9 @@ fn steps_up_the_ladder_count_as_work() {
     s.dies[0].current = FlashOp::of_kind(OpKind::GcRead, BlockId::new(0), 2, 0b11, 2);
     s.sense_again(DieId::FIRST, &step(3, 4, 0, 0), 0, &mut probe);
     let sensing = |s: &Backend, planes| s.work.of(ArrayWork::sensing(planes));
-    assert_eq!((sensing(&s, 2), s.work.read_units), (3 * (77_500 + 56_500), 4));
+    assert_eq!((sensing(&s, 2), s.work.read_eighths), (3 * (77_500 + 56_500), 8 * 4));
     let (mut s, mut probe) = schedule();
     s.dies[0].current = FlashOp::of_kind(OpKind::HostRead, BlockId::new(0), 2, 1, 2);
     s.read_stripe(DieId::FIRST, &step(0, 0, 40, 2), 0, &mut probe);
-    assert_eq!((sensing(&s, 2), s.work.read_units), (40 * 77_500, 80));
+    assert_eq!((sensing(&s, 2), s.work.read_eighths), (40 * 77_500, 8 * 80));
 }

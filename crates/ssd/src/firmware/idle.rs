@@ -131,17 +131,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
     }
 
-    /// Writes rows that are not full as well.
+    /// Sees to it that all that waits in the buffer is written, rows that are not full as well.
     pub(crate) fn flush_rows(&mut self) {
-        self.ask(|translation, queues| translation.force(queues));
-        self.translation.unforce();
-    }
-
-    /// A unit in the buffer is whole now: if the idle drive has begun to write its buffer out, it goes on.
-    pub(crate) fn flush_merged(&mut self) {
-        if self.frontend.in_flight.is_none() && self.firmware.idle.step != Step::Nothing {
-            self.flush_rows();
-        }
+        let up_to = self.translation.accepted_units();
+        self.ask(|translation, queues| translation.force(up_to, queues));
     }
 
     /// A command has ended on a drive that works beside its host.

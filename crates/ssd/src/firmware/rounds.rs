@@ -3,12 +3,10 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_core::{Cause, Nanos};
-use ssdlab_device::Request;
+use ssdlab_core::Cause;
 use ssdlab_ftl::{HostShare, Round, Translation};
 
 use crate::SimulatedSsd;
-use crate::frontend::Command;
 use crate::slot::Slot;
 use crate::spec::DriveSpec;
 
@@ -61,6 +59,11 @@ impl Rounds {
         if self.folds { Cause::Fold } else { Cause::GarbageCollection }
     }
 
+    /// A command that comes during a round waits for its end.
+    pub fn hold(&mut self, slot: Slot) {
+        self.held.push_back(slot);
+    }
+
     /// Whether commands have to wait for the end of a round.
     #[inline]
     #[must_use]
@@ -70,17 +73,6 @@ impl Rounds {
 }
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
-    /// A command that comes during a round waits for its end. `times`: when the host let go of it, when the drive may
-    /// see it, and when it has arrived.
-    #[cold]
-    pub(crate) fn hold(&mut self, slot: Slot, request: &Request, times: [Nanos; 4]) {
-        let [submitted, .., arrived] = times;
-        *self.frontend.commands.slot(slot) =
-            Command::new(*request, self.unit.of(request.offset_bytes), submitted, arrived, arrived);
-        self.probe.explain(|explanations| explanations.arrive(slot, times));
-        self.firmware.rounds.held.push_back(slot);
-    }
-
     /// After anything that may have brought the collector to the beginning or the end of a round.
     #[cold]
     pub(crate) fn follow_rounds(&mut self) {
@@ -129,16 +121,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.probe.explain(|explanations| explanations.round_ends(now));
         let cause = self.firmware.rounds.held_for();
         while let Some(slot) = self.firmware.rounds.held.pop_front() {
-            let unit = self.unit;
-            let command = self.frontend.commands.slot(slot);
-            let (request, arrived) = (command.request, command.decoded);
-            let (decoded, processed) = self.firmware.processor.take_in(slot, &request, unit, arrived.max(now));
-            (command.decoded, command.processed) = (decoded, processed);
-            self.probe.explain(|explanations| {
-                explanations.add(slot, cause, now.saturating_sub(arrived));
-                let from = arrived.max(now);
-                explanations.add_processor(slot, decoded - from, self.firmware.processor.moving(from, decoded));
-            });
+            let arrived = self.frontend.commands.slot(slot).decoded;
+            self.probe.explain(|explanations| explanations.add(slot, cause, now.saturating_sub(arrived)));
+            self.take_in_late(slot, now);
         }
     }
 }

@@ -68,27 +68,18 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             && self.firmware.processor.commands().any(|slot| commands.slot(slot).request.op == Op::Write)
     }
 
-    /// Answers the commands that wait for data which are on flash by now, and pushes on what the others wait for:
+    /// Answers the commands that wait for data which are on flash by now, and pushes on what the others wait for, and no more:
     /// rows that are not full go out too.
     pub(crate) fn settle_durable(&mut self) {
         while let Some(&(units, slot)) = self.frontend.commands.durable.front() {
             if self.translation.durable_units() < units {
-                if self.buffer.joins {
-                    if self.more_will_join() {
-                        return;
-                    }
-                    // What came before is on its way, or goes as soon as there is room.
-                    let joined = self.frontend.commands.joining_since.take().is_some();
-                    // All may have gone out in whole rows, which are to be closed in.
-                    let closes_in = self.translation.pads_at_flush() && self.translation.waiting_units() == 0;
-                    if joined || closes_in {
-                        self.ask(|translation, queues| translation.force(queues));
-                    }
-                    if self.translation.waiting_units() == 0 {
-                        self.translation.unforce();
-                    }
-                } else {
-                    self.ask(|translation, queues| translation.force(queues));
+                let newest = self.frontend.commands.durable.back().map_or(units, |&(units, _)| units);
+                if !self.buffer.joins {
+                    self.ask(|translation, queues| translation.force(newest, queues));
+                } else if self.more_will_join() {
+                    return;
+                } else if self.frontend.commands.joining_since.take().is_some() {
+                    self.ask(|translation, queues| translation.force(newest, queues));
                 }
                 // Where there was nothing to close in, no program tells when that is done.
                 if self.translation.pads_at_flush() && self.translation.durable_units() >= units {
@@ -101,7 +92,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             }
             self.frontend.commands.durable.pop_front();
             if self.frontend.commands.durable.is_empty() {
-                self.translation.unforce();
+                self.frontend.commands.joining_since = None;
             }
             let c = *self.frontend.commands.slot(slot);
             let done = self.now.max(c.link_end);

@@ -2,6 +2,7 @@
 
 mod commands;
 mod durable;
+mod held;
 mod in_flight;
 mod link;
 mod map_read;
@@ -24,6 +25,7 @@ use crate::spec::DriveSpec;
 use crate::timing::Interval;
 
 pub use commands::{Command, Commands};
+pub use held::Held;
 pub use in_flight::InFlight;
 pub use link::{Direction, Link, LinkGeneration, LinkSpec, NotQueued, PcieSpec, TrimRanges};
 pub use read_ahead::ReadAhead;
@@ -39,6 +41,7 @@ pub struct Frontend {
     /// writes that are not answered from the buffer.
     merges: Vec<(LogicalPage, Slot)>,
     pub in_flight: InFlight,
+    pub held: Held,
     /// What a command takes beyond all else, beside others.
     latency: [Nanos; Op::ALL.len()],
 }
@@ -53,6 +56,7 @@ impl Frontend {
             read_ahead: ReadAhead::new(drive.controller.read_ahead_kib.div_ceil(drive.mapping.unit_kib)),
             merges: Vec::new(),
             in_flight: InFlight::default(),
+            held: Held::new(),
             latency: Op::ALL.map(|op| match op {
                 Op::Read => nanos_from_us(drive.controller.read_latency_us),
                 Op::Write => nanos_from_us(drive.controller.write_latency_us),
@@ -72,6 +76,7 @@ impl Frontend {
         self.commands.drop_all();
         self.read_ahead.clear();
         self.merges.clear();
+        self.held.clear();
         self.in_flight.abandon(now);
         self.link.power_cut();
     }
@@ -89,11 +94,19 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let on_link = sent + self.frontend.link.send_command(sent);
         let arrived = match self.heat {
             None => on_link,
-            Some(_) => self.hold_for_heat(now, on_link, request.op, request.length_bytes),
+            Some(_) => {
+                let enters = self.hold_for_heat(now, on_link, request.op, request.length_bytes);
+                if enters > on_link || self.frontend.held.holds_any() {
+                    self.wait_outside(slot, &request, [submitted, now, on_link, enters]);
+                    return self.frontend.held.push(enters, slot);
+                }
+                enters
+            }
         };
         let (first, _) = self.unit.touched(&request);
         if self.firmware.rounds.hold_commands() {
-            return self.hold(slot, &request, [submitted, now, on_link, arrived]);
+            self.wait_outside(slot, &request, [submitted, now, on_link, arrived]);
+            return self.firmware.rounds.hold(slot);
         }
         let (decoded, processed) = self.firmware.processor.take_in(slot, &request, self.unit, arrived);
         self.probe.explain(|explanations| {
@@ -103,6 +116,16 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         *self.frontend.commands.slot(slot) = Command::new(request, first, submitted, decoded, processed);
         self.translation.prefetch(first.min(LogicalPage::new(self.translation.logical_pages() - 1)));
         self.probe.check(|checks| checks.prefetch(first));
+    }
+
+    /// A command has arrived that does not go to the processor yet, see [`Self::take_in_late`]. `times`: when the host let go of it,
+    /// when the drive may see it, when it has crossed the link, and when it has arrived.
+    #[cold]
+    fn wait_outside(&mut self, slot: Slot, request: &Request, times: [Nanos; 4]) {
+        let [submitted, .., arrived] = times;
+        let (first, _) = self.unit.touched(request);
+        *self.frontend.commands.slot(slot) = Command::new(*request, first, submitted, arrived, arrived);
+        self.probe.explain(|explanations| explanations.arrive(slot, times));
     }
 
     /// Accepts the commands that have waited longest outside, as far as they may come in.

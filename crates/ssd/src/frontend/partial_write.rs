@@ -143,7 +143,6 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             self.backend.wake(ended.die);
             let mapped = self.mapped_die(ended.die, &ended.op);
             self.ask(|translation, queues| translation.done(mapped, ended.op, queues));
-            self.flush_merged();
         }
         self.admit();
     }
@@ -166,7 +165,6 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
         self.backend.wake(ended.die);
         self.ask(|translation, queues| translation.dispatch(queues));
-        self.flush_merged();
     }
 
     /// Goes on with the commands that wait for a page.

@@ -148,9 +148,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                     self.translation.medium().prefetch_tags(unit, 1);
                     Source::Flash { unit, first }
                 }
-                // It is read when it is asked for.
+                // It is read when it is asked for; there is nothing to be read of what holds nothing.
+                ReadFrom::Nowhere => continue,
                 ReadFrom::Ram if self.translation.missing_sectors(page) != 0 => continue,
-                ReadFrom::Ram | ReadFrom::Nowhere => Source::Ram,
+                ReadFrom::Ram => Source::Ram,
             };
             self.frontend.read_ahead.expect(page, source, self.probe.last_write(page).unwrap_or(0));
         }

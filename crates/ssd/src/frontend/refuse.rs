@@ -48,7 +48,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         while let Some((_, slot)) = self.frontend.commands.durable.pop_front() {
             self.refuse(slot);
         }
-        self.translation.unforce();
+        self.frontend.commands.joining_since = None;
     }
 
     pub(crate) fn refuse(&mut self, slot: Slot) {

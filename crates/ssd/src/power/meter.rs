@@ -53,8 +53,8 @@ impl ArrayWork {
 pub struct FlashWork {
     /// Array time of all dies together, by [`ArrayWork`].
     array: [Nanos; ArrayWork::COUNT],
-    /// Units that came over a flash bus, and were corrected.
-    pub read_units: u64,
+    /// Eighths of units that came over a flash bus, and were corrected.
+    pub read_eighths: u64,
     /// Units that went over a flash bus to be programmed, once for each pass.
     pub sent_units: u64,
     /// Units whose parity was made.
@@ -82,7 +82,7 @@ impl FlashWork {
     fn combined(self, other: &FlashWork, both: impl Fn(u64, u64) -> u64) -> Self {
         FlashWork {
             array: std::array::from_fn(|k| both(self.array[k], other.array[k])),
-            read_units: both(self.read_units, other.read_units),
+            read_eighths: both(self.read_eighths, other.read_eighths),
             sent_units: both(self.sent_units, other.sent_units),
             encoded_units: both(self.encoded_units, other.encoded_units),
         }
@@ -195,16 +195,18 @@ impl PowerMeter {
     ) -> u64 {
         let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
         let host_bytes = host.read_bytes + host.write_bytes;
-        let bytes = |units: u64| (product(units, self.page_bytes) / u128::from(self.units_per_page)) as u64;
+        let of_eighths =
+            |eighths: u64| (product(eighths, self.page_bytes) / u128::from(8 * self.units_per_page)) as u64;
+        let bytes = |units: u64| of_eighths(8 * units);
         let arrays: u128 = self.array.iter().zip(&work.array).map(|(&power, &time)| product(power, time)).sum();
         let drawn = product(self.idle, now)
             + product(self.awake, now.saturating_sub(slept.at_rest))
             + product(self.processor, processor)
             + arrays
             + product(self.link_byte, host_bytes)
-            + product(self.bus_byte, bytes(work.read_units + work.sent_units))
+            + product(self.bus_byte, of_eighths(work.read_eighths + 8 * work.sent_units))
             + product(self.encoded_byte, bytes(work.encoded_units))
-            + product(self.decoded_byte, bytes(work.read_units));
+            + product(self.decoded_byte, of_eighths(work.read_eighths));
         let saved: u128 = (0..3)
             .map(|k| product(self.link_saves[k], slept.link[k]) + product(self.drive_saves[k], slept.drive[k]))
             .sum();

@@ -4,7 +4,7 @@
 use ssdlab_core::{Cause, Nanos, Op, SECOND};
 use ssdlab_device::{Completion, Device, Plug, Request};
 use ssdlab_nand::DieSpec;
-use ssdlab_ssd::{DriveSpec, HeatSpec, Ssd};
+use ssdlab_ssd::{ControllerSpec, Cores, DriveSpec, HeatSpec, Ssd};
 use ssdlab_testkit::ideal_die;
 
 use crate::power;
@@ -132,6 +132,28 @@ fn a_warm_drive_writes_as_fast_as_its_table_allows_and_a_cool_one_is_not_held() 
     assert!(b.ssd.celsius().unwrap() < 40.0);
     let (cool, held) = b.rate_for(SECOND / 2);
     assert!(held == 0.0 && cool > 10.0, "{cool} MB/s after a rest, held {held}");
+}
+
+/// Eight commands are held one behind the other. Neither their turn nor what they will need of the processor is taken before they
+/// come in, which others would wait for.
+#[test]
+fn commands_that_are_held_take_nobodys_time_before_they_come_in() {
+    let controller = ControllerSpec { cores: Cores::HostAndFlash, dma_extent_us: 1.0, ..drive(None).controller };
+    let mut b = Bench::new(&DriveSpec { controller, ..drive(Some(heat(&[42.0], &[6.0]))) });
+    while b.ssd.celsius().unwrap() < 42.0 {
+        b.write();
+    }
+    b.rate_for(SECOND);
+    for tag in 0..8 {
+        b.ssd.submit(b.now, Request::read(tag, tag * BLOCK_BYTES, BLOCK_BYTES)).unwrap();
+    }
+    let mut done = Vec::new();
+    b.ssd.advance(b.now + SECOND, &mut done);
+    assert_eq!(done.len(), 8);
+    for c in done {
+        let controller = c.breakdown.get(Cause::Controller);
+        assert!(controller < 1_000_000, "{controller} ns in the controller, {} for heat", c.breakdown.get(Cause::Heat));
+    }
 }
 
 #[test]

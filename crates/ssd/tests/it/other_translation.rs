@@ -25,7 +25,7 @@ struct AppendOnly {
     rows: u64,
     durable: u64,
     counters: TranslationCounters,
-    forced: bool,
+    forced: u64,
 }
 
 impl AppendOnly {
@@ -41,7 +41,7 @@ impl AppendOnly {
             rows: 0,
             durable: 0,
             counters: TranslationCounters::default(),
-            forced: false,
+            forced: 0,
         }
     }
 
@@ -101,7 +101,7 @@ impl Translation for AppendOnly {
     }
     fn dispatch(&mut self, sink: &mut impl OpSink) {
         let row_units = self.medium.layout().row_units as usize;
-        while self.waiting.len() >= row_units || self.forced && !self.waiting.is_empty() {
+        while self.waiting.len() >= row_units || self.counters.host_units < self.forced && !self.waiting.is_empty() {
             let Some((die, block, page)) = self.next_row() else { return };
             let units = self.waiting.len().min(row_units);
             let format = self.medium.format();
@@ -124,12 +124,9 @@ impl Translation for AppendOnly {
             );
         }
     }
-    fn force(&mut self, sink: &mut impl OpSink) {
-        self.forced = true;
+    fn force(&mut self, up_to: u64, sink: &mut impl OpSink) {
+        self.forced = self.forced.max(up_to);
         self.dispatch(sink);
-    }
-    fn unforce(&mut self) {
-        self.forced = false;
     }
     fn trim(&mut self, pages: Range<LogicalPage>, _sink: &mut impl OpSink) {
         pages.each().for_each(|page| self.lives[page.index()] = None);

@@ -185,6 +185,25 @@ fn a_command_draws_what_its_steps_draw() {
 }
 
 #[test]
+fn of_a_page_read_in_part_only_that_part_draws_on_the_bus() {
+    let read = |read_granule_bytes: Option<u32>| {
+        let controller = ControllerSpec { read_granule_bytes, ..drive().controller };
+        let mut b = Bench::new(&DriveSpec { controller, ..drive() }, &die(2));
+        b.command(Op::Write, 0, 16_384);
+        b.rest(SECOND);
+        let before = b.nanojoules();
+        let from = b.now;
+        b.command(Op::Read, 0, 512);
+        b.rest(SECOND);
+        b.nanojoules() - before - (u128::from(IDLE_UW) * u128::from(b.now - from) / 1_000_000) as u64
+    };
+    // An eighth of a unit instead of all of it: 300 + 200 + 400 pJ a byte.
+    let spared = PAGE_BYTES / 4 * 7 / 8 * 900 / 1000;
+    let (whole, part) = (read(None), read(Some(512)));
+    assert!((whole - part).abs_diff(spared) <= 2, "{whole} - {part} is not {spared}");
+}
+
+#[test]
 fn slumber_and_devsleep_draw_what_is_still_powered() {
     let mut b = Bench::new(&drive(), &die(2));
     assert!((b.mean_uw(SECOND) - IDLE_UW as f64).abs() < 1.0);

@@ -220,7 +220,7 @@ mod tests {
         drive.write_begins(page.run(1), false);
         drive.write_units(&Stretch { first: page, units: 1, stream: 0, from: 0, each: 0 }, |_| n);
         drive.dispatch(&mut ops);
-        drive.force(&mut ops);
+        drive.force(drive.accepted_units(), &mut ops);
         work(drive, &mut ops);
     }
 

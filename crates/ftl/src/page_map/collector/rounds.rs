@@ -19,8 +19,10 @@ impl PageMap {
     /// Whether the collector should be let although the host has commands: not where it only works ahead of need.
     #[must_use]
     pub fn round_is_due(&self) -> bool {
-        let least = self.buffer.least_row(self.row_units);
-        let held = |stream: u8| self.buffer.waiting_of(stream) >= least && !self.host.may_write(stream);
+        let held = |stream: u8| {
+            self.buffer.waiting_of(stream) >= self.buffer.least_row(stream, self.row_units)
+                && !self.host.may_write(stream)
+        };
         let needed = |(d, domain): (usize, &Domain)| {
             let low = self.allocator.free(d) <= self.collector.start_free;
             let cache_low = self.superblocks.has_pool() && self.allocator.pool_free(d) < 2;

@@ -65,11 +65,11 @@ impl Padding {
 }
 
 impl PageMap {
-    /// A flush waits, and nothing waits in the buffer: closes in what has gone out.
+    /// All that a flush has asked for has gone out: closes it in.
     #[cold]
     pub(in crate::page_map) fn pad_for_flush(&mut self, sink: &mut impl OpSink) {
         let Some(padding) = &self.padding else { return };
-        if self.buffer.is_forced() && self.buffer.units() == 0 && padding.newest() < self.buffer.dispatched() {
+        if !self.buffer.is_forced() && padding.newest() < self.buffer.forced_to() {
             self.pad(sink);
             for domain in 0..self.allocator.domains() {
                 self.start_if_due(domain, sink);

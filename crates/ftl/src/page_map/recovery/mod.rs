@@ -678,9 +678,8 @@ mod tests {
 
     fn write_through(map: &mut PageMap, page: u32, n: u8, ops: &mut Vec<(DieId, FlashOp)>) {
         map.write(LogicalPage::new(page), n, 0);
-        map.force(ops);
+        map.force(map.buffer.accepted(), ops);
         small::work(map, ops);
-        map.unforce();
     }
 
     /// A cut, and what is found after it. A drive that loads what this one has saved finds the same.
@@ -788,7 +787,7 @@ mod tests {
         let mut map = small::map(true);
         let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
         map.write(LogicalPage::new(3), 1, 0);
-        map.force(&mut ops);
+        map.force(map.buffer.accepted(), &mut ops);
         small::work(&mut map, &mut ops);
         // Written again, and trimmed while the program waits for its die: its number will be given to another row.
         map.write(LogicalPage::new(3), 2, 0);
@@ -865,7 +864,7 @@ mod tests {
             };
             assert_eq!(rows(&mut map), (0, 0), "nothing was written");
             map.write(LogicalPage::new(3), 1, 0);
-            map.force(&mut ops);
+            map.force(map.buffer.accepted(), &mut ops);
             small::work(&mut map, &mut ops);
             map.trim(LogicalPage::new(3).run(1), &mut ops);
             map.log.save_trims(&mut map.medium, &mut ops);

@@ -196,7 +196,7 @@ impl Rig {
     /// FLUSH: everything accepted so far reaches flash; of a read-only drive, what its flash can take.
     pub fn flush(&mut self) {
         let until = self.ftl.accepted_units();
-        self.ask(|ftl, ops| ftl.force(ops));
+        self.ask(|ftl, ops| ftl.force(until, ops));
         while self.ftl.durable_units() < until {
             if self.ftl.is_read_only() {
                 if !self.step() {
@@ -205,9 +205,8 @@ impl Rig {
             } else {
                 self.work_or_fail("a flush waits");
             }
-            self.ask(|ftl, ops| ftl.force(ops));
+            self.ask(|ftl, ops| ftl.force(until, ops));
         }
-        self.ftl.unforce();
         self.progress = self.operations;
     }
 

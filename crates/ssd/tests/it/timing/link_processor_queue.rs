@@ -1,6 +1,7 @@
 //! Link, processor, buffer and queue.
 
 use ssdlab_core::{Nanos, Op};
+use ssdlab_device::Device;
 use ssdlab_ftl::Translation;
 use ssdlab_ssd::{LinkGeneration, NotQueued, PcieSpec};
 
@@ -264,6 +265,47 @@ fn those_that_come_while_others_are_programmed_share_a_row_too() {
     }
     b.finish();
     assert_eq!(b.drive.translation().counters().host_rows, 3);
+}
+
+/// Three writes that wait for nothing come while one that waits for flash is programmed: they are not a row yet.
+#[test]
+fn a_write_that_waits_for_flash_sends_out_what_came_before_it_and_nothing_after() {
+    for joins in [false, true] {
+        let mut b = Bench::with(ONE_DIE, &BASE, |drive, _| drive.write_buffer.joins_waiting_writes = joins);
+        b.send(Op::Write, 0, 1, false);
+        b.send(Op::Write, 9, 1, true);
+        b.wait(100_000);
+        for unit in [18, 27, 36] {
+            b.send(Op::Write, unit, 1, false);
+        }
+        b.wait(1_000_000);
+        let (rows, waiting) = (b.drive.translation().counters().host_rows, b.drive.translation().waiting_units());
+        assert_eq!((rows, waiting), (1, 3), "{joins}");
+    }
+}
+
+/// The drive falls idle, and is to write its buffer out, before its dies can take another row.
+#[test]
+fn what_an_idle_drive_cannot_write_out_at_once_goes_as_soon_as_there_is_room() {
+    let mut b = Bench::with(TWO_DIES, &BASE, |drive, _| {
+        (drive.write_buffer.flush_after_idle_ms, drive.write_buffer.capacity_kib) = (0.1, 128);
+    });
+    b.send(Op::Write, 0, 4 * ROW + 1, false);
+    b.wait(200_000);
+    assert_eq!(b.drive.translation().waiting_units(), 1);
+    b.wait(10_000_000);
+    assert_eq!(b.drive.translation().buffered_units(), 0);
+}
+
+#[test]
+fn what_a_stream_reads_ahead_of_addresses_that_hold_nothing_is_counted_as_such() {
+    let mut b = Bench::with(ONE_DIE, &BASE, |drive, _| drive.controller.read_ahead_kib = 64);
+    for unit in 0..64 {
+        b.read(unit, 1);
+        b.finish();
+    }
+    let flash = b.drive.counters().flash.expect("an SSD");
+    assert_eq!((flash.unmapped_read_bytes, flash.buffer_read_units), (64 * 4096, 0));
 }
 
 #[test]

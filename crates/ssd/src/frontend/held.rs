@@ -1,0 +1,82 @@
+//! Commands that a drive too hot has not let in yet. They have arrived, and take nobody's time and nobody's turn: the processor
+//! hears of each when it may come in.
+
+use std::collections::VecDeque;
+
+use ssdlab_core::Nanos;
+use ssdlab_ftl::Translation;
+
+use crate::SimulatedSsd;
+use crate::backend::NEVER;
+use crate::slot::Slot;
+
+/// See the module's own page.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// With the times at which they may come in, which never go back.
+    commands: VecDeque<(Nanos, Slot)>,
+    /// The first of these times; [`NEVER`]: none is held.
+    next: Nanos,
+}
+
+impl Held {
+    #[must_use]
+    pub fn new() -> Self {
+        Held { commands: VecDeque::new(), next: NEVER }
+    }
+
+    /// When the next command may come in; [`NEVER`]: none is held.
+    #[inline]
+    #[must_use]
+    pub fn next_event(&self) -> Nanos {
+        self.next
+    }
+
+    /// Whether a command that comes now would overtake another.
+    #[must_use]
+    pub fn holds_any(&self) -> bool {
+        self.next != NEVER
+    }
+
+    pub fn push(&mut self, enters: Nanos, slot: Slot) {
+        debug_assert!(self.commands.back().is_none_or(|&(before, _)| before <= enters));
+        self.commands.push_back((enters, slot));
+        self.next = self.next.min(enters);
+    }
+
+    fn pop(&mut self) -> Option<Slot> {
+        let (_, slot) = self.commands.pop_front()?;
+        self.next = self.commands.front().map_or(NEVER, |&(enters, _)| enters);
+        Some(slot)
+    }
+
+    pub fn clear(&mut self) {
+        *self = Held::new();
+    }
+}
+
+impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
+    /// The first of the commands that were held for heat comes in.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn let_in(&mut self, now: Nanos) {
+        self.now = now;
+        let slot = self.frontend.held.pop().expect("the event says so");
+        if self.firmware.rounds.hold_commands() {
+            self.firmware.rounds.hold(slot);
+        } else {
+            self.take_in_late(slot, now);
+        }
+    }
+
+    /// A command that arrived at its `decoded` and could not come in then goes to the processor.
+    pub(crate) fn take_in_late(&mut self, slot: Slot, now: Nanos) {
+        let unit = self.unit;
+        let command = self.frontend.commands.slot(slot);
+        let (request, from) = (command.request, command.decoded.max(now));
+        let (decoded, processed) = self.firmware.processor.take_in(slot, &request, unit, from);
+        (command.decoded, command.processed) = (decoded, processed);
+        let moving = self.firmware.processor.moving(from, decoded);
+        self.probe.explain(|explanations| explanations.add_processor(slot, decoded - from, moving));
+    }
+}
