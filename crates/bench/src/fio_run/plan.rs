@@ -36,7 +36,7 @@ impl<'a> Plan<'a> {
                 let job = &file.jobs[index];
                 for clone in 0..job.numjobs {
                     let entry = plan.entry(job, index, groups[index]);
-                    let span = job.span(capacity_bytes, clone)?;
+                    let span = job.reach(capacity_bytes, clone)?;
                     let is_written = |&(rw, s): &(Rw, Span)| writes(rw) && s.holds(span);
                     if job.verify_only && writes(job.rw) && !plan.spans.iter().any(is_written) {
                         plan.verified.push(span);

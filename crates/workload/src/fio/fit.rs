@@ -23,6 +23,15 @@ impl Span {
     }
 }
 
+/// Where a clone begins, the bytes from there to the end of its file, and the length of that.
+struct Room {
+    start: u64,
+    left: u64,
+    file_bytes: u64,
+    /// Which clone it is, for messages.
+    at: String,
+}
+
 /// Per cent of a number of bytes.
 fn share(of: u64, percent: u32) -> u64 {
     (u128::from(of) * u128::from(percent) / 100) as u64
@@ -56,8 +65,13 @@ impl Job {
         if self.write_fua && self.engine.name != "sg" {
             return Err(self.error("writefua", "writefua belongs to ioengine=sg; use sync=1".into()));
         }
-        if self.iodepth_low.is_some_and(|low| low > self.iodepth) {
-            return Err(self.error("iodepth_low", format!("iodepth_low must not be above iodepth, {}", self.iodepth)));
+        // As in fio, there are no more files than names of them.
+        if self.files > 1 && !self.given.contains_key("filename") {
+            let problem = format!(
+                "nrfiles: {0} files are {0} streams, one beside the other; write a job for each, with an offset and a size",
+                self.files
+            );
+            return Err(self.error("nrfiles", problem));
         }
         if self.rw_run > 1 && !self.rw.is_random() {
             return Err(self.error("rw", "the number of blocks from each place is for random patterns".into()));
@@ -93,16 +107,9 @@ impl Job {
         (min, max)
     }
 
-    /// Where clone `clone` (from 0) works on a drive of `capacity_bytes`.
-    ///
-    /// A size in per cent is that of the whole drive, but ends where the drive ends; a size in bytes must fit. Of a job with a file
-    /// (`filesize`) both are within the file.
-    /// Offsets in per cent are rounded up to the smallest block, sizes down.
-    ///
-    /// # Errors
-    /// If the span begins or ends beyond the drive, is not made of sectors, or does not hold a block.
-    pub fn span(&self, capacity_bytes: u64, clone: u32) -> Result<Span, JobFileError> {
-        let (min_block, max_block) = self.blocks();
+    /// From where clone `clone` begins to where its file ends, which is as long as so much of the drive.
+    fn room(&self, capacity_bytes: u64, clone: u32) -> Result<Room, JobFileError> {
+        let (min_block, _) = self.blocks();
         let offset = |amount: Amount| match amount {
             Amount::Bytes(n) => n,
             Amount::Percent(p) => share(capacity_bytes, p).next_multiple_of(min_block),
@@ -136,6 +143,20 @@ impl Job {
                 format!("begins at byte {start}{at}, but the file ends at {file_bytes}; reduce offset"),
             ));
         };
+        Ok(Room { start, left, file_bytes, at })
+    }
+
+    /// Where clone `clone` (from 0) works on a drive of `capacity_bytes`.
+    ///
+    /// A size in per cent is that of the whole drive, but ends where the drive ends; a size in bytes must fit. Of a job with a file
+    /// (`filesize`) both are within the file.
+    /// Offsets in per cent are rounded up to the smallest block, sizes down.
+    ///
+    /// # Errors
+    /// If the span begins or ends beyond the drive, is not made of sectors, or does not hold a block.
+    pub fn span(&self, capacity_bytes: u64, clone: u32) -> Result<Span, JobFileError> {
+        let (min_block, max_block) = self.blocks();
+        let Room { start, left, file_bytes, at } = self.room(capacity_bytes, clone)?;
         let length = match self.size {
             None => left / SECTOR_BYTES * SECTOR_BYTES,
             Some(Amount::Percent(p)) => {
@@ -165,6 +186,32 @@ impl Job {
         Ok(Span { start_bytes: start, length_bytes: length })
     }
 
+    /// The bytes that clone `clone` may go to on a drive of `capacity_bytes`: its span, and what lies behind it where gaps between
+    /// zones take it there.
+    ///
+    /// # Errors
+    /// As [`Job::span`].
+    pub fn reach(&self, capacity_bytes: u64, clone: u32) -> Result<Span, JobFileError> {
+        let pattern = self.pattern(capacity_bytes, clone)?;
+        let span = Span { start_bytes: pattern.start_bytes, length_bytes: pattern.span_bytes };
+        let walk = self.walk(self.room(capacity_bytes, clone)?.left);
+        let zones = walk.and_then(|walk| walk.strided);
+        Ok(zones.map_or(span, |zones| Span { length_bytes: zones.reach_bytes(&pattern), ..span }))
+    }
+
+    /// Whether it writes at random, more than once over its span, and each time the same blocks in the same order.
+    pub(super) fn writes_passes_again(&self, capacity_bytes: u64) -> bool {
+        // One that does not fit is refused, and sends nothing.
+        let Ok(pattern) = self.pattern(capacity_bytes, 0) else { return false };
+        let passes = match pattern.extent {
+            Extent::Passes(passes) => passes > 1,
+            Extent::Bytes(bytes) => bytes > pattern.span_bytes,
+            Extent::Endless => true,
+        };
+        let keeps_a_map = pattern.order == Order::Random(Distribution::EachBlockOnce) && !self.leaves_order();
+        passes && keeps_a_map && pattern.repeats && self.writes()
+    }
+
     /// The access pattern of clone `clone` on a drive of `capacity_bytes`.
     ///
     /// # Errors
@@ -184,7 +231,7 @@ impl Job {
             self.block_align.iter().zip(self.sizes()).any(|(a, sizes)| a.is_some_and(|a| a != sizes.min_bytes()));
         // Reads and writes that begin at different places cannot share a map, and a walk leaves it.
         let smallest = self.sizes().map(|sizes| sizes.min_bytes());
-        let apart = self.rw == Rw::RandRw && smallest[0] != smallest[1] || min != max && self.walk().is_some();
+        let apart = self.rw == Rw::RandRw && smallest[0] != smallest[1] || min != max && self.leaves_order();
         let order = if self.rw.is_random() {
             let has_map = !(self.norandommap || aligned || apart);
             let uniform = if has_map { Distribution::EachBlockOnce } else { Distribution::Uniform };
@@ -215,8 +262,7 @@ impl Job {
             extent,
             short_tail: false,
             one_place: false,
-            // Of a job that goes on for its time, fio clears the map alone.
-            repeats: self.randrepeat && !self.time_based,
+            repeats: self.repeats_passes(),
             fua: self.sync || self.write_fua,
         })
     }
@@ -233,6 +279,7 @@ impl Job {
         rng: &Rng,
     ) -> Result<JobSource, JobFileError> {
         let pattern = self.pattern(capacity_bytes, clone)?;
+        let room_bytes = self.room(capacity_bytes, clone)?.left;
         let base = self.randseed.map_or_else(|| rng.clone(), Rng::new);
         let base = base.stream(&format!("job {index}")).stream(&format!("clone {clone}"));
         let option = match &self.distribution {
@@ -241,6 +288,6 @@ impl Job {
             _ if self.rw_step != 0 => "rw",
             _ => "bs",
         };
-        JobSource::new(self, pattern, base).map_err(|e| self.error(option, e.to_string()))
+        JobSource::new(self, pattern, room_bytes, base).map_err(|e| self.error(option, e.to_string()))
     }
 }

@@ -168,9 +168,11 @@ pub struct Job {
     pub name: String,
     pub description: Option<String>,
     pub rw: Rw,
-    /// `bs` and `bsrange`.
-    pub block_sizes: [BlockSizes; 3],
-    /// `bssplit`; where present it rules over `bs`.
+    /// `bs`.
+    pub block_sizes: [u64; 3],
+    /// `bsrange`, smallest and largest; where present it rules over `bs`.
+    pub block_range: [Option<(u64, u64)>; 3],
+    /// `bssplit`; where present it rules over both.
     pub block_split: [Option<Vec<(u64, u32)>>; 3],
     pub block_align: [Option<u64>; 3],
     pub size: Option<Amount>,
@@ -180,7 +182,7 @@ pub struct Job {
     pub engine: Engine,
     /// As given; [`Job::depth`] is what the runner keeps in flight.
     pub iodepth: u32,
-    /// As given; [`Job::low`] is what the runner goes by.
+    /// As given, unless it was 0; [`Job::low`] is what the runner goes by.
     pub iodepth_low: Option<u32>,
     pub complete_min: u32,
     /// For the runner: clones of the job, each with a source of its own.
@@ -195,7 +197,7 @@ pub struct Job {
     pub distribution: RandomDistribution,
     pub norandommap: bool,
     pub randseed: Option<u64>,
-    /// Recorded only; runs are always repeatable.
+    /// As given; [`Job::repeats_passes`] is what passes go by. Runs are always repeatable.
     pub randrepeat: bool,
     /// For the runner: at most so many commands a second.
     pub rate_iops: [Option<u64>; 3],
@@ -231,6 +233,8 @@ pub struct Job {
     pub zone_skip: u64,
     /// Length of the file that the job works on; the span is no longer.
     pub filesize: Option<Amount>,
+    /// `nrfiles`.
+    pub files: u64,
     /// The job ends after so many commands.
     pub number_ios: Option<u64>,
     pub verify: Option<Verify>,
@@ -262,8 +266,10 @@ pub struct Job {
     pub offload: bool,
     /// For the runner: start when all clones of this job have ended.
     pub wait_for: Option<String>,
-    /// For the report.
+    /// For the report: which, and whether those of completion latencies, and of latencies from submission on, are told.
     pub percentiles: Option<Vec<f64>>,
+    pub clat_percentiles: bool,
+    pub lat_percentiles: bool,
     pub unified: Unified,
     pub logs: Logs,
     /// Each clone has log files of its own.
@@ -297,7 +303,8 @@ impl Job {
             name: String::new(),
             description: None,
             rw: Rw::Read,
-            block_sizes: std::array::from_fn(|_| BlockSizes::Fixed(4096)),
+            block_sizes: [4096; 3],
+            block_range: [None; 3],
             block_split: [const { None }; 3],
             block_align: [None; 3],
             size: None,
@@ -337,6 +344,7 @@ impl Job {
             zone_range: 0,
             zone_skip: 0,
             filesize: None,
+            files: 1,
             number_ios: None,
             verify: None,
             do_verify: true,
@@ -358,6 +366,8 @@ impl Job {
             offload: false,
             wait_for: None,
             percentiles: None,
+            clat_percentiles: true,
+            lat_percentiles: false,
             unified: Unified::None,
             logs: Logs::default(),
             per_job_logs: true,
@@ -386,6 +396,7 @@ impl Job {
     pub fn low(&self) -> u32 {
         let depth = self.depth();
         let at_once = self.complete_min.clamp(1, depth);
+        // As in fio, more than there is room for is all of it.
         let above = depth.saturating_sub(self.iodepth_low.unwrap_or(depth));
         depth.saturating_sub(above.div_ceil(at_once).max(1) * at_once)
     }
@@ -406,8 +417,8 @@ impl Job {
         self.engine.kind == EngineKind::Synchronous && self.iodepth > 1 && !self.offload
     }
 
-    /// How the pattern leaves its order, if it does.
-    pub(super) fn walk(&self) -> Option<Walk> {
+    /// How the pattern leaves its order, if it does; from the start of its span its file has `room_bytes`.
+    pub(super) fn walk(&self, room_bytes: u64) -> Option<Walk> {
         let walk = Walk {
             step_bytes: self.rw_step,
             run: self.rw_run,
@@ -417,30 +428,33 @@ impl Job {
                 zone_bytes: self.zone_bytes,
                 range_bytes: if self.zone_range > 0 { self.zone_range } else { self.zone_bytes },
                 skip_bytes: self.zone_skip,
+                room_bytes,
             }),
         };
         let plain = Walk { same_place: self.rw_same_place, ..Walk::default() };
         (walk != plain).then_some(walk)
     }
 
-    /// Whether it writes at random, more than once over each block, in the order of the first time.
-    fn writes_passes_again(&self) -> bool {
-        let goes_round = match (self.io_size, self.size) {
-            (Some(Amount::Bytes(io)), Some(Amount::Bytes(size))) => io > size,
-            _ => false,
-        };
-        let keeps_a_map =
-            matches!(self.distribution, RandomDistribution::Random) && !self.norandommap && self.walk().is_none();
-        let passes = self.loops > 1 || goes_round;
-        passes && self.rw.is_random() && self.writes() && keeps_a_map && self.randrepeat && !self.time_based
+    /// Whether it does.
+    pub(super) fn leaves_order(&self) -> bool {
+        self.walk(0).is_some()
     }
 
-    /// The block sizes of reads, writes and trims after `bssplit` has ruled over `bs`.
+    /// Whether each pass over the span is the first one again. As in fio, a seed of its own rules over `randrepeat`, and a job
+    /// that goes on for its time clears its map alone.
+    #[must_use]
+    pub fn repeats_passes(&self) -> bool {
+        self.randrepeat && self.randseed.is_none() && !self.time_based
+    }
+
+    /// The block sizes of reads, writes and trims: as in fio, `bssplit` rules over `bsrange`, and that over `bs`, in whatever
+    /// order they are given.
     #[must_use]
     pub fn sizes(&self) -> [BlockSizes; 3] {
-        std::array::from_fn(|op| match &self.block_split[op] {
-            Some(split) => BlockSizes::Split(split.clone()),
-            None => self.block_sizes[op].clone(),
+        std::array::from_fn(|op| match (&self.block_split[op], self.block_range[op]) {
+            (Some(split), _) => BlockSizes::Split(split.clone()),
+            (None, Some((min, max))) => BlockSizes::Range { min, max },
+            (None, None) => BlockSizes::Fixed(self.block_sizes[op]),
         })
     }
 }
@@ -459,7 +473,8 @@ pub struct JobFile {
 }
 
 impl JobFile {
-    /// What the user should be told: one line for all options that were ignored, one for each doubtful number.
+    /// What the user should be told: one line for all options that were ignored, one for each doubtful number. There may be more
+    /// to tell once the drive is known: [`JobFile::notices_on`].
     #[must_use]
     pub fn notices(&self) -> Vec<String> {
         let mut notices = Vec::new();
@@ -486,14 +501,21 @@ impl JobFile {
                 self.file, first.name, first.engine.name, first.iodepth
             ));
         }
-        if let Some(job) = self.jobs.iter().find(|j| j.writes_passes_again()) {
+        notices.extend(self.warnings.iter().cloned());
+        notices
+    }
+
+    /// The same, for a drive of `capacity_bytes`.
+    #[must_use]
+    pub fn notices_on(&self, capacity_bytes: u64) -> Vec<String> {
+        let mut notices = self.notices();
+        if let Some(job) = self.jobs.iter().find(|j| j.writes_passes_again(capacity_bytes)) {
             notices.push(format!(
                 "{}: job `{}`: each pass writes the same blocks in the same order, as in fio, so that what it overwrites lies \
                  together in flash and a drive hardly collects garbage; randrepeat=0 gives each pass an order of its own",
                 self.file, job.name
             ));
         }
-        notices.extend(self.warnings.iter().cloned());
         notices
     }
 

@@ -6,7 +6,6 @@ use super::engine::engine;
 use super::job::{Amount, ExitWhat, Job, MAX_CLONES, MAX_IN_FLIGHT, Unified, Verify};
 use super::units::{self, TimeUnit};
 use super::values;
-use crate::pattern::BlockSizes;
 
 /// Whether an option has an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,20 +126,20 @@ static SUPPORTED: &[Entry] = options! {
         };
     "bs" ["blocksize"] "bytes[,bytes[,bytes]]", "4k", "Block size of reads, writes and trims."
         => |j, v| {
-            let given = values::triple(need(v)?, |t| block(j, t).map(BlockSizes::Fixed))?;
+            let given = values::triple(need(v)?, |t| block(j, t))?;
             values::overlay(&mut j.block_sizes, given);
             Ok(())
         };
-    "bsrange" ["blocksize_range"] "min-max[,…]", "none", "Every multiple of min up to max, equally likely; of a max that is none, max as well, less likely."
+    "bsrange" ["blocksize_range"] "min-max[,…]", "none", "Every multiple of min up to max, equally likely; of a max that is none, max as well, less likely. Rules over bs."
         => |j, v| {
             let given = values::triple(need(v)?, |t| {
                 let (min, max) = values::range(t, j.kb_base)?;
-                Ok(BlockSizes::Range { min: whole_sectors(min, t)?, max: whole_sectors(max, t)? })
+                Ok(Some((whole_sectors(min, t)?, whole_sectors(max, t)?)))
             })?;
-            values::overlay(&mut j.block_sizes, given);
+            values::overlay(&mut j.block_range, given);
             Ok(())
         };
-    "bssplit" "bytes/percent:…[,…]", "none", "Weighted mix of block sizes; rules over bs."
+    "bssplit" "bytes/percent:…[,…]", "none", "Weighted mix of block sizes; rules over bs and bsrange."
         => |j, v| {
             let given = values::triple(need(v)?, |t| {
                 let split = values::bssplit(t, j.kb_base)?;
@@ -168,9 +167,16 @@ static SUPPORTED: &[Entry] = options! {
             j.filesize = Some(Amount::Bytes(units::bytes(smallest, j.kb_base)?));
             Ok(())
         };
-    "number_ios" "count", "no limit", "The job ends after so many commands in each loop, ramp_time included; a block that is trimmed and then written counts once."
+    "nrfiles" ["nr_files"] "1", "1", "More files would be as many streams, and are refused, unless a filename rules over it, as in fio."
+        => |j, v| { j.files = count(j, v, 0, u64::MAX)?; Ok(()) };
+    "create_only" "0", "0", "1 would send nothing, and is refused."
+        => |_, v| match units::boolean(v)? {
+            false => Ok(()),
+            true => Err("fio would lay out its files and send nothing else; leave it out".into()),
+        };
+    "number_ios" "count", "no limit", "The job ends after so many commands in each loop, ramp_time included, unless it is time_based; a block that is trimmed and then written counts once."
         => |j, v| { j.number_ios = Some(count(j, v, 1, u64::MAX)?); Ok(()) };
-    "zonemode" "none or strided", "none", "strided: zones of zonesize, with gaps of zoneskip between them."
+    "zonemode" "none or strided", "none", "strided: zones of zonesize, with gaps of zoneskip between them, up to the end of the drive (of filesize), and then from the first one again."
         => |j, v| {
             j.strided = match need(v)? {
                 "none" => false,
@@ -198,8 +204,8 @@ static SUPPORTED: &[Entry] = options! {
     "iodepth" "count", "1", "Commands in flight, of an asynchronous engine."
         => |j, v| { j.iodepth = count(j, v, 1, MAX_IN_FLIGHT)? as u32; Ok(()) };
     "iodepth_low" "count", "iodepth",
-        "Once the queue is full, it empties to so many commands before it is filled again."
-        => |j, v| { j.iodepth_low = Some(count(j, v, 0, MAX_IN_FLIGHT)? as u32); Ok(()) };
+        "Once the queue is full, it empties to so many commands before it is filled again; 0, and more than iodepth, is iodepth."
+        => |j, v| { j.iodepth_low = Some(count(j, v, 0, MAX_IN_FLIGHT)? as u32).filter(|&n| n > 0); Ok(()) };
     "iodepth_batch_complete_min" ["iodepth_batch_complete"] "count", "1",
         "Once the queue is full, so many commands complete before others are sent."
         => |j, v| { j.complete_min = count(j, v, 0, MAX_IN_FLIGHT)? as u32; Ok(()) };
@@ -230,9 +236,9 @@ static SUPPORTED: &[Entry] = options! {
         };
     "norandommap" "", "off", "Draw random blocks with replacement instead of covering each once."
         => |j, v| { j.norandommap = units::boolean(v)?; Ok(()) };
-    "randseed" "number", "the run's seed", "Seed of the job's random numbers."
+    "randseed" "number", "the run's seed", "Seed of the job's random numbers; passes then differ, as with randrepeat=0."
         => |j, v| { j.randseed = Some(count(j, v, 0, u64::MAX)?); Ok(()) };
-    "randrepeat" ["allrandrepeat"] "0 or 1", "1", "Each pass of loops or io_size over a random map sends the same blocks in the same order; 0: in another one, as time_based does. Runs are always repeatable."
+    "randrepeat" ["allrandrepeat"] "0 or 1", "1", "Each pass of loops or io_size over a random map sends the same blocks in the same order; 0: in another one, as with time_based or randseed. Runs are always repeatable."
         => |j, v| { j.randrepeat = units::boolean(v)?; Ok(()) };
     "rate_iops" "count[,count[,count]]", "no limit", "Commands of the smallest block size a second at most: larger ones take more of it."
         => |j, v| { j.rate_iops = rates(j, v)?; Ok(()) };
@@ -311,6 +317,10 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.verify_backlog_batch = count(j, v, 0, 1 << 20)?; Ok(()) };
     "percentile_list" "percent:percent:…", "1 to 99.99", "Percentiles in the report, at most 20."
         => |j, v| { j.percentiles = Some(values::percentiles(need(v)?)?); Ok(()) };
+    "clat_percentiles" "0 or 1", "1", "Percentiles of completion latencies in the report."
+        => |j, v| { j.clat_percentiles = units::boolean(v)?; Ok(()) };
+    "lat_percentiles" "0 or 1", "0", "Percentiles of whole latencies in the report, which are the same: sending takes no time."
+        => |j, v| { j.lat_percentiles = units::boolean(v)?; Ok(()) };
     "unified_rw_reporting" "none, mixed or both", "none", "Report reads, writes and trims together, as mixed."
         => |j, v| {
             j.unified = match need(v)? {
@@ -406,7 +416,6 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("cgroup", &[], "host"),
     ("cgroup_nodelete", &[], "host"),
     ("cgroup_weight", &[], "host"),
-    ("clat_percentiles", &[], "report"),
     ("clientname", &[], "client"),
     ("clocksource", &[], "host"),
     ("clustername", &[], "client"),
@@ -423,7 +432,6 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("cpus_allowed_policy", &[], "host"),
     ("create_fsync", &[], "files"),
     ("create_on_open", &[], "files"),
-    ("create_only", &[], "files"),
     ("create_serialize", &[], "files"),
     ("dedupe_global", &[], "data"),
     ("dedupe_mode", &[], "data"),
@@ -465,7 +473,6 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("iodepth_batch_complete_max", &[], "host"),
     ("iopsavgtime", &[], "logs"),
     ("ioscheduler", &[], "host"),
-    ("lat_percentiles", &[], "report"),
     ("libblkio_driver", &[], "client"),
     ("libblkio_force_enable_completion_eventfd", &[], "client"),
     ("libblkio_num_entries", &[], "client"),
@@ -497,7 +504,6 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("nice", &[], "host"),
     ("nonvectored", &[], "host"),
     ("nowait", &[], "host"),
-    ("nrfiles", &["nr_files"], "files"),
     ("numa_cpu_nodes", &[], "host"),
     ("numa_mem_policy", &[], "host"),
     ("opendir", &[], "files"),
@@ -509,7 +515,6 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("prio", &[], "host"),
     ("prio_hint", &[], "priority"),
     ("prioclass", &[], "host"),
-    ("profile", &[], "host"),
     ("random_generator", &[], "data"),
     ("rate_cycle", &["ratecycle"], "errors"),
     ("rate_iops_min", &[], "errors"),
@@ -520,7 +525,7 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("scramble_buffers", &[], "data"),
     ("serialize_overlap", &[], "host"),
     ("significant_figures", &[], "report"),
-    ("slat_percentiles", &[], "report"),
+    ("slat_percentiles", &[], "sending"),
     ("softrandommap", &[], "data"),
     ("sqthread_poll", &[], "host"),
     ("sqthread_poll_cpu", &[], "host"),
@@ -632,6 +637,7 @@ static REFUSED: &[(&str, &[&str], &str)] = &[
     ("pingpong", &[], "belongs to ioengine=net, which does not work on a block device"),
     ("plid_select", &[], "data placement is not simulated"),
     ("plids", &[], "data placement is not simulated"),
+    ("profile", &[], "fio's profiles are not known; write their jobs as sections"),
     ("program", &[], "belongs to ioengine=exec, which does not work on a block device"),
     ("protocol", &[], "belongs to ioengine=net, which does not work on a block device"),
     ("read_beyond_wp", &[], "zoned drives are not simulated"),
@@ -683,6 +689,7 @@ fn ignored_info(&(name, aliases, class): &(&'static str, &'static [&'static str]
         }
         "priority" => "All commands have the same priority.",
         "report" => "Reports always hold these figures.",
+        "sending" => "Sending takes no time: there are no latencies of submission.",
         "verify" => "Every read is compared, by a tag for each 4 KiB; a difference ends the run.",
         _ => "Concerns the host's software, which is not simulated.",
     };

@@ -6,7 +6,9 @@ use ssdlab_core::{Op, Rng};
 
 use super::job::{Job, Rw};
 use super::written::Written;
-use crate::pattern::{AccessPattern, Command, Extent, Pattern, PatternError, Source, Walk, WalkSource};
+use crate::pattern::{
+    AccessPattern, Command, Distribution, Extent, Mix, Order, Pattern, PatternError, Source, Walk, WalkSource,
+};
 
 /// A flush after every so many writes.
 #[derive(Clone, Copy, Debug)]
@@ -38,18 +40,69 @@ impl Access {
     }
 }
 
-/// Reading what was written.
+/// What a round has written and nobody has read yet.
+#[derive(Clone, Debug)]
+enum ToRead {
+    /// So many writes, in the order in which they were made: the round is gone through again.
+    InOrder(u64, Option<Box<Access>>),
+    Sorted(Written),
+}
+
+impl ToRead {
+    /// As fio keeps it: in the order of writing where every block is written once, otherwise sorted by address. `room_bytes`
+    /// end where no command goes any more.
+    fn of(pattern: &Pattern, walk: Option<&Walk>, room_bytes: u64) -> Self {
+        let once = matches!(pattern.order, Order::Sequential | Order::Random(Distribution::EachBlockOnce));
+        if once && walk.is_none() {
+            return ToRead::InOrder(0, None);
+        }
+        // What is trimmed and then written has the size of trims.
+        let block = pattern.sizes[if pattern.mix == Mix::TrimWrite { 2 } else { 1 }].min_bytes();
+        ToRead::Sorted(Written::new(block, pattern.start_bytes + room_bytes))
+    }
+
+    fn add(&mut self, command: &Command) {
+        match self {
+            ToRead::InOrder(writes, _) => *writes += 1,
+            ToRead::Sorted(written) => written.add(command.offset_bytes, command.length_bytes),
+        }
+    }
+
+    /// The next of them; `again` makes the commands of the round once more.
+    fn pop(&mut self, again: impl FnOnce() -> Option<Access>) -> Option<(u64, u64)> {
+        match self {
+            ToRead::Sorted(written) => written.pop(),
+            ToRead::InOrder(0, round) => {
+                *round = None;
+                None
+            }
+            ToRead::InOrder(writes, round) => {
+                if round.is_none() {
+                    *round = Some(Box::new(again()?));
+                }
+                *writes -= 1;
+                let round = round.as_mut()?;
+                let write = std::iter::from_fn(|| round.next()).find(|c| c.op == Op::Write)?;
+                Some((write.offset_bytes, write.length_bytes))
+            }
+        }
+    }
+}
+
+/// Reading what was written. As in fio, that is done in rounds: what is written is read before more is.
 #[derive(Clone, Debug)]
 struct Verification {
-    /// To write again, in the next loop.
+    /// To write again, in the next round: the pattern is that of a round.
     walk: Option<Walk>,
     pattern: Pattern,
     rng: Rng,
-    loops_left: u64,
-    /// Whether each loop goes to the same places in the same order.
+    /// What later rounds are to write, and a round at most.
+    left: Extent,
+    round_bytes: u64,
+    /// Whether each round goes to the same places in the same order.
     repeats: bool,
-    /// What this loop has written; `None` if it is read at once ([`Verification::backlog`]).
-    written: Written,
+    /// What this round has written, unless it is read at once ([`Verification::backlog`]).
+    written: ToRead,
     /// Read in the middle of writing: after so many blocks, so many of them.
     backlog: u64,
     batch: u64,
@@ -81,25 +134,28 @@ pub struct JobSource {
 }
 
 impl JobSource {
-    pub(super) fn new(job: &Job, mut pattern: Pattern, rng: Rng) -> Result<Self, PatternError> {
+    /// `room_bytes`: from the start of the span to where the job's file ends.
+    pub(super) fn new(job: &Job, mut pattern: Pattern, room_bytes: u64, rng: Rng) -> Result<Self, PatternError> {
         let every = |writes| Every { writes, left: writes };
-        let walk = job.walk();
+        let walk = job.walk(room_bytes);
         let verifies = job.verify.is_some() && job.do_verify && !job.verify_only && job.writes();
         let verification = verifies.then(|| {
-            // A job that goes on until its time is over has nothing left for reading, but what it reads in between.
-            match &mut pattern.extent {
-                Extent::Endless => {}
-                Extent::Passes(passes) => *passes = 1,
-                Extent::Bytes(bytes) => *bytes /= job.loops,
-            }
-            let block = pattern.sizes[1].min_bytes();
+            // Where blocks may come twice, there is no pass that a round could be.
+            let round_bytes = match (&pattern.order, pattern.extent) {
+                (Order::Sequential | Order::Random(Distribution::EachBlockOnce), _) => pattern.span_bytes,
+                (_, Extent::Bytes(bytes)) => pattern.span_bytes.max(bytes / job.loops),
+                _ => pattern.span_bytes,
+            };
+            let (round, left) = round(pattern.extent, round_bytes);
+            pattern.extent = round;
             Box::new(Verification {
-                walk: walk.clone(),
                 pattern: pattern.clone(),
                 rng: rng.clone(),
-                loops_left: job.loops - 1,
-                repeats: job.randrepeat,
-                written: Written::new(block),
+                left,
+                round_bytes,
+                repeats: job.repeats_passes(),
+                written: ToRead::of(&pattern, walk.as_ref(), room_bytes),
+                walk: walk.clone(),
                 backlog: job.verify_backlog,
                 batch: if job.verify_backlog_batch > 0 { job.verify_backlog_batch } else { job.verify_backlog },
                 waiting: VecDeque::new(),
@@ -114,7 +170,8 @@ impl JobSource {
             flushes: [every(job.fsync), every(job.fdatasync)],
             due: false,
             behind: None,
-            left: job.number_ios.map(|n| n.saturating_mul(job.loops)),
+            // As in fio, a job that goes on for its time does so.
+            left: job.number_ios.filter(|_| !job.time_based).map(|n| n.saturating_mul(job.loops)),
             counts_writes: matches!(job.rw, Rw::TrimWrite | Rw::RandTrimWrite),
             reads_only: job.verify_only,
             verification,
@@ -137,17 +194,22 @@ impl JobSource {
                     }
                     None => v.read_everything(),
                 }
-            } else if v.loops_left == 0 {
-                return None;
             } else {
-                v.loops_left -= 1;
-                v.reading = false;
-                v.barrier = true;
-                if !v.repeats {
-                    v.rng = v.rng.stream("loop");
-                }
-                self.access = Access::new(v.walk.as_ref(), &v.pattern, &v.rng).ok()?;
+                self.access = v.next_round()?;
             }
+        }
+    }
+}
+
+/// What is written before it is read, of so much that is to be written, and what is left then.
+fn round(left: Extent, round_bytes: u64) -> (Extent, Extent) {
+    match left {
+        // What goes on until its time is over reads nothing but a backlog.
+        Extent::Endless => (Extent::Endless, Extent::Passes(0)),
+        Extent::Passes(passes) => (Extent::Passes(passes.min(1)), Extent::Passes(passes.saturating_sub(1))),
+        Extent::Bytes(bytes) => {
+            let now = bytes.min(round_bytes);
+            (Extent::Bytes(now), Extent::Bytes(bytes - now))
         }
     }
 }
@@ -162,7 +224,7 @@ impl Verification {
             return;
         }
         if self.backlog == 0 {
-            self.written.add(command.offset_bytes, command.length_bytes);
+            self.written.add(command);
             return;
         }
         self.waiting.push_back((command.offset_bytes, command.length_bytes));
@@ -179,11 +241,26 @@ impl Verification {
             self.to_read = if next.is_some() { self.to_read - 1 } else { 0 };
         }
         if next.is_none() && self.reading {
-            next = self.written.pop();
+            let Verification { walk, pattern, rng, .. } = self;
+            next = self.written.pop(|| Access::new(walk.as_ref(), pattern, rng).ok());
         }
         let (offset, length) = next?;
         self.must_wait = std::mem::take(&mut self.barrier);
         Some(read(offset, length))
+    }
+
+    /// The commands of the next round; `None`: this was the last.
+    fn next_round(&mut self) -> Option<Access> {
+        if matches!(self.left, Extent::Passes(0) | Extent::Bytes(0)) {
+            return None;
+        }
+        (self.pattern.extent, self.left) = round(self.left, self.round_bytes);
+        self.reading = false;
+        self.barrier = true;
+        if !self.repeats {
+            self.rng = self.rng.stream("loop");
+        }
+        Access::new(self.walk.as_ref(), &self.pattern, &self.rng).ok()
     }
 
     fn read_everything(&mut self) {

@@ -3,7 +3,7 @@
 
 use ssdlab_core::{Op, Rng, SECTOR_BYTES};
 
-use super::{AccessPattern, Command, Extent, Order, Pattern, PatternError, Source};
+use super::{AccessPattern, BlockSizes, Command, Extent, Mix, Order, Pattern, PatternError, Source};
 
 /// Zones of `zone_bytes`, with gaps of `skip_bytes` between them; after so many bytes in a zone comes the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,41 @@ pub struct Strided {
     /// Length of a zone.
     pub range_bytes: u64,
     pub skip_bytes: u64,
+    /// From the start of the span to where zones end, the span's length at least: with the gaps between them they go on behind it.
+    pub room_bytes: u64,
+}
+
+impl Strided {
+    /// Length of a zone: no more than the span.
+    fn zone(&self, span_bytes: u64) -> u64 {
+        self.range_bytes.min(span_bytes)
+    }
+
+    /// Start of the zone behind the one that starts at `from`, if there is room for another; both from the start of the span.
+    fn next(&self, from: u64, span_bytes: u64) -> Option<u64> {
+        let next = from.checked_add(self.range_bytes)?.checked_add(self.skip_bytes)?;
+        let end = next.checked_add(self.zone(span_bytes))?;
+        (end <= self.room_bytes.max(span_bytes)).then_some(next)
+    }
+
+    /// From the start of the span to the end of the last zone that a pattern comes to, the span's length at least.
+    #[must_use]
+    pub fn reach_bytes(&self, pattern: &Pattern) -> u64 {
+        let span = pattern.span_bytes;
+        let bytes = match pattern.extent {
+            Extent::Endless => u64::MAX,
+            Extent::Passes(passes) => span.saturating_mul(passes),
+            Extent::Bytes(bytes) => bytes,
+        };
+        // What is trimmed and then written is sent twice.
+        let sent = bytes.saturating_mul(if pattern.mix == Mix::TrimWrite { 2 } else { 1 });
+        let apart = self.range_bytes.saturating_add(self.skip_bytes).max(1);
+        let room = self.room_bytes.max(span);
+        let block = pattern.sizes.iter().map(BlockSizes::min_bytes).min().unwrap_or(0);
+        let in_each = self.zone_bytes.max(block).max(1);
+        let last = (sent.div_ceil(in_each).max(1) - 1).min((room - self.zone(span)) / apart);
+        (last * apart + self.zone(span)).max(span)
+    }
 }
 
 /// How a pattern leaves its order.
@@ -93,16 +128,14 @@ impl Walk {
 }
 
 impl WalkSource {
-    /// The part of the span that is worked on: all of it, or the present zone.
+    /// What is worked on: the span, or the present zone.
     fn window(&mut self) -> (u64, u64) {
         let Some(zones) = self.walk.strided else { return (0, self.length) };
         if self.zone.1 >= zones.zone_bytes {
-            let next = self.zone.0 + zones.range_bytes + zones.skip_bytes;
-            let fits = next.checked_add(zones.range_bytes).is_some_and(|end| end <= self.length);
-            self.zone = (if fits { next } else { 0 }, 0);
+            self.zone = (zones.next(self.zone.0, self.length).unwrap_or(0), 0);
             self.last = [None; 3];
         }
-        (self.zone.0, (self.zone.0 + zones.range_bytes).min(self.length))
+        (self.zone.0, self.zone.0 + zones.zone(self.length))
     }
 
     fn in_sequence(&self, slot: usize, length: u64, (from, to): (u64, u64)) -> u64 {
@@ -219,9 +252,22 @@ mod tests {
 
     #[test]
     fn zones_have_gaps_between_them() {
-        let zones = Strided { zone_bytes: 3 * 4096, range_bytes: 3 * 4096, skip_bytes: 2 * 4096 };
-        let walk = Walk { strided: Some(zones), ..Walk::default() };
+        let zones = |room: u64| Strided {
+            zone_bytes: 3 * 4096,
+            range_bytes: 3 * 4096,
+            skip_bytes: 2 * 4096,
+            room_bytes: room * 4096,
+        };
+        let walk = |room| Walk { strided: Some(zones(room)), ..Walk::default() };
         // As many blocks as the span has: gaps are not transferred.
-        assert_eq!(offsets(&walk, &sequential(14)), [0, 1, 2, 5, 6, 7, 10, 11, 12, 0, 1, 2, 5, 6]);
+        let within = [0, 1, 2, 5, 6, 7, 10, 11, 12, 0, 1, 2, 5, 6];
+        assert_eq!(offsets(&walk(14), &sequential(14)), within);
+        // They go on behind it as long as a whole one has room there.
+        assert_eq!(offsets(&walk(17), &sequential(14)), within);
+        assert_eq!(offsets(&walk(18), &sequential(14)), [0, 1, 2, 5, 6, 7, 10, 11, 12, 15, 16, 17, 0, 1]);
+        assert_eq!(offsets(&walk(100), &sequential(5)), [0, 1, 2, 5, 6]);
+        let reach = |room, blocks, passes| zones(room).reach_bytes(&sequential(blocks).passes(passes)) / 4096;
+        assert_eq!([reach(14, 14, 1), reach(17, 14, 1), reach(18, 14, 1), reach(100, 14, 1)], [14, 14, 18, 23]);
+        assert_eq!([reach(100, 5, 1), reach(100, 5, 9), reach(30, 5, 9), reach(100, 5, 99)], [8, 73, 28, 98]);
     }
 }

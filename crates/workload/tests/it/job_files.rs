@@ -200,17 +200,66 @@ fn each_pass_of_a_job_is_the_first_one_again_unless_it_is_told_otherwise() {
             assert!(all.iter().all(|pass| pass == once), "{options}, {end}");
             let all = passes(&format!("{options}\n{end}\nrandrepeat=0"), 3);
             assert!(all[0] == *once && all[1] != *once && all[2] != all[1], "{options}, {end}");
+            // As in fio, a seed of its own rules over randrepeat.
+            let all = passes(&format!("{options}\n{end}\nrandseed=7"), 3);
+            assert!(all[1] != all[0] && all[2] != all[1], "{options}, {end}");
         }
         let all = passes(&format!("{options}\ntime_based\nruntime=10"), 3);
         assert!(all[0] == *once && all[1] != *once && all[2] != all[1], "{options}");
     }
-    let told = |options: &str| parse(&format!("[a]\nrw=randwrite\nsize=1m\n{options}\n")).notices().len();
-    assert_eq!(["loops=2", "io_size=2m"].map(told), [1; 2]);
-    let none = ["loops=1", "io_size=1m", "loops=2\nrandrepeat=0", "loops=2\nnorandommap", "loops=2\nrw=randread"];
-    assert_eq!(none.map(told), [0; 5]);
     // Blocks that may come twice have no passes.
     let all = passes("rw=randwrite\nnorandommap\nloops=2", 2);
     assert_ne!(all[0], all[1]);
+}
+
+#[test]
+fn passes_that_overwrite_the_same_blocks_are_told_where_the_drive_has_them() {
+    let told = |options: &str| parse(&format!("[a]\nrw=randwrite\n{options}\n")).notices_on(GIB).len();
+    for options in
+        ["size=1m\nloops=2", "size=1m\nio_size=2m", "size=10%\nio_size=200m", "io_size=2g", "io_size=60%\nloops=2"]
+    {
+        assert_eq!(told(options), 1, "{options}");
+    }
+    for options in [
+        "size=1m",
+        "size=1m\nio_size=1m",
+        "size=1m\nloops=2\nrandrepeat=0",
+        "size=1m\nloops=2\nrandseed=1",
+        "size=1m\nloops=2\nnorandommap",
+        "size=1m\nloops=2\nrw=randread",
+        "size=1m\nloops=2\nba=8k",
+        "size=1m\nloops=2\nio_size=512k",
+        "io_size=900m",
+        "size=2g\nloops=2",
+    ] {
+        assert_eq!(told(options), 0, "{options}");
+    }
+    assert!(parse("[a]\nrw=randwrite\nloops=2\n").notices().is_empty(), "which drive is not known");
+}
+
+#[test]
+fn a_range_of_block_sizes_rules_over_one_in_whatever_order_they_stand() {
+    for options in ["bs=64k\nbsrange=4k-8k,16k-32k", "bsrange=4k-8k,16k-32k\nbs=64k"] {
+        let range = |min: u64, max: u64| BlockSizes::Range { min: min << 10, max: max << 10 };
+        assert_eq!(parse(&format!("[a]\n{options}\n")).jobs[0].sizes(), [range(4, 8), range(16, 32), range(16, 32)]);
+    }
+    let global = parse("[global]\nbsrange=,16k-32k,\n[a]\nbs=64k\nbssplit=,,4k/100\n").jobs[0].sizes();
+    let split = BlockSizes::Split(vec![(4096, 100)]);
+    assert_eq!(global, [BlockSizes::Fixed(65_536), BlockSizes::Range { min: 16_384, max: 32_768 }, split]);
+}
+
+#[test]
+fn a_queue_empties_no_further_than_it_is_told() {
+    let low = |options: &str| parse(&format!("[a]\nioengine=libaio\niodepth=32\n{options}\n")).jobs[0].low();
+    assert_eq!(["", "iodepth_low=0", "iodepth_low=32", "iodepth_low=99"].map(low), [31; 4]);
+    assert_eq!(low("iodepth_low=8"), 8);
+}
+
+#[test]
+fn a_job_that_goes_on_for_its_time_does_not_count() {
+    let base = "[a]\nrw=randread\nsize=1m\nnumber_ios=5\n";
+    assert_eq!(commands(base, GIB, 1000).len(), 5);
+    assert_eq!(commands(&format!("{base}time_based\nruntime=1\n"), GIB, 1000).len(), 1000);
 }
 
 #[test]
@@ -347,7 +396,31 @@ fn a_pattern_with_an_offset_goes_backwards_or_leaves_holes() {
     let same = places("rw=randread:4\nrw_sequencer=identical\nbs=4k\nsize=64m\nnumber_ios=40");
     assert!(same.chunks(4).all(|run| run.iter().all(|at| *at == run[0])));
     let zones = places("rw=read\nbs=4k\nsize=40k\nzonemode=strided\nzonesize=8k\nzoneskip=8k");
-    assert_eq!(zones, [0, 4, 16, 20, 32, 36, 0, 4, 16, 20], "as many as the span has");
+    assert_eq!(zones, [0, 4, 16, 20, 32, 36, 48, 52, 64, 68], "as many as the span has, up to the end of the drive");
+    let zones = places("rw=read\nbs=4k\nsize=40k\nfilesize=56k\nzonemode=strided\nzonesize=8k\nzoneskip=8k");
+    assert_eq!(zones, [0, 4, 16, 20, 32, 36, 48, 52, 0, 4]);
+}
+
+#[test]
+fn commands_stay_within_the_reach_of_their_job() {
+    for (options, kib) in [
+        ("rw=randwrite", 1024),
+        ("rw=write\nzonemode=strided\nzonesize=64k\nzoneskip=64k", 1984),
+        ("rw=randrw\nzonemode=strided\nzonesize=64k\nzoneskip=64k\nio_size=2m", 4032),
+        ("rw=randread\nzonemode=strided\nzonesize=64k\nzonerange=2m", 1 << 20),
+        ("rw=write\nzonemode=strided\nzonesize=64k\nzoneskip=1g", 1024),
+        ("rw=trimwrite\nzonemode=strided\nzonesize=64k\nzoneskip=64k", 4032),
+        ("rw=read\nfilesize=1500k\nzonemode=strided\nzonesize=64k\nzoneskip=64k", 1472),
+    ] {
+        let file = parse(&format!("[j]\nbs=4k\nsize=1m\noffset=0\n{options}\n"));
+        let reach = file.jobs[0].reach(GIB, 0).unwrap_or_else(|e| panic!("{e}"));
+        let sent = commands(&format!("[j]\nbs=4k\nsize=1m\n{options}\n"), GIB, usize::MAX);
+        let end = sent.iter().map(|c| c.offset_bytes + c.length_bytes).max().unwrap_or(0);
+        assert!(end <= reach.length_bytes, "{options}: {end}");
+        if kib < 1 << 20 {
+            assert_eq!((reach.start_bytes, reach.length_bytes >> 10), (0, kib), "{options}");
+        }
+    }
 }
 
 #[test]
@@ -414,13 +487,58 @@ fn verification_reads_what_was_written_once_everything_is() {
         ops(&format!("{base}\nverify_backlog=2")),
         [(write, 0), (write, 4), (read, 0), (read, 4), (write, 8), (read, 8)]
     );
-    // Each block of a random pattern once, in rising order, after the last write.
-    let random = sent("rw=randwrite\nbs=4k\nsize=400k\nverify=pattern");
-    assert!(random[..100].iter().all(|c| c.0 == write) && random.len() == 200);
-    assert!(random[100..].iter().enumerate().all(|(i, c)| *c == (read, i as u64 * 4, 4)));
+    // Without a map, each block once, in rising order, after the last write.
+    let random = sent("rw=randwrite\nbs=4k\nsize=400k\nnorandommap\nverify=pattern");
+    let (writes, reads) = random.split_at(100);
+    assert!(writes.iter().all(|c| c.0 == write) && reads.iter().all(|c| c.0 == read && c.2 == 4));
+    let written: std::collections::BTreeSet<u64> = writes.iter().map(|c| c.1).collect();
+    assert!(reads.iter().map(|c| c.1).eq(written));
     // Reading jobs read, and no more: their reads are compared anyway.
     assert_eq!(ops("rw=read\nbs=4k\nsize=8k\nverify=md5"), [(read, 0), (read, 4)]);
     assert!(parse("[j]\nverify=crc32c\n").notices()[0].contains("by a tag for each 4 KiB"));
+}
+
+/// As fio does.
+#[test]
+fn where_blocks_are_written_once_each_write_is_read_as_it_was_made_and_before_the_next_pass() {
+    let place = |c: &(Op, u64, u64)| (c.1, c.2);
+    for options in [
+        "rw=randwrite\nbs=4k",
+        "rw=randwrite\nbsrange=4k-64k",
+        "rw=write\nbssplit=4k/50:6k/50",
+        "rw=randrw\nbs=8k",
+        "rw=rw\nbsrange=4k-16k",
+        "rw=randtrimwrite\nbs=4k,64k,4k",
+        "rw=randtrimwrite\nbs=4k,4k,64k",
+    ] {
+        let all = sent(&format!("{options}\nsize=1m\nverify=crc32c"));
+        let last = all.iter().rposition(|c| c.0 == Op::Write).unwrap() + 1;
+        // A mixed job may end with reads of its own.
+        let writes: Vec<_> = all[..last].iter().filter(|c| c.0 == Op::Write).map(place).collect();
+        let reads: Vec<_> = all[all.len() - writes.len()..].iter().map(place).collect();
+        assert_eq!((writes.len() > 3, reads), (true, writes), "{options}");
+    }
+    let ops = |options: &str| {
+        let all = sent(&format!("rw=randwrite\nbs=4k\nsize=16k\nverify=crc32c\n{options}"));
+        all.iter().map(|c| c.0.name().chars().next().unwrap()).collect::<String>()
+    };
+    assert_eq!(ops("io_size=24k\nloops=2"), "wwwwrrrr".repeat(3));
+    assert_eq!(ops("io_size=8k\nloops=3"), "wwwwrrrrwwrr");
+    assert_eq!(ops("io_size=8k\nloops=3\nnumber_ios=1"), "wwwrrr");
+    assert_eq!(ops("loops=2\nnorandommap").matches('w').count(), 8);
+}
+
+#[test]
+fn what_is_trimmed_and_written_without_a_map_is_verified_too() {
+    let all = sent("rw=randtrimwrite\nbs=4k,64k,4k\nnorandommap\nsize=1m\nverify=crc32c");
+    let of = |op: Op| all.iter().filter(|c| c.0 == op).map(|c| (c.1, c.2)).collect::<std::collections::BTreeSet<_>>();
+    assert!(of(Op::Write).len() > 100 && of(Op::Read) == of(Op::Write), "{all:?}");
+    // Neither is the end of a longer write left out, nor read beyond the drive's.
+    let all =
+        sent("rw=randwrite\nbssplit=4k/50:6k/50\nnorandommap\noffset=1048564k\nba=512\nio_size=400k\nverify=crc32c");
+    assert!(all.iter().all(|c| c.1 + c.2 <= GIB / 1024), "{all:?}");
+    let read = |at: u64| all.iter().any(|c| c.0 == Op::Read && (c.1..c.1 + c.2).contains(&at));
+    assert!(all.iter().filter(|c| c.0 == Op::Write).all(|c| (c.1..c.1 + c.2).all(read)), "{all:?}");
 }
 
 #[test]
@@ -490,8 +608,19 @@ fn what_fio_knows_and_ssdlab_does_not_do_is_refused_with_the_reason() {
         ("rw=read:100", "multiple of 512"),
         ("percentile_list=50:101", "at most 100"),
         ("write_bw_log=a/b", "without folders"),
+        ("create_only=1", "send nothing else"),
+        ("nrfiles=4", "4 files are 4 streams"),
+        ("profile=tiobench", "fio's profiles are not known"),
     ] {
         let message = error(&format!("[a]\n{line}\n"));
         assert!(message.starts_with("test.fio:2: ") && message.contains(expected), "{line}: {message}");
+    }
+}
+
+#[test]
+fn files_are_as_many_as_there_are_names_of_them() {
+    // As in fio, a filename rules over nrfiles, in whatever order they stand.
+    for options in ["nrfiles=4\nfilename=/dev/sdb", "filename=/dev/sdb\nnrfiles=4", "nrfiles=1", "create_only=0"] {
+        assert_eq!(sent(&format!("rw=write\nsize=64k\n{options}")).len(), 16, "{options}");
     }
 }
