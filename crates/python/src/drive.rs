@@ -218,7 +218,7 @@ impl Drive {
         let value = |name: &str| variables.get(name).cloned();
         let job = JobFile::parse_with(file, text, &value)
             .map_err(|e| bad_input(py, &Diagnostic::from(&e).within(file, text), Wrong::Job))?;
-        let notices = job.notices().iter().map(ToString::to_string).collect();
+        let mut notices = job.notices_on(self.drive.recipe().capacity_bytes());
         let (drive, policies) = (self.starting(py, start, seed)?, self.policies.clone());
         let (keep, timeline) = files(py, &written)?;
         let rest = rest_seconds.map(|seconds| seconds * SECOND);
@@ -232,7 +232,8 @@ impl Drive {
             FioError::Job(e) => bad_input(py, &Diagnostic::from(&e).within(file, text), Wrong::Job),
             other => exception(py, &run::failure(other), Wrong::Test),
         })?;
-        let FioRun { report, kept, slowest_seen, .. } = report;
+        let FioRun { report, searches, kept, slowest_seen, .. } = report;
+        notices.extend(searches);
         keep.write(self.drive.recipe().capacity_bytes(), kept.as_deref())
             .and_then(|()| timeline.write(slowest_seen.as_ref(), self.drive.name()).map(drop))
             .map_err(|f| exception(py, &f, Wrong::Test))?;

@@ -103,8 +103,10 @@ impl Recorders<'_, '_> {
         let ended_at = task.ended_at(now);
         self.entries[task.entry].end(task.measure_from(), ended_at, &task.passes(ended_at));
         self.logs.ended(task.number, ended_at)?;
-        if let Some(target) = task.latency_target.as_ref().filter(|t| t.found) {
-            self.entries[task.entry].found_depth = Some(target.depth);
+        if let Some(target) = &task.latency_target {
+            let entry = &mut self.entries[task.entry];
+            entry.searched_depth = Some(target.depth);
+            entry.still_searched |= !target.found;
         }
         Ok(())
     }

@@ -85,8 +85,10 @@ pub(super) struct EntryMeter {
     pub(super) group: u32,
     pub(super) clones: u32,
     pub(super) depth: u32,
-    /// The depth that `latency_target` found.
-    pub(super) found_depth: Option<u32>,
+    /// The depth that the search of `latency_target` has come to.
+    pub(super) searched_depth: Option<u32>,
+    /// A clone's search had not ended when the clone did.
+    pub(super) still_searched: bool,
     pub(super) all: Measurement,
     pub(super) bins: LatencyBins,
     /// Submissions by commands in flight: 1, 2, 4, 8, 16, 32, 64 and more.
@@ -123,7 +125,8 @@ impl EntryMeter {
             group,
             clones,
             depth,
-            found_depth: None,
+            searched_depth: None,
+            still_searched: false,
             all: Measurement::default(),
             bins: LatencyBins::default(),
             depths: [0; 7],

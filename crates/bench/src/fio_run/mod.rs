@@ -66,6 +66,7 @@ use engine::Ending;
 use logs::AllLogs;
 use meter::EntryMeter;
 use plan::Plan;
+use report::says_of_searches;
 
 /// Share of the progress that prefilling takes.
 const PREFILL_SHARE: f64 = 0.2;
@@ -80,6 +81,8 @@ pub struct FioRun {
     pub stopped: Option<String>,
     /// What a reader must know of the rates, if the drive was fresh.
     pub fresh: Option<String>,
+    /// Jobs of which `latency_target` had found no depth when they were over.
+    pub searches: Vec<String>,
     /// What the drive keeps without power, if that was asked for.
     pub kept: Option<Vec<u8>>,
     /// What its parts did while the slowest request waited, if that was asked for and a request was measured.
@@ -259,7 +262,8 @@ pub fn run_file_logging(
     if let Some(stopped) = &stopped {
         report.leave_out_what_never_began(&entries, stopped);
     }
-    Ok(FioRun { report, outcomes, stopped, fresh, kept, slowest_seen })
+    let searches = says_of_searches(file, &entries).collect();
+    Ok(FioRun { report, outcomes, stopped, fresh, searches, kept, slowest_seen })
 }
 
 /// How many jobs a message names.

@@ -6,7 +6,7 @@ use ssdlab_core::{Histogram, Op, format_duration};
 use ssdlab_workload::fio::JobFile;
 
 use super::meter::EntryMeter;
-use super::report::RunFacts;
+use super::report::{RunFacts, says_of_a_search};
 use super::{FioOptions, Prefill};
 use crate::explain;
 use crate::host::SlowestSeen;
@@ -72,7 +72,7 @@ fn outcome(
         tables: explain::tail_tables("job", m),
         time_shares: explain::time_shares("job", m),
         slowest: explain::slowest(m),
-        notes: file.notices(),
+        notes: file.notices_on(facts.capacity_bytes),
         shortened: entry.stopped.then(|| format!("stopped after {}.", format_duration(entry.runtime()))),
         ..Outcome::default()
     };
@@ -84,6 +84,7 @@ fn outcome(
         out.notes.push(VERIFIED.to_owned());
     }
     put_asked(&mut out, file, entry);
+    out.notes.extend(says_of_a_search(file, entry));
     if file.jobs[entry.job].thinktime > 0 {
         out.notes.push(PAUSES.to_owned());
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 use ssdlab_core::{CAUSES, Histogram, MICROSECOND, MILLISECOND, Nanos, Op, SECOND};
 use ssdlab_device::Counters;
-use ssdlab_workload::fio::{JobFile, Rw, Unified};
+use ssdlab_workload::fio::{Job, JobFile, Rw, Unified};
 
 use super::logs::DIRECTIONS;
 use super::meter::{BINS_1000, BINS_MS, EntryMeter, Spread};
@@ -135,7 +135,9 @@ pub struct JobReport {
     pub latency_ns: Table,
     pub latency_us: Table,
     pub latency_ms: Table,
+    /// With `latency_target` the depth that its search has come to, which is also told where that has not ended.
     pub latency_depth: u32,
+    /// Nanoseconds, as in fio; but the window is in microseconds.
     pub latency_target: u64,
     pub latency_percentile: f64,
     pub latency_window: u64,
@@ -152,6 +154,8 @@ pub struct JobReport {
 pub(super) struct Header {
     /// Clones in this entry.
     pub(super) clones: u32,
+    /// Commands that each keeps in flight, at most.
+    pub(super) depth: u32,
     /// Smallest and largest block of reads, writes and trims.
     pub(super) blocks: [(u64, u64); 3],
     /// Commands: reads, writes and trims.
@@ -289,7 +293,11 @@ impl FioReport {
                 stored: None,
                 prefilled_bytes: facts.prefilled_bytes,
                 waf: facts.measured.as_ref().and_then(Counters::waf),
-                notices: file.notices(),
+                notices: file
+                    .notices_on(facts.capacity_bytes)
+                    .into_iter()
+                    .chain(says_of_searches(file, entries))
+                    .collect(),
             },
         })
     }
@@ -330,6 +338,34 @@ impl FioReport {
     /// If serialisation fails, which it does not for a report that the bench made.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self).map(|text| text + "\n")
+    }
+}
+
+/// What a reader must know of a depth that was still searched for when the job was over.
+pub(super) fn says_of_a_search(file: &JobFile, entry: &EntryMeter) -> Option<String> {
+    let depth = entry.searched_depth.filter(|_| entry.still_searched)?;
+    let name = &file.jobs[entry.job].name;
+    Some(format!(
+        "{name}: the search of latency_target had not ended when the job did: its depth, {depth}, is the one that was being tried"
+    ))
+}
+
+/// The same of all entries.
+pub(super) fn says_of_searches<'a>(file: &'a JobFile, entries: &'a [EntryMeter]) -> impl Iterator<Item = String> + 'a {
+    entries.iter().filter_map(|entry| says_of_a_search(file, entry))
+}
+
+/// Which percentiles an entry's report has, by `percentile_list`, `clat_percentiles` and `lat_percentiles`.
+#[derive(Clone, Copy)]
+struct Percentiles<'a> {
+    clat: Option<&'a [f64]>,
+    lat: Option<&'a [f64]>,
+}
+
+impl<'a> Percentiles<'a> {
+    fn of(job: &'a Job) -> Self {
+        let list = job.percentiles.as_deref().unwrap_or(&PERCENTILES);
+        Percentiles { clat: job.clat_percentiles.then_some(list), lat: job.lat_percentiles.then_some(list) }
     }
 }
 
@@ -374,7 +410,7 @@ impl JobReport {
         ] {
             options.entry(key.to_owned()).or_insert(value);
         }
-        let percentiles = job.percentiles.as_deref().unwrap_or(&PERCENTILES);
+        let percentiles = Percentiles::of(job);
         let apart = job.unified != Unified::Mixed;
         let requests: u64 = [Op::Read, Op::Write, Op::Trim].iter().map(|&op| entry.all.op(op).latency.count()).sum();
         let submissions: u64 = entry.depths.iter().sum();
@@ -408,14 +444,15 @@ impl JobReport {
             latency_ns: bins(&BINS_1000, &entry.bins.ns, requests),
             latency_us: bins(&BINS_1000, &entry.bins.us, requests),
             latency_ms: bins(&BINS_MS, &entry.bins.ms, requests),
-            latency_depth: entry.found_depth.unwrap_or(entry.depth),
-            latency_target: job.latency_target / MICROSECOND,
+            latency_depth: entry.searched_depth.unwrap_or(entry.depth),
+            latency_target: job.latency_target,
             latency_percentile: job.latency_percentile,
             latency_window: job.latency_window / MICROSECOND,
             steadystate: None,
             ssdlab: JobDetails { slowest: explain::slowest(&entry.all) },
             header: Header {
                 clones: entry.clones,
+                depth: entry.depth,
                 blocks: job.sizes().map(|s| (s.min_bytes(), s.max_bytes())),
                 ios: DIRECTIONS.map(|op| entry.all.op(op).latency.count()),
             },
@@ -448,7 +485,7 @@ impl JobReport {
 }
 
 /// `bs` as fio would be given it: one size, or those of reads, writes and trims.
-fn block_size(job: &ssdlab_workload::fio::Job) -> String {
+fn block_size(job: &Job) -> String {
     let sizes = job.sizes().map(|s| match (s.min_bytes(), s.max_bytes()) {
         (min, max) if min == max => min.to_string(),
         (min, max) => format!("{min}-{max}"),
@@ -483,7 +520,7 @@ fn per_second(n: u64, time: Nanos) -> f64 {
 }
 
 impl Direction {
-    fn new(entry: &EntryMeter, ops: &[Op], percentiles: &[f64]) -> Self {
+    fn new(entry: &EntryMeter, ops: &[Op], percentiles: Percentiles<'_>) -> Self {
         let mut stats = OpStats::default();
         for &op in ops {
             stats.merge(entry.all.op(op));
@@ -509,8 +546,8 @@ impl Direction {
             short_ios: 0,
             drop_ios: 0,
             slat_ns: Latency::default(),
-            clat_ns: Latency::new(&stats.latency, Some(percentiles)),
-            lat_ns: Latency::new(&stats.latency, None),
+            clat_ns: Latency::new(&stats.latency, percentiles.clat),
+            lat_ns: Latency::new(&stats.latency, percentiles.lat),
             bw_min: kib(bw.min) as u64,
             bw_max: kib(bw.max) as u64,
             bw_agg: 100.0,
@@ -529,11 +566,11 @@ impl Direction {
 }
 
 impl Sync {
-    fn new(stats: &OpStats, percentiles: &[f64]) -> Self {
+    fn new(stats: &OpStats, percentiles: Percentiles<'_>) -> Self {
         let any = stats.latency.count() > 0;
         Sync {
             total_ios: stats.latency.count(),
-            lat_ns: Latency::new(&stats.latency, any.then_some(percentiles)),
+            lat_ns: Latency::new(&stats.latency, percentiles.clat.or(percentiles.lat).filter(|_| any)),
             ssdlab: TimeShares::new(stats),
         }
     }

@@ -31,7 +31,7 @@ fn line(out: &mut String, version: &str, job: &JobReport) -> fmt::Result {
     direction(out, write)?;
     write!(out, ";{:.6}%;{:.6}%;{};{};{}", job.usr_cpu, job.sys_cpu, job.ctx, job.majf, job.minf)?;
     shares(out, &job.iodepth_level, 1)?;
-    shares(out, &job.latency_us, 2)?;
+    shares(out, &with_all_below(&job.latency_us, &job.latency_ns), 2)?;
     shares(out, &job.latency_ms, 2)?;
     if let Some(description) = job.options.get("description") {
         write!(out, ";{}", plain(description))?;
@@ -43,7 +43,7 @@ fn direction(out: &mut String, d: &Direction) -> fmt::Result {
     write!(out, ";{};{};{};{}", d.io_kbytes, d.bw, d.iops as u64, d.runtime)?;
     latency(out, &d.slat_ns)?;
     latency(out, &d.clat_ns)?;
-    let list = d.clat_ns.percentile.as_deref().unwrap_or_default();
+    let list = d.lat_ns.percentile.as_ref().or(d.clat_ns.percentile.as_ref()).map_or(&[][..], Vec::as_slice);
     for i in 0..PERCENTILES {
         match list.get(i) {
             Some((percent, value)) => write!(out, ";{percent:.6}%={}", value / 1000)?,
@@ -59,6 +59,31 @@ fn latency(out: &mut String, l: &Latency) -> fmt::Result {
     write!(out, ";{};{};{:.6};{:.6}", l.min / 1000, l.max / 1000, l.mean / 1e3, l.stddev / 1e3)
 }
 
+/// The first bin takes in what is faster: the layout has no bins for that.
+fn with_all_below(table: &Table, below: &Table) -> Table {
+    let mut all = table.clone();
+    if let Some(first) = all.0.first_mut() {
+        first.1 += below.0.iter().map(|bin| bin.1).sum::<f64>();
+    }
+    all
+}
+
 fn shares(out: &mut String, table: &Table, decimals: usize) -> fmt::Result {
     table.0.iter().try_for_each(|(_, share)| write!(out, ";{share:.decimals$}%"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_faster_than_a_microsecond_stands_in_the_first_bin() {
+        let table = |bins: &[(&str, f64)]| Table(bins.iter().map(|(l, s)| ((*l).to_owned(), *s)).collect());
+        let us = table(&[("2", 1.0), ("4", 60.0)]);
+        let all = with_all_below(&us, &table(&[("500", 30.0), ("1000", 9.0)]));
+        assert_eq!(all, table(&[("2", 40.0), ("4", 60.0)]));
+        let mut out = String::new();
+        shares(&mut out, &all, 2).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(out, ";40.00%;60.00%");
+    }
 }

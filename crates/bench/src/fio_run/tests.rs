@@ -456,9 +456,66 @@ fn a_latency_target_finds_the_depth_that_meets_it() {
     let report = run(&format!("{text}time_based\nruntime=60"));
     let job = &report.jobs[0];
     assert!(job.reads().runtime < 1_000, "ended when it was found: {}", job.reads().runtime);
-    assert_eq!((job.latency_target, job.latency_window, job.latency_depth), (110, 50_000, 8));
+    assert_eq!((job.latency_target, job.latency_window, job.latency_depth), (110_000, 50_000, 8));
+    let text_of = |report: &FioReport| {
+        let text = report.to_text();
+        (
+            text.contains("ioengine=ssdlab, iodepth=64\n"),
+            text.lines().find(|l| l.contains(" latency   : ")).map(str::to_owned),
+        )
+    };
+    let line = "     latency   : target=110000, window=50000, percentile=99.00%, depth=8".to_owned();
+    assert_eq!(text_of(&report), (true, Some(line)));
+    assert!(report.ssdlab.notices.is_empty(), "{:?}", report.ssdlab.notices);
     let long = run(&format!("{text}time_based\nruntime=3\nlatency_run=1"));
     assert_eq!(long.jobs[0].reads().runtime, 3_000);
+}
+
+#[test]
+fn a_search_that_has_not_ended_tells_how_far_it_has_come() {
+    let text = "[j]\nrw=randread\nnorandommap\nioengine=libaio\niodepth=64\nlatency_target=110\nlatency_window=50000\nruntime=120ms\ntime_based\n";
+    let file = JobFile::parse("test.fio", text).unwrap_or_else(|e| panic!("{e}"));
+    let run = run_file_logging(&file, &ModelSpec::default(), FioOptions::default(), &mut NoLogs, &Monitor::silent());
+    let run = run.unwrap_or_else(|e| panic!("{e}"));
+    // 1 and 2 were good, 4 was being tried.
+    assert_eq!(run.report.jobs[0].latency_depth, 4);
+    let said =
+        "j: the search of latency_target had not ended when the job did: its depth, 4, is the one that was being tried";
+    assert_eq!(run.searches, [said]);
+    assert!(run.report.ssdlab.notices.contains(&said.to_owned()) && run.outcomes[0].notes.contains(&said.to_owned()));
+}
+
+#[test]
+fn percentiles_are_of_what_is_asked_for() {
+    let base = "[j]\nrw=randwrite\nbs=4k\nsize=4m\nfsync=64\npercentile_list=50\n";
+    for (options, clat, lat) in [
+        ("", true, false),
+        ("lat_percentiles=1", true, true),
+        ("clat_percentiles=0", false, false),
+        ("clat_percentiles=0\nlat_percentiles=1", false, true),
+    ] {
+        let report = run(&format!("{base}{options}"));
+        let (writes, text) = (report.jobs[0].writes(), report.to_text());
+        assert_eq!((writes.clat_ns.percentile.is_some(), writes.lat_ns.percentile.is_some()), (clat, lat), "{options}");
+        assert_eq!(
+            (text.contains("    clat percentiles"), text.contains("    lat percentiles")),
+            (clat, lat),
+            "{text}"
+        );
+        assert_eq!(text.contains("    sync percentiles"), clat || lat, "{text}");
+        assert_eq!(report.to_terse().contains(";50.000000%="), clat || lat, "{options}");
+    }
+    let both = run(&format!("{base}lat_percentiles=1"));
+    let writes = both.jobs[0].writes();
+    assert_eq!(writes.clat_ns.percentile, writes.lat_ns.percentile);
+}
+
+/// Zones with gaps lead behind the span, and what is read there was written first.
+#[test]
+fn what_is_read_behind_the_span_is_written_first() {
+    let text = "[j]\nrw=read\nbs=4k\nsize=64k\nzonemode=strided\nzonesize=16k\nzoneskip=48k\n";
+    let report = run(text);
+    assert_eq!((report.jobs[0].reads().total_ios, report.ssdlab.prefilled_bytes), (16, 208 << 10));
 }
 
 #[test]

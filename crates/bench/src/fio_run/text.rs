@@ -48,7 +48,7 @@ fn header(out: &mut String, job: &JobReport) -> fmt::Result {
     writeln!(
         out,
         "{}: (g={}): rw={}, bs=(R) {}, (W) {}, (T) {}, ioengine=ssdlab, iodepth={}",
-        job.jobname, job.groupid, rw, reads, writes, trims, job.latency_depth
+        job.jobname, job.groupid, rw, reads, writes, trims, job.header.depth
     )?;
     if job.header.clones > 1 {
         writeln!(out, "...")?;
@@ -81,7 +81,11 @@ fn write_job(out: &mut String, job: &JobReport, device: &str) -> fmt::Result {
         "     issued rwts: total={},{},{},{} short=0,0,0,0 dropped=0,0,0,0",
         job.header.ios[0], job.header.ios[1], job.header.ios[2], job.sync.total_ios
     )?;
-    writeln!(out, "     latency   : target=0, window=0, percentile=100.00%, depth={}", job.latency_depth)
+    writeln!(
+        out,
+        "     latency   : target={}, window={}, percentile={:.2}%, depth={}",
+        job.latency_target, job.latency_window, job.latency_percentile, job.latency_depth
+    )
 }
 
 fn rate(bytes: u64) -> (String, String) {
@@ -100,6 +104,7 @@ fn write_direction(out: &mut String, word: &str, d: &Direction) -> fmt::Result {
     latency(out, "clat", &d.clat_ns)?;
     latency(out, " lat", &d.lat_ns)?;
     percentiles(out, "clat", &d.clat_ns)?;
+    percentiles(out, "lat", &d.lat_ns)?;
     let mib = d.bw_mean > 1024.0 * 1024.0;
     let (unit, by) = if mib { ("MiB", 1024) } else { ("KiB", 1) };
     let by_f = f64::from(by as u32);

@@ -30,7 +30,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let drive = drive.starting(&args.used.start, args.seed)?;
     let keep = Keep::at(args.used.save.as_deref())?;
     let timeline = TimelineFile::at(args.used.timeline.as_deref())?;
-    for notice in file.notices() {
+    for notice in file.notices_on(drive.reviewed().facts.capacity_bytes) {
         complain(&format!("notice: {notice}"));
     }
     let unsaid = if args.used.start.from.is_some() { RunPrefillArg::None } else { RunPrefillArg::Read };
@@ -56,7 +56,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let monitor = Monitor::new(&report, &CANCEL);
     let (rest, keep_drive, watch) = (args.used.rest(), keep.is_asked_for(), timeline.is_asked_for());
     let options = FioOptions { seed: args.seed, prefill, rest, keep: keep_drive, timeline: watch };
-    let FioRun { report, outcomes, stopped, fresh, kept, slowest_seen } =
+    let FioRun { report, outcomes, stopped, fresh, searches, kept, slowest_seen } =
         run_file_logging(&file, &drive, options, &mut logs, &monitor).map_err(|e| match e {
             FioError::Bench(e) if may_only_be_read(&e) => {
                 Failure::bad_input(e.to_string()).help(help_to_write(drive.name()))
@@ -66,8 +66,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     drop(bar);
     keep.write(drive.reviewed().facts.capacity_bytes, kept.as_deref())?;
     timeline.write(slowest_seen.as_ref(), drive.name())?.iter().for_each(|said| complain(&format!("notice: {said}")));
-    if let Some(fresh) = fresh {
-        complain(&format!("notice: {fresh}"));
+    for said in fresh.into_iter().chain(searches) {
+        complain(&format!("notice: {said}"));
     }
     if let Some(folder) = &mut folder {
         write_into(folder, &review_of(&[drive], outcomes, Vec::new(), args.seed, false))?;
