@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufReader, ErrorKind, Read};
+use std::sync::Arc;
 
 use ssdlab_core::{Nanos, Op, input};
 
@@ -17,6 +18,8 @@ const WINDOW_BYTES: usize = 64 * 1024;
 
 /// Devices of a trace at most.
 pub const MAX_DEVICES: usize = 1 << 16;
+/// Longest name of a device, in bytes: that of the longest path.
+const LONGEST_NAME: usize = 4096;
 /// The longest message about a line or record, in characters.
 const LONGEST_PROBLEM: usize = 400;
 
@@ -89,8 +92,8 @@ pub struct TraceReader<R> {
     wait_clock: u128,
     first: Option<u128>,
     last: Nanos,
-    devices: Vec<String>,
-    numbers: BTreeMap<String, u32>,
+    devices: Vec<Arc<str>>,
+    numbers: BTreeMap<Arc<str>, u32>,
     stamps: Stamps,
     skipped: u64,
 }
@@ -141,9 +144,8 @@ impl<R: Read> TraceReader<R> {
     }
 
     /// Names of the devices seen so far, as the trace writes them, in the order of their first request.
-    #[must_use]
-    pub fn devices(&self) -> &[String] {
-        &self.devices
+    pub fn devices(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.devices.iter().map(|name| &**name)
     }
 
     /// What the time stamps are like so far.
@@ -289,10 +291,17 @@ impl<R: Read> TraceReader<R> {
             None if self.devices.len() == MAX_DEVICES => {
                 return Err(format!("is of one device more than the {MAX_DEVICES} that a trace can have"));
             }
+            None if raw.device.len() > LONGEST_NAME => {
+                return Err(format!(
+                    "the name of its device has {} bytes; at most {LONGEST_NAME} are possible",
+                    raw.device.len()
+                ));
+            }
             None => {
                 let n = self.devices.len() as u32;
-                self.devices.push(raw.device.to_owned());
-                self.numbers.insert(raw.device.to_owned(), n);
+                let name: Arc<str> = Arc::from(raw.device);
+                self.devices.push(Arc::clone(&name));
+                self.numbers.insert(name, n);
                 n
             }
         };

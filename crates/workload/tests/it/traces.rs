@@ -25,7 +25,7 @@ fn record(at: Nanos, op: Op, device: u32, offset_bytes: u64, length_bytes: u64) 
 fn read(name: &str) -> (Format, Vec<String>, Vec<TraceRecord>, u64) {
     let mut reader = open(&data(name), None).unwrap();
     let records: Vec<_> = reader.by_ref().collect::<Result<_, _>>().unwrap();
-    (reader.format(), reader.devices().to_vec(), records, reader.stamps().backwards)
+    (reader.format(), reader.devices().map(str::to_owned).collect(), records, reader.stamps().backwards)
 }
 
 fn parse(bytes: &[u8], format: Option<Format>, options: TraceOptions) -> Result<Vec<TraceRecord>, TraceError> {
@@ -162,7 +162,7 @@ fn comma_separated_traces_of_clouds_and_data_centres() {
     let read = |text: &str| {
         let mut reader = TraceReader::new("t", text.as_bytes(), None, TraceOptions::default()).unwrap();
         let records: Vec<_> = reader.by_ref().collect::<Result<_, _>>().unwrap_or_else(|e| panic!("{e}"));
-        (reader.format(), reader.devices().to_vec(), records)
+        (reader.format(), reader.devices().map(str::to_owned).collect(), records)
     };
     let two = |first, second| vec![first, second];
     let (format, devices, records) = read("419,W,8792731648,16384,1577808144360767\n725,R,4096,512,1577808144360800\n");
@@ -294,6 +294,16 @@ fn endless_lines_are_refused_before_they_fill_the_memory() {
     let mut bytes = b"1 0 8 16 1\n".to_vec();
     bytes.resize(1 << 20, b'7');
     assert!(error(&bytes, None).contains("t:2: the line is longer than 64 KiB"));
+}
+
+#[test]
+fn names_of_devices_are_no_longer_than_paths() {
+    let trace =
+        |name: usize| format!("fio version 3 iolog\n0 /dev/sdb read 0 4096\n1 {} read 0 4096\n", "n".repeat(name));
+    assert_eq!(parse(trace(4096).as_bytes(), None, TraceOptions::default()).map(|all| all.len()).ok(), Some(2));
+    let message = error(trace(4097).as_bytes(), None);
+    assert!(message.contains("t:3: ") && message.contains("has 4097 bytes; at most 4096 are possible"), "{message}");
+    assert!(message.len() < 600, "{}", message.len());
 }
 
 #[test]
