@@ -195,8 +195,6 @@ class Drive:
         """
         settings = [(key, _text(key, value)) for key, value in {**(params or {}), **more}.items()]
         begins = _begins(start, stored_days)
-        if name == "power-cut" and self._has_policies():
-            raise ValueError("recovery from a power cut goes back to built-in policies: study them on other tests")
         with shown(progress, f"{name} on {self.name}") as report:
             outcome = self._native.test(
                 name, settings, begins, self._seed_or(seed), _flag(quick, "quick"), _limit(records), report

@@ -242,8 +242,6 @@ def test_devices_that_would_not_ask_are_refused():
             ssdlab.review(drive)
         with pytest.raises(ValueError, match="built-in"):
             ssdlab.fleet(drive, ssdlab.Workload("w"))
-        with pytest.raises(ValueError, match="built-in"):
-            drive.test("power-cut")
         with pytest.raises(ValueError):
             ssdlab.raid0(drive, drive)
     with pytest.raises(TypeError):
@@ -292,6 +290,42 @@ def test_functions_are_given_back():
     del drive
     gc.collect()
     assert sys.getrefcount(victim) == before
+
+
+def test_policies_are_asked_after_a_power_cut_and_of_a_saved_drive(tmp_path):
+    asked = {"victim": 0, "pacing": 0}
+
+    def victim(*args):
+        asked["victim"] += 1
+        return greedy(*args)
+
+    def pacing(dead, valid):
+        asked["pacing"] += 1
+        return dead / max(valid, 1)
+
+    def were_asked():
+        counts = dict(asked)
+        asked.update(victim=0, pacing=0)
+        return all(count > 20 for count in counts.values())
+
+    path = tmp_path / "saved.state"
+    # A drive that has been cut asks nobody where it has hardly a free superblock.
+    free = {"gc.start_free_superblocks": 3}
+    small(**{"gc.host_share": "balanced", **free}).save(path)
+    drive = small(victim=victim, pacing=pacing, **free)
+    overwrite(drive)
+    assert were_asked()
+    drive.cut()
+    drive.power_on()
+    overwrite(drive)
+    assert were_asked(), "after a cut"
+    drive.load(path)
+    overwrite(drive)
+    assert were_asked(), "after load"
+    drive.check()
+    drive.test("random-write", start=path, prefill="drive", **LONG)
+    assert were_asked(), "with start"
+    assert drive.test("power-cut", quick=True).metrics and were_asked()
 
 
 @pytest.mark.slow

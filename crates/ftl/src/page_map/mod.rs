@@ -223,15 +223,14 @@ impl PageMap {
     }
 
     /// For studying policies: from now on `choose` chooses the victims, and `pace` says what the host may write meanwhile.
-    /// Recovery from a power cut, and erasing the drive, go back to the policies of the drive file.
+    /// They stay through power cuts, and when the drive is erased.
     ///
     /// # Panics
     /// If the map is in use already, or `pace` is given and the drive file's pacing sets the host no limit.
     pub fn study(&mut self, choose: Option<Arc<gc::ChooseVictim>>, pace: Option<Arc<pacing::HostUnits>>) {
         assert_eq!(self.counters, TranslationCounters::default(), "policies are changed before anything is written");
         if let Some(choose) = choose {
-            let blocks = self.superblocks.per_domain();
-            self.collector.choose_by(|| gc::Selector::Study(gc::Study::new(blocks, Arc::clone(&choose))));
+            self.collector.choose_by(&choose, &self.superblocks);
         }
         if let Some(pace) = pace {
             assert!(self.pacing.limits_host(), "the drive file must name a pacing that limits the host");
@@ -239,10 +238,13 @@ impl PageMap {
         }
     }
 
-    /// A collector that knows of no superblock, with the policies of the drive file.
+    /// A collector that knows of no superblock. A policy that is studied goes on choosing.
     fn begin_collecting(&mut self) {
+        let studied = self.collector.chosen_by();
         self.collector = Collector::new(&self.gc, &self.superblocks, self.superblock_units, self.row_units);
-        self.pacing = HostPacing::new(&self.gc);
+        if let Some(choose) = studied {
+            self.collector.choose_by(&choose, &self.superblocks);
+        }
     }
 
     /// Begins on flash that holds nothing: sets the system area and the cache aside, and lists what is free.

@@ -1,4 +1,4 @@
-//! Policies of a study: in use until the power goes or the drive is erased, and then both given up.
+//! Policies of a study: in use from the beginning, and still when the power has been away or the drive was erased.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,7 +27,7 @@ fn write(drive: &mut Ssd, now: &mut Nanos, rng: &mut Rng) {
 }
 
 #[test]
-fn both_policies_are_given_up_together() {
+fn both_policies_stay_through_power_cuts_and_erasure() {
     for erase in [false, true] {
         let asked = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
         let [victims, pacing] = asked.clone();
@@ -53,6 +53,7 @@ fn both_policies_are_given_up_together() {
             now = drive.restore(now);
         }
         write(&mut drive, &mut now, &mut rng);
-        assert_eq!(asked.each_ref().map(|count| count.load(Ordering::Relaxed)), before, "erased: {erase}");
+        let after = asked.each_ref().map(|count| count.load(Ordering::Relaxed));
+        assert!(after.iter().zip(before).all(|(after, before)| *after > before + 100), "erased: {erase}, {after:?}");
     }
 }

@@ -16,12 +16,14 @@ mod stop_and_wait;
 mod streaming;
 mod victims;
 
+use std::sync::Arc;
+
 use ssdlab_core::DieSet;
 use ssdlab_nand::EMPTY_TAG;
 
 use super::PageMap;
 use super::allocator::ToMove;
-use super::gc::Selector;
+use super::gc::{ChooseVictim, Selector, Study};
 use super::superblock::{State as SuperblockState, Superblocks};
 use crate::op::OpSink;
 use crate::spec::{Buffering, GcSpec};
@@ -97,10 +99,19 @@ impl Collector {
         }
     }
 
-    /// From now on victims are chosen by policies that `make` makes. Nothing is closed yet.
-    pub fn choose_by(&mut self, make: impl Fn() -> Selector) {
+    /// From now on `choose` chooses the victims. Nothing is closed yet.
+    pub fn choose_by(&mut self, choose: &Arc<ChooseVictim>, superblocks: &Superblocks) {
         for domain in &mut self.domains {
-            domain.selector = make();
+            domain.selector = Selector::Study(Study::new(superblocks.per_domain(), Arc::clone(choose)));
+        }
+    }
+
+    /// What [`Collector::choose_by`] was told.
+    #[must_use]
+    pub fn chosen_by(&self) -> Option<Arc<ChooseVictim>> {
+        match &self.domains.first()?.selector {
+            Selector::Study(study) => Some(study.choose()),
+            _ => None,
         }
     }
 

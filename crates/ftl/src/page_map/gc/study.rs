@@ -34,6 +34,11 @@ impl Study {
     pub fn new(blocks: u32, choose: Arc<ChooseVictim>) -> Self {
         Study { closed: AgedList::new(blocks), choose }
     }
+
+    #[must_use]
+    pub fn choose(&self) -> Arc<ChooseVictim> {
+        Arc::clone(&self.choose)
+    }
 }
 
 impl fmt::Debug for Study {
