@@ -74,6 +74,18 @@ def test_figures_of_ones_own_are_laid_beside(tmp_path, cli_json):
         ssdlab.claims(figures=file)
 
 
+def test_figures_whose_test_a_drive_does_not_allow_are_not_missing(tmp_path, cli_json):
+    file = tmp_path / "figures.toml"
+    other = FIGURE.replace("mine-1", "mine-2").replace('"random-write"', '"slc-cache"').replace('"iops"', '"stages"')
+    other = other.replace('unit = "IOPS"', 'unit = "count"').replace(', params = { seconds = 1, span_bytes = "64MB" }', "")
+    file.write_text(FIGURE % (1, 1) + other.replace('"ideal-32die"', '"spinpoint-f1-1tb"') % (1, 1))
+    ours = ssdlab.claims(figures=file)
+    assert ours["complete"] and [c["state"] for c in ours["claims"]] == ["missed", "not-run"]
+    assert ours == cli_json("claims", "--figures", str(file), "--json")
+    review = ssdlab.review(["ideal-32die", "spinpoint-f1-1tb"], only=["random-write", "slc-cache"], settings=SETTINGS)
+    assert len(review.failures) == 1 and "slc-cache on spinpoint-f1-1tb" in review.failures[0]
+
+
 def test_what_notebooks_show():
     drive = ssdlab.Drive("ideal-32die")
     result = drive.test("random-write", records=20, **SETTINGS)

@@ -14,6 +14,7 @@ use crate::output::complain;
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 
 /// What came of a plan.
+#[derive(Default)]
 pub struct Results {
     /// In the order of the plan.
     pub outcomes: Vec<Outcome>,
@@ -108,38 +109,42 @@ pub fn run_keeping<D: Tested + Lab>(
         Some(outcome) => JobResult::Finished(Box::new(outcome.clone())),
         None => results.next().unwrap_or(JobResult::Cancelled),
     });
-    let mut sorted = Results {
-        outcomes: Vec::new(),
-        failures: Vec::new(),
-        unsuitable: Vec::new(),
-        cancelled: Vec::new(),
-        ran: false,
-        resumable: false,
-    };
-    for (job, result) in jobs.iter().zip(results) {
-        match result {
-            JobResult::Finished(outcome) => {
-                sorted.ran = true;
-                sorted.outcomes.push(*outcome);
-            }
-            JobResult::Failed(error) => {
-                let left_out = left_out(job.test.name, names[job.lab], &error);
-                let failure = bench_failure(job.test.name, names[job.lab], error);
-                match left_out {
-                    Some(left_out) => sorted.unsuitable.push(Unsuitable { left_out, failure }),
-                    None => sorted.failures.push(failure),
-                }
-            }
-            JobResult::Cancelled => sorted.cancelled.push(format!("{} on {}", job.test.name, names[job.lab])),
-        }
-    }
-    Ok(sorted)
+    Ok(Results::sorted(jobs, &names, results))
 }
 
 /// Tests that are named among those that did not finish.
 const NAMED: usize = 5;
 
 impl Results {
+    /// Sorts what came of each of the jobs, on drives of these names.
+    pub fn sorted(jobs: &[PlanJob], names: &[&str], results: impl IntoIterator<Item = JobResult>) -> Self {
+        let mut sorted = Results::default();
+        for (job, result) in jobs.iter().zip(results) {
+            match result {
+                JobResult::Finished(outcome) => {
+                    sorted.ran = true;
+                    sorted.outcomes.push(*outcome);
+                }
+                JobResult::Failed(error) => {
+                    let left_out = left_out(job.test.name, names[job.lab], &error);
+                    let failure = bench_failure(job.test.name, names[job.lab], error);
+                    match left_out {
+                        Some(left_out) => sorted.unsuitable.push(Unsuitable { left_out, failure }),
+                        None => sorted.failures.push(failure),
+                    }
+                }
+                JobResult::Cancelled => sorted.cancelled.push(format!("{} on {}", job.test.name, names[job.lab])),
+            }
+        }
+        sorted
+    }
+
+    /// Why tests have no outcome: failures, and behind them what drives do not allow.
+    pub fn without_outcome(&self) -> Vec<String> {
+        let unsuitable = self.unsuitable.iter().map(|unsuitable| &unsuitable.failure);
+        self.failures.iter().chain(unsuitable).map(ToString::to_string).collect()
+    }
+
     /// Whether every test that its drive allows has an outcome.
     pub fn is_whole(&self) -> bool {
         self.failures.is_empty() && self.cancelled.is_empty()
@@ -149,13 +154,23 @@ impl Results {
     ///
     /// # Errors
     /// The last failure, or that the run was stopped.
-    pub fn conclude(mut self) -> Result<(), Failure> {
+    pub fn conclude(self) -> Result<(), Failure> {
         if self.ran {
-            // The other tests ran, so that this is no wrong input.
             for Unsuitable { left_out: LeftOut { device, test, why }, .. } in &self.unsuitable {
                 complain(&format!("left out: {test} on {device}: {why}"));
             }
-        } else {
+        }
+        let mut failures = self.into_failures();
+        let last = failures.pop();
+        for failure in &failures {
+            complain(&failure.to_string());
+        }
+        last.map_or(Ok(()), Err)
+    }
+
+    /// Every failure. If no test ran, what drives do not allow is among them: otherwise it is no wrong input.
+    pub fn into_failures(mut self) -> Vec<Failure> {
+        if !self.ran {
             self.failures.extend(self.unsuitable.into_iter().map(|u| u.failure));
         }
         if !self.cancelled.is_empty() {
@@ -169,11 +184,7 @@ impl Results {
                 stopped
             });
         }
-        let last = self.failures.pop();
-        for failure in &self.failures {
-            complain(&failure.to_string());
-        }
-        last.map_or(Ok(()), Err)
+        self.failures
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use ssdlab_bench::plan::{JobResult, PlanJob, PlanOptions, run_plan};
+use ssdlab_bench::plan::{PlanJob, PlanOptions, run_plan};
 use ssdlab_bench::{Outcome as BenchOutcome, parse_settings};
 use ssdlab_catalog::claims;
 use ssdlab_cli::commands::claims::{Asked, check_published, document, needed_jobs};
@@ -15,9 +15,9 @@ use ssdlab_cli::failure::Failure;
 use ssdlab_cli::figures::Figures;
 use ssdlab_cli::folder::{OutputFolder, Writes};
 use ssdlab_cli::lab::{SimulatedDrive, drives};
-use ssdlab_cli::plan::{bench_failure, left_out, param_failure};
+use ssdlab_cli::plan::{Results, param_failure};
 use ssdlab_cli::review_of::{claims_about, review_of};
-use ssdlab_report::{LeftOut, ResultsDocument, results_json, terminal_summary};
+use ssdlab_report::{ResultsDocument, results_json, terminal_summary};
 
 use crate::drive::Drive;
 use crate::failure::{Wrong, exception, run_error};
@@ -41,32 +41,22 @@ fn run(
     jobs: Vec<PlanJob>,
     options: PlanOptions,
     progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<(Vec<BenchOutcome>, Vec<LeftOut>, Vec<String>)> {
+) -> PyResult<Results> {
     for job in &jobs {
-        let checked = job.check(options.quick);
-        checked.map_err(|e| exception(py, &ssdlab_cli::plan::param_failure(e), Wrong::Parameter))?;
+        job.check(options.quick).map_err(|e| exception(py, &param_failure(e), Wrong::Parameter))?;
     }
     let of_run: Vec<Arc<SimulatedDrive>> = drives.to_vec();
     let tests: Vec<(&str, usize)> = jobs.iter().map(|job| (job.test.name, job.lab)).collect();
     let results = watched(py, progress, move |watch| {
         let labs: Vec<&SimulatedDrive> = of_run.iter().map(|d| &**d).collect();
-        run_plan(&labs, &jobs, options, &|p| watch.report(p.done), &watch.cancel)
+        let names: Vec<&str> = labs.iter().map(|lab| lab.device()).collect();
+        Results::sorted(&jobs, &names, run_plan(&labs, &jobs, options, &|p| watch.report(p.done), &watch.cancel))
     })?;
-    let (mut outcomes, mut left, mut failures) = (Vec::new(), Vec::new(), Vec::new());
-    for ((test, lab), result) in tests.into_iter().zip(results) {
-        match result {
-            JobResult::Finished(outcome) => outcomes.push(*outcome),
-            JobResult::Failed(error) => {
-                left.extend(left_out(test, drives[lab].device(), &error));
-                failures.push(bench_failure(test, drives[lab].device(), error));
-            }
-            JobResult::Cancelled => failures.push(Failure::run(format!("test {test} was stopped"))),
-        }
+    if results.outcomes.is_empty() {
+        let last = results.into_failures().pop();
+        return last.map_or_else(|| Ok(Results::default()), |last| Err(exception(py, &last, Wrong::Test)));
     }
-    if outcomes.is_empty() && !failures.is_empty() {
-        return Err(exception(py, &failures[0], Wrong::Test));
-    }
-    Ok((outcomes, left, failures.iter().map(ToString::to_string).collect()))
+    Ok(results)
 }
 
 #[pymethods]
@@ -100,7 +90,10 @@ impl Review {
         let figures = figures.about(&names);
         figures.concern(&names).map_err(parameter)?;
         let options = PlanOptions { threads, seed, quick };
-        let (outcomes, left_out, failures) = run(py, &drives, jobs, options, progress)?;
+        let results = run(py, &drives, jobs, options, progress)?;
+        let failures = results.without_outcome();
+        let left_out = results.unsuitable.into_iter().map(|unsuitable| unsuitable.left_out).collect();
+        let outcomes = results.outcomes;
         let claims = claims_about(&drives, &outcomes, figures.all());
         let review = ssdlab_report::Review { left_out, ..review_of(&drives, outcomes, claims, seed, quick) };
         Ok(Review { drives, review, failures })
@@ -151,12 +144,12 @@ pub fn claims_json(
     let mut judged: Vec<&str> = drives.iter().map(|d| d.device()).collect();
     let jobs = check_published(&all, &judged).and_then(|()| needed_jobs(&all, &judged));
     let jobs = jobs.map_err(|f| exception(py, &f, Wrong::Drive))?;
-    let (outcomes, _, failures) = run(py, &drives, jobs, PlanOptions { threads, seed, quick }, progress)?;
+    let results = run(py, &drives, jobs, PlanOptions { threads, seed, quick }, progress)?;
     if everything {
         judged.extend(claims::missing_drives(&all));
     }
-    let mut document = document(&claims::evaluate(&all, &judged, &outcomes), seed, quick);
-    document["complete"] = failures.is_empty().into();
+    let mut document = document(&claims::evaluate(&all, &judged, &results.outcomes), seed, quick);
+    document["complete"] = results.is_whole().into();
     Ok(document.to_string())
 }
 
