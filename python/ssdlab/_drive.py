@@ -76,11 +76,11 @@ class Drive:
         pacing: Pacing | None = None,
         **more: Value,
     ) -> Drive:
-        """A drive from the text of a drive, disk or array file. ``name`` is what it is called in messages; files that
-        it names lie beside it.
+        """A drive from the text of a drive, disk or array file. ``name`` is what it is called in messages and reports, and
+        ends in ``.toml``; files that it names lie beside it.
 
         Raises:
-            DriveFileError: with line and column, if the text is no such file.
+            DriveFileError: with line and column, if the text is no such file; if the name is none of a file.
         """
         drive = cls.__new__(cls)
         drive._source = (name, "text", text)

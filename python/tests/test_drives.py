@@ -56,6 +56,12 @@ def test_a_drive_from_text_is_the_one_of_the_file(tmp_path):
 
 @pytest.mark.parametrize(
     "call, error",
+def test_a_drive_from_text_does_not_take_a_name_of_the_catalog():
+    for name in ("m600-256gb", "mine"):
+        with pytest.raises(ssdlab.DriveFileError, match="is no name of a drive file"):
+            ssdlab.Drive.from_toml('base = "m600-256gb"\n[gc]\npolicy = "fifo"\n', name=name)
+
+
     [
         (lambda d: d.test("randm-read"), ssdlab.ParameterError),
         (lambda d: d.test("random-read", queue_dept=3), ssdlab.ParameterError),

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ssdlab_core::input;
 use toml::Value;
 
 use super::reader::{device_beside, device_of_text};
@@ -36,8 +37,13 @@ impl DeviceTemplate {
     /// As [`DeviceTemplate::open`], of the text of a file that is called `file` in messages, and which need not exist.
     ///
     /// # Errors
-    /// As [`crate::device`].
+    /// As [`crate::device`]; if `file` does not end in `.toml`.
     pub fn parse(file: &str, text: &str) -> Result<Self, Diagnostic> {
+        // Names of the catalog do not: what was published about them is not about this drive.
+        if !file.ends_with(".toml") {
+            return Err(Diagnostic::new(format!("`{}` is no name of a drive file", input::quoted(file)))
+                .help("give it one that ends in .toml, such as drive.toml"));
+        }
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
         let recipe = device_of_text(file, text)?;
         let ssds = match &recipe.parts {
@@ -166,6 +172,16 @@ mod tests {
         let recipe = changed("raid0(raid0(ideal-32die*2), ideal-16k-32die)", "gc.policy", "fifo").unwrap();
         let policies: Vec<_> = recipe.ssds().iter().map(|drive| drive.spec.gc.policy).collect();
         assert_eq!(policies, [ssdlab_ftl::VictimPolicy::Fifo; 3]);
+    }
+
+    #[test]
+    fn a_text_does_not_take_the_name_of_a_drive_of_the_catalog() {
+        let parse = |name| DeviceTemplate::parse(name, "base = \"ideal-32die\"\ncapacity_bytes = 67108864\n");
+        assert_eq!(parse("mine.toml").unwrap().recipe.name, "mine.toml");
+        for name in ["ideal-32die", "raid0(ideal-32die*2)", "mine", ""] {
+            let error = parse(name).expect_err(name).to_string();
+            assert!(error.contains("is no name of a drive file") && error.contains(".toml"), "{error}");
+        }
     }
 
     #[test]
