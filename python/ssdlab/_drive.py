@@ -8,10 +8,10 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, Union
+from typing import Any, Literal, TypeVar, Union
 
 from . import _columns, _native
-from ._errors import JobFileError
+from ._errors import JobFileError, SsdlabError
 from ._jobs import Job, JobFile, _is_whole
 from ._progress import Progress, shown
 from ._result import JobResult, Result
@@ -19,6 +19,8 @@ from ._table import Table
 
 #: A value of a key or parameter, as it would stand on the command line.
 Value = Union[str, int, float, bool, Sequence[Union[str, int, float]]]
+
+_Result = TypeVar("_Result")
 
 #: Chooses the superblock to collect: called with numbers, valid units and ages of the closed ones, and their size.
 VictimPolicy = Callable[[list[int], list[int], list[int], int], int]
@@ -229,11 +231,13 @@ class Drive:
             variables: values of ``${NAME}`` in the text. The environment is not asked.
             records: as of :meth:`test`.
 
-        What of the jobs is ignored or adjusted is a warning, and stands in ``notices``.
+        What of the jobs is ignored or adjusted is a warning, and stands in ``notices``; so does that the drive was fresh.
 
         Raises:
             JobFileError: with the line, if the jobs cannot be run, or the file cannot be read.
             TestError: if they make no sense on this drive.
+            RunError: if they failed. If only ``save`` or ``timeline`` could not be written, its ``result`` is what would have
+                been returned.
         """
         file = "job.fio"
         if isinstance(job, os.PathLike):
@@ -249,7 +253,7 @@ class Drive:
         else:
             text = str(JobFile(job))
         with shown(progress, f"{file} on {self.name}") as report:
-            result = self._native.run(
+            native, unwritten = self._native.run(
                 file,
                 text,
                 dict(variables or {}),
@@ -261,9 +265,9 @@ class Drive:
                 _limit(records),
                 report,
             )
-        for notice in result.notices:
+        for notice in native.notices:
             warnings.warn(notice, stacklevel=2)
-        return JobResult(result)
+        return _unless(unwritten, JobResult(native))
 
     def replay(
         self,
@@ -301,6 +305,7 @@ class Drive:
         Raises:
             TraceError: with the line, or the row, if the trace cannot be read.
             TypeError, ValueError: if columns of a table are of the wrong type.
+            RunError: as of :meth:`run`.
         """
         source: Any
         if isinstance(trace, (str, os.PathLike)):
@@ -312,7 +317,7 @@ class Drive:
                 raise ValueError("format is for files; a table has columns")
             source = _trace_columns(trace, time_unit)
         with shown(progress, f"replay on {self.name}") as report:
-            outcome = self._native.replay(
+            outcome, unwritten = self._native.replay(
                 source,
                 format,
                 speed,
@@ -327,7 +332,7 @@ class Drive:
                 _limit(records),
                 report,
             )
-        return Result(outcome, self)
+        return _unless(unwritten, Result(outcome, self))
 
     # A host of one's own.
 
@@ -610,6 +615,14 @@ def _limit(records: bool | int) -> int:
     if type(records).__name__ in ("bool", "bool_"):
         return 2**63 - 1 if records else 0
     return _whole(records, "records")
+def _unless(unwritten: SsdlabError | None, result: _Result) -> _Result:
+    """The result, unless a file beside it could not be written: then the error has it."""
+    if unwritten is None:
+        return result
+    unwritten.result = result
+    raise unwritten
+
+
 
 
 def _written(

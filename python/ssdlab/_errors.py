@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class SsdlabError(Exception):
@@ -17,6 +18,7 @@ class SsdlabError(Exception):
         file: str | None = None,
         line: int | None = None,
         column: int | None = None,
+        result: Any = None,
     ) -> None:
         super().__init__(message)
         #: The problem alone, in one line.
@@ -29,9 +31,11 @@ class SsdlabError(Exception):
         self.line: int | None = line
         #: Column of the line, from 1, in characters.
         self.column: int | None = column
+        #: What a run has found that ended well, where only a file beside it could not be written.
+        self.result: Any = result
 
     def __reduce__(self) -> tuple[object, ...]:
-        details = {key: getattr(self, key) for key in ("what", "help", "file", "line", "column")}
+        details = {key: getattr(self, key) for key in ("what", "help", "file", "line", "column", "result")}
         return (_rebuilt, (type(self), self.args[0], details))
 
 

@@ -242,12 +242,18 @@ class Result:
 
 
 def _restored(
-    parts: tuple[Any, ...], outcome: str, seed: int, quick: bool, records: tuple[Table, int] | None, histogram: Table
+    parts: tuple[Any, ...],
+    was_saved: bool,
+    outcome: str,
+    seed: int,
+    quick: bool,
+    records: tuple[Table, int] | None,
+    histogram: Table,
 ) -> Result:
     from ._drive import _rebuilt
 
     drive = _rebuilt(*parts)
-    result = Result(drive._native.restored(outcome, seed, quick), drive)
+    result = Result(drive._native.restored(was_saved, outcome, seed, quick), drive)
     result.__dict__.update(_records=records, histogram=histogram)
     return result
 
@@ -332,7 +338,8 @@ class JobResult:
 
     @property
     def notices(self) -> list[str]:
-        """What was ignored or adjusted. Each is a warning of Python's, too, when the jobs are run."""
+        """What was ignored or adjusted, and that the drive was fresh. Each is a warning of Python's, too, when the jobs are
+        run."""
         return self._native.notices
 
     def json(self) -> str:

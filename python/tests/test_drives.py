@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import resource
 import signal
 import threading
 import time
@@ -553,6 +554,59 @@ def test_what_jobs_ignore_is_a_warning():
 
 
 def test_a_job_file_that_cannot_be_read_is_an_error_of_job_files(tmp_path):
+def test_that_a_drive_was_fresh_stands_with_the_rates():
+    drive = ssdlab.Drive("ideal-32die")
+    job = ssdlab.Job("j", rw="randwrite", bs="4k", size="8m")
+    with pytest.warns(UserWarning, match="figures of a fresh one"):
+        result = drive.run(job)
+    assert len(result.notices) == 1 and result.report["ssdlab"]["notices"] == result.notices
+    assert result.notices[0] in result._repr_html_()
+
+
+def test_what_cannot_be_written_does_not_take_the_result_with_it(tmp_path):
+    drive = ssdlab.Drive("ideal-16k-32die", capacity_bytes="64MiB")
+    job = ssdlab.Job("j", rw="randwrite", bs="4k", iodepth=8, ioengine="libaio", size="100%", time_based=True, runtime=1)
+    offsets = np.random.default_rng(1).integers(0, 2**14, 4000) * 4096
+    trace = {"time": np.arange(4000), "op": ["write"] * 4000, "offset": offsets, "length": np.full(4000, 4096)}
+    for run in (
+        lambda **files: drive.run(job, **files),
+        lambda **files: drive.replay(trace, time_unit="us", prefill=False, **files),
+    ):
+        files = {"save": tmp_path / "drive.state", "timeline": tmp_path / "slow.json"}
+        expected = run(**files).json()
+        sizes = [file.stat().st_size for file in files.values()]
+        [file.unlink() for file in files.values()]
+        # The larger of the two cannot be written.
+        fails = sizes.index(max(sizes))
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (sum(sizes) // 2, limits[1]))
+        try:
+            with pytest.raises(ssdlab.RunError, match=("could not be saved", "cannot write")[fails]) as caught:
+                run(**files)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert caught.value.result.json() == expected
+        assert [file.exists() for file in files.values()] == [fails != 0, fails != 1]
+        assert pickle.loads(pickle.dumps(caught.value)).result.json() == expected
+
+
+def test_a_result_says_that_its_drive_began_as_it_was_saved(tmp_path, cli):
+    path = tmp_path / "saved.state"
+    drive = ssdlab.Drive("ideal-16k-32die", capacity_bytes="64MiB")
+    drive.save(path)
+    result = drive.test("random-write", start=path, seconds=1)
+    words = ["--set", "capacity_bytes=64MiB", "--set", "seconds=1", "--from", str(path)]
+    device = ["test", "random-write", "ideal-16k-32die"]
+    assert result.json() == cli(*device, *words, "--json").stdout != drive.test("random-write", seconds=1).json()
+    assert pickle.loads(pickle.dumps(result)).json() == result.json()
+    result.save(tmp_path / "page")
+    assert "begins as it was saved" in (tmp_path / "page" / "index.html").read_text()
+    # It is a page of `test`, in whose place another of its kind is written.
+    cli(*device, *words, "--out", str(tmp_path / "page"))
+    with pytest.raises(ssdlab.FolderError, match="what `ssdlab test` has written"):
+        ssdlab.review(drive, only="random-write", settings=SHORT).save(tmp_path / "page")
+
+
     (tmp_path / "latin.fio").write_bytes(b"[j]\n; caf\xe9\n")
     for path in (tmp_path / "none.fio", tmp_path / "latin.fio"):
         with pytest.raises(ssdlab.JobFileError, match="cannot read the job file"):

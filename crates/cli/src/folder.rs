@@ -45,7 +45,7 @@ impl Writes {
     pub const REVIEW: Writes = Writes::page("review");
 
     /// A command that writes a page as a review does.
-    const fn page(command: &'static str) -> Writes {
+    pub const fn page(command: &'static str) -> Writes {
         Writes { command, files: &["index.html", "results.json"], folders: &["series", "charts"], stores: &[] }
     }
 }

@@ -59,6 +59,9 @@ pub trait TestedLab: Tested + Lab {}
 
 impl<T: Tested + Lab> TestedLab for T {}
 
+/// What a report says of a drive that did not begin as a new one.
+pub const BEGINS_AS_SAVED: &str = "begins as it was saved";
+
 /// A device of the catalog, of a file or of a device expression, fresh from the factory or as it was saved, as often as tests
 /// ask for one.
 #[derive(Debug)]
@@ -135,7 +138,7 @@ impl SimulatedDrive {
     /// The same model, which begins as a drive that was saved; `None`: new.
     pub fn starting(&self, saved: Option<SavedDrive>) -> Self {
         let mut reviewed = self.reviewed.clone();
-        reviewed.traits.extend(saved.is_some().then(|| "begins as it was saved".to_owned()));
+        reviewed.traits.extend(saved.is_some().then(|| BEGINS_AS_SAVED.to_owned()));
         SimulatedDrive { recipe: self.recipe.clone(), small: OnceLock::new(), specimen: self.specimen, saved, reviewed }
     }
 

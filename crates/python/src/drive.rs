@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use ssdlab_bench::fio_run::{FioError, FioOptions, FioRun, Prefill, run_file_whole};
+use ssdlab_bench::host::SlowestSeen;
 use ssdlab_bench::plan::{PlanJob, guarded};
 use ssdlab_bench::replay::{ReplaySpec, Speed, replay_file};
 use ssdlab_bench::suite::{find_test, run_test};
@@ -13,6 +14,7 @@ use ssdlab_bench::{Lab, Monitor};
 use ssdlab_catalog::{DeviceTemplate, Diagnostic};
 use ssdlab_cli::apart::check_apart;
 use ssdlab_cli::commands::{replay, run, show};
+use ssdlab_cli::failure::Failure;
 use ssdlab_cli::lab::{SimulatedDrive, Tested as _};
 use ssdlab_cli::plan::{bench_failure, param_failure};
 use ssdlab_cli::saved::{Keep, SavedDrive, Words};
@@ -98,6 +100,22 @@ impl Drive {
         let saved = saved.map_err(|f| exception(py, &f, Wrong::Drive))?;
         Ok(Arc::new(self.drive.starting(Some(saved))))
     }
+
+    /// Writes what of these was asked for, the one also if the other cannot be written; returns why not.
+    fn write(
+        &self,
+        py: Python<'_>,
+        (keep, kept): (&Keep, Option<&[u8]>),
+        (timeline, seen): (&TimelineFile, Option<&SlowestSeen>),
+    ) -> Option<PyErr> {
+        let written =
+            [keep.write(self.drive.recipe().capacity_bytes(), kept), timeline.write(seen, self.drive.name()).map(drop)];
+        let besides = |first: Failure, other| match other {
+            Failure::Run(other) => first.help(format!("besides: {}", other.what)),
+            _ => first,
+        };
+        written.into_iter().filter_map(Result::err).reduce(besides).map(|f| exception(py, &f, Wrong::Test))
+    }
 }
 
 #[pymethods]
@@ -175,6 +193,7 @@ impl Drive {
         let job = PlanJob { lab: 0, test, variant: String::new(), settings };
         job.check(quick).map_err(|e| exception(py, &param_failure(e), Wrong::Parameter))?;
         let (drive, policies) = (self.starting(py, start, seed)?, self.policies.clone());
+        let was_saved = drive.is_saved();
         let (result, records) = watched(py, progress, move |watch| {
             let report = |done: f64| watch.report(done);
             let monitor = Monitor::new(&report, &watch.cancel);
@@ -184,13 +203,13 @@ impl Drive {
         })?;
         let outcome =
             result.map_err(|e| exception(py, &bench_failure(test.name, self.drive.device(), e), Wrong::Test))?;
-        Ok(Outcome::new(Arc::clone(&self.drive), outcome, seed, quick, records))
+        Ok(Outcome::new(Arc::clone(&self.drive), was_saved, outcome, seed, quick, records))
     }
 
     /// An outcome of a test of this drive, of its parts, without records and histograms.
-    fn restored(&self, outcome: &str, seed: u64, quick: bool) -> PyResult<Outcome> {
+    fn restored(&self, was_saved: bool, outcome: &str, seed: u64, quick: bool) -> PyResult<Outcome> {
         let outcome = serde_json::from_str(outcome).map_err(|e| value_error(format!("no outcome of a test: {e}")))?;
-        Ok(Outcome::new(Arc::clone(&self.drive), outcome, seed, quick, None))
+        Ok(Outcome::new(Arc::clone(&self.drive), was_saved, outcome, seed, quick, None))
     }
 
     /// Runs a fio job file, given as text.
@@ -208,7 +227,7 @@ impl Drive {
         seed: u64,
         records: usize,
         progress: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<JobReport> {
+    ) -> PyResult<(JobReport, Option<PyErr>)> {
         let prefill = match prefill {
             "read" => Prefill::Read,
             "drive" => Prefill::Drive,
@@ -232,12 +251,11 @@ impl Drive {
             FioError::Job(e) => bad_input(py, &Diagnostic::from(&e).within(file, text), Wrong::Job),
             other => exception(py, &run::failure(other), Wrong::Test),
         })?;
-        let FioRun { report, searches, kept, slowest_seen, .. } = report;
+        let FioRun { report, searches, fresh, kept, slowest_seen, .. } = report;
         notices.extend(searches);
-        keep.write(self.drive.recipe().capacity_bytes(), kept.as_deref())
-            .and_then(|()| timeline.write(slowest_seen.as_ref(), self.drive.name()).map(drop))
-            .map_err(|f| exception(py, &f, Wrong::Test))?;
-        Ok(JobReport::new(report, notices, records))
+        notices.extend(fresh);
+        let unwritten = self.write(py, (&keep, kept.as_deref()), (&timeline, slowest_seen.as_ref()));
+        Ok((JobReport::new(report, notices, records), unwritten))
     }
 
     /// Replays a trace: the path of a file, or the columns of a table.
@@ -258,7 +276,7 @@ impl Drive {
         seed: u64,
         records: usize,
         progress: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Outcome> {
+    ) -> PyResult<(Outcome, Option<PyErr>)> {
         let (trace, format) = trace.source(py, format)?;
         let speed = speed.parse::<Speed>().map_err(|e| {
             value_error(format!("`{}` is not a speed: use recorded, asap, or a factor such as 2x or 0.5x", e.0))
@@ -280,6 +298,7 @@ impl Drive {
             timeline: false,
         };
         let (drive, policies) = (self.starting(py, start, seed)?, self.policies.clone());
+        let was_saved = drive.is_saved();
         let (keep, timeline) = files(py, &written)?;
         let spec = ReplaySpec { keep: keep.is_asked_for(), timeline: timeline.is_asked_for(), ..spec };
         let (result, records) = watched(py, progress, move |watch| {
@@ -288,14 +307,12 @@ impl Drive {
             recorded(&drive, &policies, watch, records, |lab| replay_file(&spec, lab, &monitor))
         })?;
         let replayed = result.map_err(|e| exception(py, &replay::failure(e), Wrong::Trace))?;
-        let capacity_bytes = self.drive.recipe().capacity_bytes();
-        keep.write(capacity_bytes, replayed.kept.as_deref())
-            .and_then(|()| timeline.write(replayed.slowest_seen.as_ref(), self.drive.name()).map(drop))
-            .map_err(|f| exception(py, &f, Wrong::Trace))?;
+        let (kept, seen) = (replayed.kept.as_deref(), replayed.slowest_seen.as_ref());
+        let unwritten = self.write(py, (&keep, kept), (&timeline, seen));
         let histograms = replayed.measurement.ops().map(|(op, stats)| (op, stats.latency.clone())).collect();
-        let mut outcome = Outcome::new(Arc::clone(&self.drive), replayed.outcome(), seed, false, records);
+        let mut outcome = Outcome::new(Arc::clone(&self.drive), was_saved, replayed.outcome(), seed, false, records);
         outcome.histograms = histograms;
-        Ok(outcome)
+        Ok((outcome, unwritten))
     }
 
     /// A new specimen, powered on.

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use ssdlab_bench::fio_run::FioReport;
+use ssdlab_bench::replay;
 use ssdlab_cli::commands::review::write_into;
 use ssdlab_cli::folder::{OutputFolder, Writes};
-use ssdlab_cli::lab::SimulatedDrive;
+use ssdlab_cli::lab::{BEGINS_AS_SAVED, SimulatedDrive};
 use ssdlab_cli::review_of::review_of;
 use ssdlab_core::{Histogram, Op};
 use ssdlab_report::results_json;
@@ -20,7 +21,10 @@ use crate::table::{Column, Table};
 /// The outcome of one test on one drive.
 #[pyclass(frozen, module = "ssdlab._native")]
 pub struct Outcome {
+    /// The model.
     drive: Arc<SimulatedDrive>,
+    /// It began as it was saved. What was saved may be large, and is not kept.
+    was_saved: bool,
     outcome: ssdlab_bench::Outcome,
     seed: u64,
     quick: bool,
@@ -32,16 +36,26 @@ pub struct Outcome {
 impl Outcome {
     pub fn new(
         drive: Arc<SimulatedDrive>,
+        was_saved: bool,
         outcome: ssdlab_bench::Outcome,
         seed: u64,
         quick: bool,
         records: Option<Records>,
     ) -> Self {
-        Outcome { drive, outcome, seed, quick, records, histograms: Vec::new() }
+        Outcome { drive, was_saved, outcome, seed, quick, records, histograms: Vec::new() }
     }
 
     fn review(&self) -> ssdlab_report::Review {
-        review_of(&[&*self.drive], vec![self.outcome.clone()], Vec::new(), self.seed, self.quick)
+        let mut review = review_of(&[&*self.drive], vec![self.outcome.clone()], Vec::new(), self.seed, self.quick);
+        if self.was_saved {
+            review.devices.iter_mut().for_each(|device| device.traits.push(BEGINS_AS_SAVED.to_owned()));
+        }
+        review
+    }
+
+    /// What the command writes that has such an outcome.
+    fn writes(&self) -> Writes {
+        Writes::page(if self.outcome.test == replay::TEST { "replay" } else { "test" })
     }
 }
 
@@ -65,10 +79,10 @@ impl Outcome {
         serde_json::to_string(&outcome).map_err(|e| run_error(py, e.to_string()))
     }
 
-    /// All of it, its seed, and whether it was a quick one: for a drive's `restored`.
-    fn parts(&self, py: Python<'_>) -> PyResult<(String, u64, bool)> {
+    /// Whether it began as a saved drive, all of it, its seed, and whether it was a quick one: for a drive's `restored`.
+    fn parts(&self, py: Python<'_>) -> PyResult<(bool, String, u64, bool)> {
         let text = serde_json::to_string(&self.outcome).map_err(|e| run_error(py, e.to_string()))?;
-        Ok((text, self.seed, self.quick))
+        Ok((self.was_saved, text, self.seed, self.quick))
     }
 
     #[getter]
@@ -105,9 +119,9 @@ impl Outcome {
         ])
     }
 
-    /// Writes the page, the series and results.json, as `ssdlab test --out` does.
+    /// Writes the page, the series and results.json, as `--out` of `ssdlab test` or `ssdlab replay` does.
     fn save(&self, py: Python<'_>, dir: PathBuf, force: bool) -> PyResult<()> {
-        let write = || write_into(&mut OutputFolder::open(&dir, Writes::REVIEW, force)?, &self.review());
+        let write = || write_into(&mut OutputFolder::open(&dir, self.writes(), force)?, &self.review());
         py.detach(write).map(|_| ()).map_err(|f| exception(py, &f, Wrong::Folder))
     }
 }

@@ -34,7 +34,7 @@ pub struct Review {
     failures: Vec<String>,
 }
 
-/// Runs tests on all cores. The first failure is the error if nothing ran at all.
+/// Runs tests on all cores. If none ran, the error is the one with which a command would end.
 fn run(
     py: Python<'_>,
     drives: &[Arc<SimulatedDrive>],
@@ -46,7 +46,6 @@ fn run(
         job.check(options.quick).map_err(|e| exception(py, &param_failure(e), Wrong::Parameter))?;
     }
     let of_run: Vec<Arc<SimulatedDrive>> = drives.to_vec();
-    let tests: Vec<(&str, usize)> = jobs.iter().map(|job| (job.test.name, job.lab)).collect();
     let results = watched(py, progress, move |watch| {
         let labs: Vec<&SimulatedDrive> = of_run.iter().map(|d| &**d).collect();
         let names: Vec<&str> = labs.iter().map(|lab| lab.device()).collect();
@@ -113,7 +112,7 @@ impl Review {
     fn outcomes(&self) -> Vec<Outcome> {
         let of = |outcome: &BenchOutcome| {
             let drive = self.drives.iter().find(|d| d.device() == outcome.device).unwrap_or(&self.drives[0]);
-            Outcome::new(Arc::clone(drive), outcome.clone(), self.review.seed, self.review.quick, None)
+            Outcome::new(Arc::clone(drive), false, outcome.clone(), self.review.seed, self.review.quick, None)
         };
         self.review.outcomes.iter().map(of).collect()
     }

@@ -257,7 +257,7 @@ pub fn run_file_logging(
     let said = || stored.iter().chain(&stopped).chain(&fresh).cloned();
     outcomes.iter_mut().for_each(|outcome| outcome.notes.extend(said()));
     let mut report = FioReport::new(file, &entries, &watches, &facts)?;
-    report.ssdlab.notices.extend(stored.iter().cloned());
+    report.ssdlab.notices.extend(stored.iter().chain(&fresh).cloned());
     report.ssdlab.stored = stored;
     if let Some(stopped) = &stopped {
         report.leave_out_what_never_began(&entries, stopped);

@@ -92,7 +92,7 @@ pub struct RunDetails {
     pub prefilled_bytes: u64,
     /// Bytes programmed into flash over bytes written by the jobs, while they ran; null if they wrote nothing.
     pub waf: Option<f64>,
-    /// What the user should know of the job file.
+    /// What the user should know of the job file, and of a drive that was fresh.
     pub notices: Vec<String>,
 }
 
