@@ -242,7 +242,7 @@ class Drive:
         file = "job.fio"
         if isinstance(job, os.PathLike):
             file = os.fspath(job)
-            text = _job_file(file)
+            text = _native.job_file_text(file)
         elif isinstance(job, str) and "\n" not in job and not job.lstrip().startswith("["):
             what = f"{job!r} is no text of a job file"
             raise JobFileError(f"error: {what}\n  = help: the path of a file is given as a Path", what=what)
@@ -541,15 +541,6 @@ def _rebuilt(
     return drive
 
 
-def _job_file(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8-sig") as opened:
-            return opened.read()
-    except (OSError, UnicodeDecodeError) as e:
-        what = f"cannot read the job file {path}"
-        raise JobFileError(f"error: {what}: {e}", what=what, file=path) from e
-
-
 def raid0(
     *devices: str | os.PathLike[str] | Drive, stripe: str | None = None, seed: int | None = None, explain: bool | None = None
 ) -> Drive:
@@ -615,14 +606,6 @@ def _limit(records: bool | int) -> int:
     if type(records).__name__ in ("bool", "bool_"):
         return 2**63 - 1 if records else 0
     return _whole(records, "records")
-def _unless(unwritten: SsdlabError | None, result: _Result) -> _Result:
-    """The result, unless a file beside it could not be written: then the error has it."""
-    if unwritten is None:
-        return result
-    unwritten.result = result
-    raise unwritten
-
-
 
 
 def _written(
@@ -630,6 +613,14 @@ def _written(
 ) -> tuple[str | None, str | None]:
     """Where a drive is saved in the end, and where a timeline is written."""
     return (None if save is None else os.fspath(save), None if timeline is None else os.fspath(timeline))
+
+
+def _unless(unwritten: SsdlabError | None, result: _Result) -> _Result:
+    """The result, unless a file beside it could not be written: then the error has it."""
+    if unwritten is None:
+        return result
+    unwritten.result = result
+    raise unwritten
 
 
 def _begins(start: str | os.PathLike[str] | None, stored_days: int) -> tuple[str | None, int]:

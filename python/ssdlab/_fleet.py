@@ -16,10 +16,11 @@ from typing import Any, Union
 
 from . import _columns, _native
 from ._drive import Drive, _whole
-from ._errors import DriveFileError, TraceError
+from ._errors import DriveFileError, FolderError, TraceError
+from ._folder import kept
 from ._progress import Progress, shown
 from ._recent import Recent
-from ._sweep import FolderStore, MemoryStore, Store, UrlStore
+from ._sweep import Store, _store
 from ._table import Table
 
 #: Drives of one file, and of one table of :meth:`FleetResult.tables`.
@@ -271,24 +272,50 @@ class FleetResult:
             pass
         return self._report(summary)
 
-    def write(self, folder: str | os.PathLike[str]) -> FleetReport:
+    def write(self, folder: str | os.PathLike[str], *, force: bool = False) -> FleetReport:
         """Writes ``drives/part-00000.parquet`` and on, ``report.html``, ``report.csv`` and ``fleet.json`` into a folder,
-        or to the URL of one on any fsspec file system, and returns the report. pyarrow must be installed. What a larger
-        fleet has left of ``drives/part-*.parquet`` there is removed."""
+        or to the URL of one on any fsspec file system, and returns the report. pyarrow must be installed. In a folder,
+        nothing takes its place before all is there; what an earlier fleet has left is replaced, and of a larger one
+        removed. ``fleet.json`` comes last.
+
+        Args:
+            force: overwrite files of these names that no fleet has written.
+
+        Raises:
+            FolderError: if the folder cannot be written to, or has such files.
+        """
+        import pyarrow.parquet  # noqa: F401 - before anything is done
+
+        if isinstance(folder, str) and "://" in folder:
+            _check_url(folder, force)
+            report, names = self._write(folder, lambda parts: _remove_parts(folder, parts))
+        else:
+            with kept(_native.Folder.of_fleet(folder, force)) as opened:
+                report, names = self._write(opened.staging, lambda parts: None)
+                opened.publish(names)
+                _remove_parts(folder, len(names) - len(_BESIDE))
+        return report
+
+    def _write(
+        self, folder: str | os.PathLike[str], before_last: Callable[[int], None]
+    ) -> tuple[FleetReport, list[str]]:
+        """Returns the names of the files, too. ``before_last`` is called with the number of parts."""
         import pyarrow
         import pyarrow.parquet
 
-        summary, number = _native.FleetSummary(), 0
+        summary, names = _native.FleetSummary(), list[str]()
         for number, table in enumerate(self._tables(summary)):
-            with _opened(folder, f"drives/part-{number:05}.parquet") as file:
+            names.append(f"drives/part-{number:05}.parquet")
+            with _opened(folder, names[-1]) as file:
                 pyarrow.parquet.write_table(pyarrow.table(table), file)
-        _remove_parts(folder, number + 1)
+        before_last(len(names))
         report = self._report(summary)
         fleet = json.dumps({**self.spec, "drives": self.drives}, indent=2) + "\n"
-        for name, text in (("report.csv", report.csv()), ("report.html", report.html()), ("fleet.json", fleet)):
+        for name, text in zip(_BESIDE, (report.csv(), report.html(), fleet)):
+            names.append(name)
             with _opened(folder, name) as file:
                 file.write(text.encode())
-        return report
+        return report, names
 
     def _report(self, summary: _native.FleetSummary) -> FleetReport:
         table, notes = Table(summary.table()), self._native.never_lost()
@@ -445,14 +472,6 @@ def _drive(model: str | os.PathLike[str] | Drive) -> Drive:
     return model if isinstance(model, Drive) else Drive(model)
 
 
-def _store(out: str | os.PathLike[str] | Store | None) -> Store:
-    if out is None:
-        return MemoryStore()
-    if isinstance(out, str) and "://" in out:
-        return UrlStore(out)
-    return FolderStore(out) if isinstance(out, (str, os.PathLike)) else out
-
-
 #: What a drive is made of, the digest of what came of it, a class of work in JSON, the divisor, the seed, and a trace.
 _Task = tuple[tuple[Any, ...], str, str, int, int, Union[_Trace, None]]
 
@@ -547,6 +566,23 @@ def _is_life(text: str) -> bool:
         return len(json.loads(text)["points"]) >= 2
     except (ValueError, KeyError, TypeError):
         return False
+
+
+#: What is written beside the drives; the last tells that all is there.
+_BESIDE = ("report.csv", "report.html", "fleet.json")
+
+
+def _check_url(url: str, force: bool) -> None:
+    """Refuses what does not look as a fleet has left it."""
+    import fsspec
+
+    files, path = fsspec.core.url_to_fs(url.rstrip("/"))
+    found = [name for name in ("drives", *_BESIDE) if files.exists(f"{path}/{name}")]
+    if found and _BESIDE[-1] not in found and not force:
+        what = f"{url} has {found[0]}, and no {_BESIDE[-1]} of a fleet"
+        raise FolderError(f"error: {what}\n  = help: choose another folder, or replace what is there with force=True", what=what)
+    if _BESIDE[-1] in found:
+        files.rm_file(f"{path}/{_BESIDE[-1]}")
 
 
 def _remove_parts(folder: str | os.PathLike[str], parts: int) -> None:

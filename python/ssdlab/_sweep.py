@@ -13,6 +13,7 @@ from typing import Any, Protocol, Union
 from . import _native
 from ._drive import _whole
 from ._errors import BadInput, SweepInterrupted
+from ._folder import kept
 from ._progress import Progress, shown
 from ._recent import Recent
 from ._table import Table
@@ -122,8 +123,16 @@ class SweepResult:
         return len(self._plan)
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> list[str]:
-        """Writes ``results.csv`` and the page of charts, byte by byte as ``ssdlab sweep`` does; returns the paths."""
-        return [os.fspath(path) for path in self._plan.write(folder, force, self._finished, self.failed)]
+        """Writes ``results.csv`` and the page of charts, byte by byte as ``ssdlab sweep`` does; returns the paths.
+
+        Raises:
+            FolderError: if the folder cannot be written to, or has files in the way that ssdlab did not write.
+        """
+        with kept(_native.Folder.of_sweep(folder, force)) as opened:
+            return self._write(opened)
+
+    def _write(self, folder: _native.Folder) -> list[str]:
+        return [os.fspath(path) for path in self._plan.write(folder, self._finished, self.failed)]
 
     def __repr__(self) -> str:
         failed = f", {len(self.failed)} failed" if self.failed else ""
@@ -162,6 +171,8 @@ def sweep(
 
     Raises:
         PlanError: with line and column, if the plan cannot be used.
+        FolderError: if the folder cannot be written to, has files in the way that ssdlab did not write, or is at work for
+            another sweep. Nothing has run then.
         SweepInterrupted: if the executor broke. What is finished is kept: the same call goes on from there.
 
     Results do not depend on the executor, on what died in between, or on what was found finished.
@@ -173,59 +184,84 @@ def sweep(
     _whole(retries, "retries")
     file, text = _read(plan)
     native = _read_plan(file, text)
-    keys = native.keys()
-    url = isinstance(out, str) and "://" in out
-    folder = out if isinstance(out, (str, os.PathLike)) and not url else None
-    if executor is None and folder is not None:
-        store: Store = FolderStore(folder)
-        found_before = sum(_is_sound(native, key, store.get(key)) for key in keys)
-        with shown(progress, native.title) as report:
-            failed = native.run_here(folder, threads, report)
-        finished = {key: found for key in keys if key not in failed and (found := store.get(key)) is not None}
-        result = SweepResult(native, finished, failed, found_before)
-    else:
-        if out is None:
-            store = MemoryStore()
-        elif isinstance(out, str) and url:
-            store = UrlStore(out)
-        elif isinstance(out, (str, os.PathLike)):
-            store = FolderStore(out)
-        elif hasattr(out, "get") and hasattr(out, "put"):
-            store = out
+    if out is None or not isinstance(out, (str, os.PathLike)) or isinstance(out, str) and "://" in out:
+        return _swept(native, (file, text), _store(out), executor, (threads, workers, retries), progress)
+    # What is wrong with the folder is found before the work is done, and nobody else works in it meanwhile.
+    with kept(_native.Folder.of_sweep(out, force)) as folder:
+        store = FolderStore(out)
+        if executor is None:
+            result = _swept_here(native, store, folder, threads, progress)
         else:
-            raise TypeError(f"a {type(out).__name__} keeps no points: give a folder, a URL, or an object with get and put")
-        finished = {}
-        for key in keys:
-            kept = store.get(key)
-            if kept is not None and _is_sound(native, key, kept):
-                finished[key] = kept
-        found_before = len(finished)
-        todo = [key for key in keys if key not in finished]
-        # Dear and cheap points lie in rows in a grid; mixed, the time for the rest can be told from the time so far.
-        random.Random(0).shuffle(todo)
-        make = executor if callable(executor) and not isinstance(executor, Executor) else None
-        own = ThreadPoolExecutor(threads or os.cpu_count()) if executor is None else None
-        given: Any = own or (make() if make else executor)
-        if not hasattr(given, "submit"):
-            raise TypeError(f"a {type(given).__name__} is no executor")
-        run = _Run(native, file, text, store, finished, todo, workers, retries)
-        try:
-            with shown(progress, native.title) as report:
-                while not run.go(given, report):
-                    # The executor broke, and everything that it had finished is kept.
-                    if make is None or run.broken > retries:
-                        raise SweepInterrupted(
-                            f"error: the executor broke with {len(run.todo)} of {len(keys)} points to go\n"
-                            "  = help: what is finished is kept; the same call goes on from there, if `out` is given"
-                        )
-                    given = make()
-        finally:
-            if own is not None or make is not None:
-                given.shutdown(wait=False, cancel_futures=True)
-        result = SweepResult(native, finished, run.failed, found_before)
-    if folder is not None:
-        result.save(folder, force=force)
+            result = _swept(native, (file, text), store, executor, (threads, workers, retries), progress)
+        result._write(folder)
     return result
+
+
+def _store(out: str | os.PathLike[str] | Store | None) -> Store:
+    """Where points or lives are kept."""
+    if out is None:
+        return MemoryStore()
+    if isinstance(out, str) and "://" in out:
+        return UrlStore(out)
+    if isinstance(out, (str, os.PathLike)):
+        return FolderStore(out)
+    if hasattr(out, "get") and hasattr(out, "put"):
+        return out
+    raise TypeError(f"a {type(out).__name__} keeps no points: give a folder, a URL, or an object with get and put")
+
+
+def _swept_here(
+    native: _native.SweepPlan, store: Store, folder: _native.Folder, threads: int | None, progress: Progress
+) -> SweepResult:
+    """On threads of this process, with the store of the command line."""
+    keys = native.keys()
+    found_before = sum(_is_sound(native, key, store.get(key)) for key in keys)
+    with shown(progress, native.title) as report:
+        failed = native.run_here(folder, threads, report)
+    finished = {key: found for key in keys if key not in failed and (found := store.get(key)) is not None}
+    return SweepResult(native, finished, failed, found_before)
+
+
+def _swept(
+    native: _native.SweepPlan,
+    source: tuple[str, str],
+    store: Store,
+    executor: Executor | Callable[[], Executor] | None,
+    limits: tuple[int | None, int | None, int],
+    progress: Progress,
+) -> SweepResult:
+    """On an executor. ``source`` is the plan's file and text; ``limits``: threads, workers, retries."""
+    keys = native.keys()
+    threads, workers, retries = limits
+    finished: dict[str, str] = {}
+    for key in keys:
+        text = store.get(key)
+        if text is not None and _is_sound(native, key, text):
+            finished[key] = text
+    found_before = len(finished)
+    todo = [key for key in keys if key not in finished]
+    # Dear and cheap points lie in rows in a grid; mixed, the time for the rest can be told from the time so far.
+    random.Random(0).shuffle(todo)
+    make = executor if callable(executor) and not isinstance(executor, Executor) else None
+    own = ThreadPoolExecutor(threads or os.cpu_count()) if executor is None else None
+    given: Any = own or (make() if make else executor)
+    if not hasattr(given, "submit"):
+        raise TypeError(f"a {type(given).__name__} is no executor")
+    run = _Run(native, *source, store, finished, todo, workers, retries)
+    try:
+        with shown(progress, native.title) as report:
+            while not run.go(given, report):
+                # The executor broke, and everything that it had finished is kept.
+                if make is None or run.broken > retries:
+                    raise SweepInterrupted(
+                        f"error: the executor broke with {len(run.todo)} of {len(keys)} points to go\n"
+                        "  = help: what is finished is kept; the same call goes on from there, if `out` is given"
+                    )
+                given = make()
+    finally:
+        if own is not None or make is not None:
+            given.shutdown(wait=False, cancel_futures=True)
+    return SweepResult(native, finished, run.failed, found_before)
 
 
 def _is_sound(plan: _native.SweepPlan, key: str, kept: str | None) -> bool:
@@ -236,13 +272,7 @@ def _read(plan: str | os.PathLike[str]) -> tuple[str, str]:
     if isinstance(plan, str) and "\n" in plan:
         return "plan.toml", plan
     path = os.fspath(plan)
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            return os.path.abspath(path), file.read()
-    except (OSError, UnicodeDecodeError) as e:
-        from ._errors import PlanError
-
-        raise PlanError(f"error: cannot read the plan {path}: {e}", what=f"cannot read the plan {path}", file=path) from e
+    return os.path.abspath(path), _native.plan_text(path)
 
 
 #: Plans that were read last, with the keys of their points.

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -55,14 +56,14 @@ def test_a_drive_from_text_is_the_one_of_the_file(tmp_path):
     assert of_text.description == "changed" and results[0].keys() == results[1].keys()
 
 
-@pytest.mark.parametrize(
-    "call, error",
 def test_a_drive_from_text_does_not_take_a_name_of_the_catalog():
     for name in ("m600-256gb", "mine"):
         with pytest.raises(ssdlab.DriveFileError, match="is no name of a drive file"):
             ssdlab.Drive.from_toml('base = "m600-256gb"\n[gc]\npolicy = "fifo"\n', name=name)
 
 
+@pytest.mark.parametrize(
+    "call, error",
     [
         (lambda d: d.test("randm-read"), ssdlab.ParameterError),
         (lambda d: d.test("random-read", queue_dept=3), ssdlab.ParameterError),
@@ -553,7 +554,6 @@ def test_what_jobs_ignore_is_a_warning():
     assert any("iodepth" in notice for notice in result.notices)
 
 
-def test_a_job_file_that_cannot_be_read_is_an_error_of_job_files(tmp_path):
 def test_that_a_drive_was_fresh_stands_with_the_rates():
     drive = ssdlab.Drive("ideal-32die")
     job = ssdlab.Job("j", rw="randwrite", bs="4k", size="8m")
@@ -607,8 +607,10 @@ def test_a_result_says_that_its_drive_began_as_it_was_saved(tmp_path, cli):
         ssdlab.review(drive, only="random-write", settings=SHORT).save(tmp_path / "page")
 
 
+def test_a_job_file_that_cannot_be_read_is_an_error_of_job_files(tmp_path):
     (tmp_path / "latin.fio").write_bytes(b"[j]\n; caf\xe9\n")
-    for path in (tmp_path / "none.fio", tmp_path / "latin.fio"):
+    os.mkfifo(tmp_path / "fifo.fio")
+    for path in (tmp_path / "none.fio", tmp_path / "latin.fio", tmp_path / "fifo.fio", Path("/dev/zero")):
         with pytest.raises(ssdlab.JobFileError, match="cannot read the job file"):
             ssdlab.Drive("ideal-32die").run(path)
     with pytest.raises(ssdlab.JobFileError, match="Path"):

@@ -47,7 +47,7 @@ def test_a_report_counts_every_drive(model, tmp_path):
     assert 100 < report.spares < 200, "five per cent a year"
     table = pyarrow.parquet.read_table(tmp_path / "drives")
     assert table.num_rows == sum(len(t) for t in fleet.tables())
-    assert {p.name for p in tmp_path.iterdir()} == {"drives", "report.csv", "report.html", "fleet.json"}
+    assert {p.name for p in tmp_path.iterdir()} == {".ssdlab", "drives", "report.csv", "report.html", "fleet.json"}
     assert fleet.report().csv() == report.csv() == (tmp_path / "report.csv").read_text()
     first = next(fleet.tables())
     of_log = len(set(first["drive"][first["class"] == "log"].tolist()))
@@ -251,9 +251,54 @@ def test_a_smaller_fleet_leaves_nothing_of_a_larger_one_behind(tmp_path, monkeyp
 
     monkeypatch.setattr(ssdlab._fleet, "PARTITION", 10)
     told(drives=40).write(tmp_path)
-    (tmp_path / "drives" / "part-mine.parquet").write_text("not of a fleet")
     assert len(list((tmp_path / "drives").glob("part-0*"))) == 4
     told(drives=15).write(tmp_path)
-    (tmp_path / "drives" / "part-mine.parquet").unlink()
     assert sorted(p.name for p in (tmp_path / "drives").iterdir()) == ["part-00000.parquet", "part-00001.parquet"]
     assert len(set(pyarrow.parquet.read_table(tmp_path / "drives")["drive"].to_pylist())) == 15
+
+
+def files_of(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", ["report.html", "fleet.json", "drives/part-mine.parquet"])
+def test_a_fleet_overwrites_nothing_that_no_fleet_has_written(name, tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(ssdlab.FolderError, match="was not written by ssdlab"):
+        told().write(tmp_path)
+    assert files_of(tmp_path) == {name: b"mine"}
+    told().write(tmp_path, force=True)
+    assert (tmp_path / "fleet.json").exists()
+
+
+def test_a_fleet_takes_its_place_whole_or_not_at_all(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    told(drives=40).write(tmp_path)
+    before = files_of(tmp_path)
+    smaller, tables = told(drives=15), ssdlab._fleet.FleetResult._tables
+
+    def stopped(self, summary):
+        yield next(tables(self, summary))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(ssdlab._fleet.FleetResult, "_tables", stopped)
+        smaller.write(tmp_path)
+    assert files_of(tmp_path) == before
+    smaller.write(tmp_path)
+    assert json.loads((tmp_path / "fleet.json").read_text())["drives"] == 15
+    assert not [path for path in tmp_path.iterdir() if "partial" in path.name]
+
+
+def test_a_fleet_by_url_overwrites_nothing_that_no_fleet_has_written(tmp_path):
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("fsspec")
+    (tmp_path / "report.csv").write_text("mine")
+    with pytest.raises(ssdlab.FolderError, match="no fleet.json"):
+        told().write(f"file://{tmp_path}")
+    assert files_of(tmp_path) == {"report.csv": b"mine"}
+    told().write(f"file://{tmp_path}", force=True)
+    told().write(f"file://{tmp_path}")
+    assert json.loads((tmp_path / "fleet.json").read_text())["drives"] == 40

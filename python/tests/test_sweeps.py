@@ -144,6 +144,54 @@ def test_points_are_kept_on_any_file_system(tmp_path):
     assert memory.table.to_dict() == first.table.to_dict()
 
 
+def test_a_folder_is_looked_at_before_the_work(tmp_path):
+    (tmp_path / "results.csv").write_text("mine")
+    for executor in (None, Unused()):
+        with pytest.raises(ssdlab.FolderError, match="was not written by ssdlab"):
+            ssdlab.sweep(SMALL_SWEEP, out=tmp_path, executor=executor)
+    assert [path.name for path in tmp_path.iterdir()] == ["results.csv"]
+
+
+class Unused(ThreadPoolExecutor):
+    def submit(self, *_):
+        raise AssertionError("nothing is to be run")
+
+
+def test_nobody_else_sweeps_into_the_same_folder(tmp_path, cli):
+    (tmp_path / "plan.toml").write_text(SMALL_SWEEP)
+    said, children = [], []
+
+    class Meanwhile(ThreadPoolExecutor):
+        def submit(self, *args):
+            if not said:
+                said.append(cli("sweep", str(tmp_path / "plan.toml"), "--out", str(tmp_path / "out"), check=False))
+                with pytest.raises(ssdlab.FolderError, match="another ssdlab is writing"):
+                    ssdlab.sweep(SMALL_SWEEP, out=tmp_path / "out")
+                children.append(os.fork())
+                if children == [0]:
+                    time.sleep(60)
+                    os._exit(0)
+            return super().submit(*args)
+
+    with Meanwhile(1) as pool:
+        first = ssdlab.sweep(tmp_path / "plan.toml", out=tmp_path / "out", executor=pool)
+    try:
+        assert said[0].returncode == 2 and "another ssdlab is writing" in said[0].stderr
+        # A worker that was forked lives on, and does not keep the folder.
+        assert ssdlab.sweep(tmp_path / "plan.toml", out=tmp_path / "out").found == 2 == len(first)
+    finally:
+        os.kill(children[0], signal.SIGKILL)
+        os.waitpid(children[0], 0)
+    first.save(tmp_path / "out")
+
+
+def test_a_plan_that_is_no_file_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "fifo.toml")
+    for path in (tmp_path / "fifo.toml", "/dev/zero", tmp_path):
+        with pytest.raises(ssdlab.PlanError, match="not a file"):
+            ssdlab.sweep(path)
+
+
 def test_a_wrong_plan_is_told_with_its_line(tmp_path):
     with pytest.raises(ssdlab.PlanError) as caught:
         ssdlab.sweep(SMALL_SWEEP.replace("random-write", "random-wite"))

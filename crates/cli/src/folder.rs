@@ -69,7 +69,8 @@ pub struct OutputFolder {
     known: Known,
     /// Made by this command.
     is_new: bool,
-    _lock: File,
+    /// `None`: the folder is another process's.
+    lock: Option<File>,
 }
 
 impl OutputFolder {
@@ -100,7 +101,7 @@ impl OutputFolder {
             Err(TryLockError::Error(_)) => {}
         }
         let known = read_known(&own.join("written.json"));
-        let folder = OutputFolder { dir: dir.to_owned(), writes, known, is_new, _lock: lock };
+        let folder = OutputFolder { dir: dir.to_owned(), writes, known, is_new, lock: Some(lock) };
         folder.sweep_up();
         folder.check(force)?;
         Ok(folder)
@@ -121,6 +122,12 @@ impl OutputFolder {
 
     pub fn path(&self) -> &Path {
         &self.dir
+    }
+
+    /// Leaves the folder to the process that this one was forked from: it stays as it is, and locked as long as that one
+    /// keeps it.
+    pub fn disown(mut self) {
+        self.lock = None;
     }
 
     /// Where finished tests are kept.
@@ -292,6 +299,9 @@ impl OutputFolder {
 
 impl Drop for OutputFolder {
     fn drop(&mut self) {
+        if self.lock.is_none() {
+            return;
+        }
         let tests = fs::read_dir(self.tests()).is_ok_and(|mut tests| tests.next().is_some());
         if self.known.files.is_empty() && !self.known.writing && !tests {
             // Nothing came of the run: the folder is left as it was found, as far as that can be.

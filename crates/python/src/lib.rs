@@ -7,6 +7,7 @@
 mod drive;
 mod failure;
 mod fleet;
+mod folder;
 mod live;
 mod outcome;
 mod policy;
@@ -17,10 +18,16 @@ mod table;
 mod trace;
 mod watched;
 
-use pyo3::prelude::*;
-use ssdlab_cli::args::ListWhat;
+use std::path::PathBuf;
 
-use crate::failure::{Wrong, exception};
+use pyo3::prelude::*;
+use ssdlab_catalog::Diagnostic;
+use ssdlab_cli::args::ListWhat;
+use ssdlab_core::input;
+use ssdlab_sweep::Plan;
+use ssdlab_workload::fio::JobFileError;
+
+use crate::failure::{Wrong, bad_input, exception};
 
 /// Runs a command line, of which the first word is the name of the program; returns its exit code.
 #[pyfunction]
@@ -42,6 +49,21 @@ fn list_json(py: Python<'_>, what: &str) -> PyResult<String> {
     Ok(document.to_string())
 }
 
+/// The text of a job file.
+#[pyfunction]
+fn job_file_text(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    input::read_text(&path).map_err(|source| {
+        let error = JobFileError::Read { file: path.display().to_string(), source };
+        bad_input(py, &Diagnostic::from(&error), Wrong::Job)
+    })
+}
+
+/// The text of the plan of a sweep.
+#[pyfunction]
+fn plan_text(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    Plan::text(&path).map_err(|e| bad_input(py, &e, Wrong::Plan))
+}
+
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -50,6 +72,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<drive::Drive>()?;
     module.add_class::<fleet::Fleet>()?;
     module.add_class::<fleet::FleetSummary>()?;
+    module.add_class::<folder::Folder>()?;
     module.add_class::<live::Live>()?;
     module.add_class::<outcome::Outcome>()?;
     module.add_class::<outcome::JobReport>()?;
@@ -57,7 +80,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sweep::SweepPlan>()?;
     module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
+    module.add_function(wrap_pyfunction!(job_file_text, module)?)?;
     module.add_function(wrap_pyfunction!(list_json, module)?)?;
+    module.add_function(wrap_pyfunction!(plan_text, module)?)?;
     module.add_function(wrap_pyfunction!(fleet::check_class, module)?)?;
     module.add_function(wrap_pyfunction!(fleet::check_fleet, module)?)?;
     module.add_function(wrap_pyfunction!(fleet::measure_life, module)?)?;

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use ssdlab_bench::Monitor;
 use ssdlab_catalog::Diagnostic;
-use ssdlab_cli::commands::{self, sweep::WRITES};
+use ssdlab_cli::commands;
 use ssdlab_cli::failure::Failure;
-use ssdlab_cli::folder::OutputFolder;
 use ssdlab_sweep::{
     Column as SweptColumn, Plan, PointError, State, Store, Table as SweptTable, point_text, read_point, sweep,
 };
 
 use crate::failure::{Wrong, bad_input, exception, run_error};
+use crate::folder::Folder;
 use crate::table::{Column, Table};
 use crate::watched::watched;
 
@@ -127,26 +127,23 @@ impl SweepPlan {
     fn write(
         &self,
         py: Python<'_>,
-        out: PathBuf,
-        force: bool,
+        folder: PyRef<'_, Folder>,
         finished: BTreeMap<String, String>,
         failed: BTreeMap<String, String>,
     ) -> PyResult<Vec<PathBuf>> {
         let states = self.states(&finished, &failed).map_err(|e| run_error(py, e))?;
-        let mut folder = OutputFolder::open(&out, WRITES, force).map_err(|f| exception(py, &f, Wrong::Folder))?;
-        py.detach(|| commands::sweep::write(&mut folder, &self.plan, &states))
-            .map_err(|f: Failure| exception(py, &f, Wrong::Folder))
+        folder.write(py, |folder| commands::sweep::write(folder, &self.plan, &states))
     }
 
-    /// Runs what the store in `out` does not have, on threads of this process.
+    /// Runs what the store in the folder does not have, on threads of this process.
     fn run_here(
         &self,
         py: Python<'_>,
-        out: PathBuf,
+        folder: PyRef<'_, Folder>,
         threads: Option<NonZeroUsize>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<BTreeMap<String, String>> {
-        let store = Store::open(&out).map_err(|e| refused(py, e))?;
+        let store = Store::open(folder.path()).map_err(|e| refused(py, e))?;
         let plan = Arc::clone(&self.plan);
         let result = watched(py, progress, move |watch| {
             sweep(&plan, &store, threads, &|p| watch.report(p.done), &watch.cancel)

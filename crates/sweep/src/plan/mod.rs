@@ -64,11 +64,18 @@ impl Plan {
     /// # Errors
     /// What is wrong with it, and at which line.
     pub fn open(path: &str) -> Result<Plan, Diagnostic> {
-        let text = input::read_text(Path::new(path)).map_err(|e| {
-            Diagnostic::new(format!("cannot read the plan {path}: {e}"))
+        Plan::parse(path, &Plan::text(Path::new(path))?)
+    }
+
+    /// The text of a plan.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn text(path: &Path) -> Result<String, Diagnostic> {
+        input::read_text(path).map_err(|e| {
+            Diagnostic::new(format!("cannot read the plan {}: {e}", path.display()))
                 .help("give the path of a readable .toml file, which is UTF-8 text of at most 4 MiB")
-        })?;
-        Plan::parse(path, &text)
+        })
     }
 
     /// As [`Plan::open`], of a text; `file` is its path, beside which other files are looked for.
