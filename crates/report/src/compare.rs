@@ -189,18 +189,37 @@ fn reach_far_apart(found: &[(&Outcome, &Chart)]) -> bool {
         && reaches().fold(0.0, f64::max) > FAR * reaches().fold(f64::INFINITY, f64::min)
 }
 
-/// Gives figures that stand beside each other the same axes.
+/// The bounds that hold for all of several axes: none where one of them goes as far as its data do.
+fn shared_bounds<'a>(axes: impl Iterator<Item = &'a Axis> + Clone) -> (Option<f64>, Option<f64>) {
+    let min = axes.clone().map(|axis| axis.min).reduce(|a, b| Some(a?.min(b?)));
+    let max = axes.map(|axis| axis.max).reduce(|a, b| Some(a?.max(b?)));
+    (min.flatten(), max.flatten())
+}
+
+/// `first`, as far as all of `axes` go.
+fn shared_axis<'a>(first: &Axis, axes: impl Iterator<Item = &'a Axis> + Clone) -> Axis {
+    let (min, max) = shared_bounds(axes);
+    Axis { min, max, ..first.clone() }
+}
+
+/// Gives figures that stand beside each other the same axes, where these are of the same unit.
 pub(crate) fn same_scale(figures: &mut [Figure]) {
     if figures.len() < 2 {
         return;
     }
     for of in [0, 1] {
+        let axes = || figures.iter().map(|f| if of == 0 { &f.x } else { &f.y });
         let Some(all) = Extent::union(figures.iter().filter_map(|f| f.extent(of))) else {
             continue;
         };
+        if distinct(axes().map(|axis| axis.unit.as_str())).len() > 1 {
+            continue;
+        }
+        let (least, most) = shared_bounds(axes());
         for figure in figures.iter_mut() {
             let axis = if of == 0 { &mut figure.x } else { &mut figure.y };
             if axis.categories.is_empty() {
+                (axis.min, axis.max) = (least, most);
                 let (min, max) = crate::svg::bounds(axis, all, of == 1);
                 (axis.min, axis.max) = (Some(min), Some(max));
             }
@@ -214,7 +233,8 @@ pub(crate) fn same_scale(figures: &mut [Figure]) {
 fn merged(found: &[(&Outcome, &Chart)], colours_of: &[usize], stem: String) -> Figure {
     let (_, first) = found[0];
     let categories = distinct(found.iter().flat_map(|(_, c)| &c.x.categories).map(String::as_str));
-    let mut x = Axis { categories: categories.iter().map(|&c| c.to_owned()).collect(), ..first.x.clone() };
+    let x = shared_axis(&first.x, found.iter().map(|(_, c)| &c.x));
+    let mut x = Axis { categories: categories.iter().map(|&c| c.to_owned()).collect(), ..x };
     let mut joined = if first.mark == Mark::StackedBars {
         let joined = Joined::in_turns(found, &categories);
         x.categories = stacked_categories(first, &x, found, &joined.series);
@@ -228,6 +248,7 @@ fn merged(found: &[(&Outcome, &Chart)], colours_of: &[usize], stem: String) -> F
         joined.count_in_percent(found);
         smoothed = first.mark == Mark::Line && first.y.unit == "MB/s" && joined.smoothed();
     }
+    let y = shared_axis(&first.y, found.iter().map(|(_, c)| &c.y));
     let far = first.mark == Mark::Line && far_apart(&joined.series);
     let subject = found.iter().map(|(o, _)| o.device.as_str()).collect::<Vec<_>>().join(" and ");
     let shortened = found.iter().find_map(|(o, _)| o.shortened.clone());
@@ -237,7 +258,7 @@ fn merged(found: &[(&Outcome, &Chart)], colours_of: &[usize], stem: String) -> F
         caption: merged_caption(found, smoothed),
         in_small: found.iter().any(|(o, _)| o.small_by.is_some()),
         x,
-        y: if far { Axis::log(&first.y.label, &first.y.unit) } else { first.y.clone() },
+        y: if far { Axis::log(&first.y.label, &first.y.unit) } else { y },
         colours: joined.curves.iter().map(|&(drive, _)| colours_of[drive]).collect(),
         crossed: joined.crossed(found, colours_of).filter(|_| first.mark == Mark::Line),
         series: joined.series,
@@ -519,6 +540,45 @@ mod tests {
         assert!(far(250_000.0, &time) && !far(4_000.0, &time));
         assert!(!far(250_000.0, &Axis::log("service time", "us")));
         assert!(!far(250_000.0, &Axis::linear("position", "GB")));
+    }
+
+    /// A dot a second, on axes that end with the run and at `top`.
+    fn seconds(length: f64, top: Option<f64>, iops: f64) -> Chart {
+        let points = (0..=length as u32).map(|s| [f64::from(s), iops]).collect();
+        Chart {
+            id: "iops".to_owned(),
+            title: "IOPS".to_owned(),
+            caption: String::new(),
+            mark: Mark::Scatter,
+            x: Axis { min: Some(0.0), max: Some(length), ..Axis::linear("time", "s") },
+            y: Axis { max: top, ..Axis::linear("IOPS", "IOPS") },
+            series: vec![Series { name: String::new(), points }],
+            overlay_drives: true,
+        }
+    }
+
+    #[test]
+    fn a_picture_of_several_drives_has_room_for_all_of_them() {
+        let charts = [seconds(250.0, Some(40_000.0), 5_000.0), seconds(2_000.0, Some(90_000.0), 80_000.0)];
+        let outcome = Outcome::default();
+        let found: Vec<(&Outcome, &Chart)> = charts.iter().map(|chart| (&outcome, chart)).collect();
+        for found in [vec![found[0], found[1]], vec![found[1], found[0]]] {
+            let figure = merged(&found, &[0, 1], "stem".to_owned());
+            assert_eq!((figure.x.min, figure.x.max), (Some(0.0), Some(2_000.0)));
+            assert_eq!((figure.y.min, figure.y.max), (None, Some(90_000.0)));
+        }
+        // What goes as far as its data do has no end that another could have.
+        let open = seconds(250.0, None, 5_000.0);
+        let figure = merged(&[found[1], (&outcome, &open)], &[0, 1], "stem".to_owned());
+        assert_eq!(figure.y.max, None);
+        let beside = |chart: &Chart| Figure::of_chart(chart, "a drive", "stem".to_owned(), None);
+        let mut figures = charts.each_ref().map(beside);
+        same_scale(&mut figures);
+        assert!(figures.iter().all(|f| (f.x.max, f.y.max) == (Some(2_000.0), Some(90_000.0))), "{figures:?}");
+        // A share of the capacity is no gigabyte.
+        figures[0].x = percent_of_capacity();
+        same_scale(&mut figures);
+        assert_eq!(figures.each_ref().map(|f| f.x.max), [Some(100.0), Some(2_000.0)]);
     }
 
     #[test]

@@ -51,6 +51,13 @@ pub(crate) enum Role {
     Magnitude,
 }
 
+/// Off which end of an axis a value lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beyond {
+    Low,
+    High,
+}
+
 /// Maps values to coordinates.
 #[derive(Clone, Debug)]
 pub(crate) struct Scale {
@@ -109,6 +116,23 @@ impl Scale {
             ((value - self.lo) / (self.hi - self.lo)).clamp(0.0, 1.0)
         };
         self.from + (self.to - self.from) * share
+    }
+
+    /// Whether `value` lies off the axis: below its low end, or above its high end.
+    pub fn is_beyond(&self, value: f64) -> Option<Beyond> {
+        // What rounding adds is none: an axis that was chosen for the data holds them all.
+        const ROUNDING: f64 = 1e-6;
+        let of_zero = self.log && value <= 0.0;
+        let share = match self.log {
+            true => (libm::log10(value) - libm::log10(self.lo)) / (libm::log10(self.hi) - libm::log10(self.lo)),
+            false => (value - self.lo) / (self.hi - self.lo),
+        };
+        match share {
+            _ if of_zero => None,
+            share if share < -ROUNDING => Some(Beyond::Low),
+            share if share > 1.0 + ROUNDING => Some(Beyond::High),
+            _ => None,
+        }
     }
 
     /// The coordinate of the low end of the axis, strip included.

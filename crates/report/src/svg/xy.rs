@@ -8,7 +8,7 @@ use super::canvas::{Anchor, Canvas, Hides, coord};
 use super::figure::{Figure, MARKED_POINTS, axis_title};
 use super::legend;
 use super::marks::{Style, append_dot, append_marker, dot_attributes, dot_swatch, line_attributes, marker_attributes};
-use super::scale::{Role, Scale};
+use super::scale::{Beyond, Role, Scale};
 use super::skin::DOTS;
 use super::{Layout, Measures};
 use crate::text;
@@ -85,13 +85,37 @@ pub(crate) fn draw(c: &mut Canvas, figure: &Figure, m: Measures, layout: Layout,
     if names.is_some() {
         label_ends(c, figure, m, right + 15.0, (top, bottom), ends);
     }
-    let beyond = figure.series.iter().flat_map(|s| &s.points).filter(|p| p[1] > y_scale.hi * (1.0 + 1e-9)).count();
-    if beyond > 0 {
-        let text = format!("↑ {beyond} beyond {}", crate::number::value(y_scale.hi, &figure.y.unit));
-        c.text(right, top - 4.0, m.font * 0.9, Anchor::End, "t", &text);
+    let beyond = not_drawn(figure, &x_scale, &y_scale);
+    if !beyond.is_empty() {
+        c.text(right, top - 4.0, m.font * 0.9, Anchor::End, "t", &beyond);
     }
     read_out_data(data, figure, &x_scale, &y_scale, (left, right), (top, bottom));
     y_end
+}
+
+/// Whether a point lies within both axes: one drawn at an edge would pass for one that was measured there.
+fn is_within(p: &[f64; 2], x: &Scale, y: &Scale) -> bool {
+    x.is_beyond(p[0]).is_none() && y.is_beyond(p[1]).is_none()
+}
+
+/// How many points lie off which end of the axes; empty if none does.
+fn not_drawn(figure: &Figure, x: &Scale, y: &Scale) -> String {
+    let points = || figure.series.iter().flat_map(|s| &s.points);
+    let off = |p: &&[f64; 2]| match x.is_beyond(p[0]) {
+        Some(end) => Some((0, end)),
+        None => y.is_beyond(p[1]).map(|end| (1, end)),
+    };
+    let ends = [
+        ("↑", "above", (1, Beyond::High), y.hi, &figure.y),
+        ("↓", "below", (1, Beyond::Low), y.lo, &figure.y),
+        ("←", "before", (0, Beyond::Low), x.lo, &figure.x),
+        ("→", "beyond", (0, Beyond::High), x.hi, &figure.x),
+    ];
+    let told = ends.into_iter().filter_map(|(arrow, word, end, bound, axis)| {
+        let count = points().filter(|p| off(p) == Some(end)).count();
+        (count > 0).then(|| format!("{arrow} {count} {word} {}", crate::number::value(bound, &axis.unit)))
+    });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 /// How far the mark of a point reaches beyond it.
@@ -226,7 +250,12 @@ fn scatter(c: &mut Canvas, series: &Series, names: &[String], style: Style, x: &
     for layer in 0..layers {
         let mut d = String::new();
         let mut pen = (0i64, 0i64);
-        for p in series.points.iter().skip(layer).step_by(layers) {
+        let mut known = Vec::new();
+        for (i, p) in series.points.iter().enumerate().skip(layer).step_by(layers) {
+            if !is_within(p, x, y) {
+                continue;
+            }
+            known.extend(names.get(i).map(String::as_str));
             let at = (tenths(x.at(p[0])), tenths(y.at(p[1])));
             append_dot(&mut d, dot, &mut pen, at, size);
         }
@@ -234,8 +263,7 @@ fn scatter(c: &mut Canvas, series: &Series, names: &[String], style: Style, x: &
             let mut attributes =
                 dot_attributes(dot, style.colour, size, if layers > 1 { 0.5 } else { 0.85 }, &series.name);
             if !names.is_empty() {
-                let names: Vec<&str> = names.iter().skip(layer).step_by(layers).map(String::as_str).collect();
-                let _ = write!(attributes, " data-points=\"{}\"", text::escape(&names.join("|")));
+                let _ = write!(attributes, " data-points=\"{}\"", text::escape(&known.join("|")));
             }
             c.path(&d, &attributes);
         }
@@ -254,19 +282,25 @@ enum Vertices {
 }
 
 fn line(c: &mut Canvas, series: &Series, style: Style, x: &Scale, y: &Scale, vertices: Vertices) {
-    let points: Vec<(f64, f64)> = series.points.iter().map(|p| (x.at(p[0]), y.at(p[1]))).collect();
-    let (drawn, marked) = match vertices {
-        Vertices::Measured if points.len() <= MARKED_POINTS => (points.clone(), points),
-        Vertices::Measured => (thinned(&points), Vec::new()),
-        Vertices::Many | Vertices::Bends => {
-            let drawn = if vertices == Vertices::Many { thinned(&points) } else { bends(&points) };
-            let marked = x.ticks.iter().filter_map(|tick| on_line(&drawn, x.at(tick.value))).collect();
-            (drawn, marked)
+    let (mut d, mut marked) = (String::new(), Vec::new());
+    // Where points lie off the axes, the line has a gap.
+    for stretch in series.points.split(|p| !is_within(p, x, y)) {
+        let points: Vec<(f64, f64)> = stretch.iter().map(|p| (x.at(p[0]), y.at(p[1]))).collect();
+        let drawn = match vertices {
+            Vertices::Measured if series.points.len() <= MARKED_POINTS => {
+                marked.extend_from_slice(&points);
+                points
+            }
+            Vertices::Measured => thinned(&points),
+            Vertices::Many | Vertices::Bends => {
+                let drawn = if vertices == Vertices::Many { thinned(&points) } else { bends(&points) };
+                marked.extend(x.ticks.iter().filter_map(|tick| on_line(&drawn, x.at(tick.value))));
+                drawn
+            }
+        };
+        for (i, (px, py)) in drawn.into_iter().enumerate() {
+            let _ = write!(d, "{}{} {}", if i == 0 { 'M' } else { 'L' }, coord(px), coord(py));
         }
-    };
-    let mut d = String::new();
-    for (i, (px, py)) in drawn.into_iter().enumerate() {
-        let _ = write!(d, "{}{} {}", if i == 0 { 'M' } else { 'L' }, coord(px), coord(py));
     }
     c.path(&d, &line_attributes(style, &series.name));
     if !marked.is_empty() {

@@ -216,6 +216,23 @@ fn ten_thousand_dots_stay_small_and_zero_has_a_place_on_a_logarithmic_axis() {
 }
 
 #[test]
+fn what_lies_off_the_axes_is_counted_and_drawn_nowhere() {
+    let points = vec![[0.0, 10.0], [1.0, 20.0], [2.0, 90.0], [3.0, 30.0], [4.0, 2.0]];
+    for mark in [Mark::Scatter, Mark::Line] {
+        let svg = picture(mark, Axis { min: Some(5.0), max: Some(40.0), ..Axis::linear("IOPS", "") }, points.clone());
+        let document = roxmltree::Document::parse(&svg).unwrap();
+        let texts: Vec<&str> =
+            document.descendants().filter(|n| n.has_tag_name("text")).filter_map(|n| n.text()).collect();
+        assert!(texts.contains(&"↑ 1 above 40, ↓ 1 below 5"), "{texts:?}");
+        let path = document.descendants().find(|n| n.attribute("data-name").is_some()).unwrap().attribute("d").unwrap();
+        let drawn = path.matches(if mark == Mark::Line { ['M', 'L'] } else { ['h', 'h'] }).count();
+        assert_eq!(drawn, 3, "{path}");
+        // The line has a gap where it leaves the axes.
+        assert!(mark != Mark::Line || path.matches('M').count() == 2, "{path}");
+    }
+}
+
+#[test]
 fn pictures_without_data_say_so() {
     for mark in [Mark::Scatter, Mark::Line, Mark::Bars, Mark::StackedBars] {
         let svg = picture(mark, Axis::linear("IOPS", ""), vec![]);
