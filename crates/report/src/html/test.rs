@@ -44,7 +44,7 @@ pub(crate) fn write(out: &mut String, review: &Review, group: &TestGroup, is_abo
             ([figure, ..], true) => {
                 above.push(format!("<a href=\"#fig-{}\">{}</a>", slug(&figure.stem), escape(&figure.title)))
             }
-            ([figure, ..], false) if is_flat(figure) => {
+            (figures, false) if figures.iter().all(is_flat) => {
                 out.push_str(&format!("<p class=\"under\">{}</p>\n", escape(&flat(&panel.figures))));
             }
             _ => write_panel(out, panel),
@@ -101,7 +101,7 @@ pub(super) fn is_flat(figure: &Figure) -> bool {
         let (low, high) = points.iter().fold((f64::INFINITY, 0.0f64), |(l, h), p| (l.min(p[1]), h.max(p[1])));
         high - low <= FLAT * high
     };
-    over_time && figure.series.iter().all(|s| s.points.len() > 1 && still(&s.points))
+    over_time && !figure.series.is_empty() && figure.series.iter().all(|s| s.points.len() > 1 && still(&s.points))
 }
 
 /// What the picture would have shown.
@@ -112,7 +112,9 @@ fn flat(figures: &[Figure]) -> String {
         .flat_map(|f| f.series.iter().map(move |s| (f, s)))
         .map(|(f, s)| {
             let mean = s.points.iter().map(|p| p[1]).sum::<f64>() / s.points.len() as f64;
-            let name = if figures.len() > 1 { &f.subject } else { &s.name };
+            let whose = (figures.len() > 1).then_some(&f.subject);
+            let name = whose.into_iter().chain([&s.name]).filter(|name| !name.is_empty());
+            let name = name.map(String::as_str).collect::<Vec<_>>().join(", ");
             let level = number::value(mean, &f.y.unit);
             if name.is_empty() { format!("at {level}") } else { format!("{name} at {level}") }
         })
@@ -177,4 +179,67 @@ pub(super) fn open_figure(out: &mut String, figure: &Figure, layout: Layout, tit
     out.push_str(&svg::draw(figure, layout, Skin::Page));
     out.push_str(&svg::draw(figure, Layout::Phone, Skin::Page));
     out.push_str("</div>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_bench::{Axis, Chart, Series};
+
+    use super::*;
+    use crate::review::{DeviceFacts, ReviewedDevice};
+
+    /// The page of two drives' rates over time, each drawn by itself.
+    fn page(rates: [[f64; 2]; 2]) -> String {
+        let figure = |(drive, [begin, end]): (&str, [f64; 2])| {
+            let points = vec![[0.0, begin], [1.0, end]];
+            let chart = Chart {
+                id: "rate".to_owned(),
+                title: "Rate".to_owned(),
+                caption: String::new(),
+                mark: Mark::Line,
+                x: Axis::linear("time", "s"),
+                y: Axis::linear("rate", "MB/s"),
+                series: vec![Series { name: "read".to_owned(), points }],
+                overlay_drives: false,
+            };
+            Figure::of_chart(&chart, drive, format!("{drive}-rate"), None)
+        };
+        let names = ["first", "second"];
+        let device = |name: &str| ReviewedDevice {
+            facts: DeviceFacts { name: name.to_owned(), ..DeviceFacts::default() },
+            ..ReviewedDevice::default()
+        };
+        let review = Review {
+            version: String::new(),
+            seed: 1,
+            quick: false,
+            devices: names.map(device).into(),
+            outcomes: Vec::new(),
+            left_out: Vec::new(),
+            claims: Vec::new(),
+        };
+        let outcomes = names.map(|name| Outcome { device: name.to_owned(), ..Outcome::default() });
+        let figures = names.into_iter().zip(rates).map(figure).collect();
+        let panel = Panel { chart_id: "rate".to_owned(), figures, csv: Vec::new() };
+        let group = TestGroup {
+            outcomes: outcomes.iter().collect(),
+            anchor: "test-rate".to_owned(),
+            panels: vec![panel],
+            time: None,
+        };
+        let mut out = String::new();
+        write(&mut out, &review, &group, &|_| false);
+        out
+    }
+
+    #[test]
+    fn only_what_is_flat_for_every_drive_needs_no_picture() {
+        assert!(
+            page([[100.0, 100.0], [500.0, 505.0]]).contains("Rate: flat, first, read at 100 MB/s; second, read at")
+        );
+        for moving in [[[100.0, 100.0], [500.0, 90.0]], [[500.0, 90.0], [100.0, 100.0]]] {
+            let page = page(moving);
+            assert!(!page.contains(": flat,") && page.contains("fig-first-rate") && page.contains("fig-second-rate"));
+        }
+    }
 }
