@@ -121,9 +121,22 @@ pub(crate) fn value(value: f64, unit_key: &str) -> String {
         _ if value.abs() >= 100.0 => trimmed(value, 1),
         _ => significant(value),
     };
+    // What is not zero must not be told as it.
+    let figure = match figure.as_str() {
+        "0" if value != 0.0 => small(value),
+        _ => figure,
+    };
     match unit(unit_key) {
         "" => figure,
         unit => format!("{figure} {unit}"),
+    }
+}
+
+/// A number next to zero: `0.00003`, or `2.5e-12` where that would be zeroes only.
+fn small(value: f64) -> String {
+    match significant(value) {
+        zero if zero == "0" => format!("{value:.1e}"),
+        figure => figure,
     }
 }
 
@@ -256,6 +269,11 @@ mod tests {
         assert_eq!(value(9_100.0, "us"), "9.1 ms");
         assert_eq!([1.0234, 30.418, 4131.085].map(|v| value(v, "ratio")), ["1.023", "30.42", "4,131"]);
         assert_eq!(value(0.0, "count"), "0");
+        assert_eq!(
+            [0.0, -0.0, 3e-5, -3e-5, 0.00007].map(|v| value(v, "%")),
+            ["0 %", "0 %", "0.00003 %", "-0.00003 %", "0.0001 %"]
+        );
+        assert_eq!([0.0, 4e-4, 2.5e-12].map(|v| value(v, "ratio")), ["0", "0.0004", "2.5e-12"]);
         assert_eq!(grouped(-1_234_567.8, 1), "-1,234,567.8");
         assert_eq!(grouped(-0.04, 0), "0");
         assert_eq!([0.0, 500.0, 1500.0, 40_000.0, 999_999.0, 2e6].map(si), ["0", "500", "1.5K", "40K", "1M", "2M"]);
