@@ -172,19 +172,17 @@ fn scatter(out: &mut String, review: &Review) {
             // A quick run has an eighth of the drive and of the time.
             let stretch = if review.is_in_small() { last / (other.iops.len() * STEP_SECONDS) as f64 } else { 1.0 };
             let at = |k: usize| (k * STEP_SECONDS + 1) as f64 * stretch;
-            let points =
-                other.iops.iter().enumerate().map(|(k, &v)| [at(k), v]).filter(|p| p[0] <= last + 1.0).collect();
+            let points = other.iops.iter().enumerate().map(|(k, &v)| [at(k), v]).filter(|p| p[0] <= last).collect();
             series.insert(0, Series { name: name::short(&other.name), points });
             colours.insert(0, [2, 4, 3][i % 3]);
         }
     }
-    let most = series.iter().map(|s| s.points.len()).max().unwrap_or(0);
-    let dots = if most as f64 > 4.0 * last { ", eight dots a second" } else { ", a dot a second" };
     let mut figure = Figure {
         stem: "first-screen-consistency".to_owned(),
         title: "Random writes over every address".to_owned(),
         subject: format!(
-            "4 KiB, QD32, after one sequential fill{dots}{}",
+            "4 KiB, QD32, after one sequential fill, {}{}",
+            dots(&series, single.then(|| series.len() - 1)),
             match (review.is_in_small(), whole(review)) {
                 (true, true) => format!(", {} on an eighth of the drive", names_in_small(review)),
                 (true, false) => ", an eighth of the drive".to_owned(),
@@ -213,6 +211,47 @@ fn scatter(out: &mut String, review: &Review) {
     figure.caption = at_median.into_iter().chain(laid_over).collect::<Vec<_>>().join(" ");
     open_figure(out, &figure, Layout::Full, &figure.title);
     out.push_str("</figure>\n");
+}
+
+/// How many dots a second the series have, and which have how many where they differ. `beside`: how many, from the first on, are of drives
+/// that the last one is set beside.
+fn dots(series: &[Series], beside: Option<usize>) -> String {
+    let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
+    // What lies on top comes first.
+    let (others, own) = series.split_at(beside.unwrap_or(0));
+    for (s, whose) in own.iter().map(|s| (s, s.name.as_str())).chain(others.iter().map(|s| (s, "the others"))) {
+        let dots = dots_of(&s.points);
+        match kinds.iter_mut().find(|(have, _)| *have == dots) {
+            Some((_, names)) => names.push(whose),
+            None => kinds.push((dots, vec![whose])),
+        }
+    }
+    if let [(dots, _)] = kinds.as_slice() {
+        return dots.clone();
+    }
+    let told = kinds.into_iter().map(|(dots, mut names)| {
+        names.dedup();
+        format!("{dots} of {}", names.join(" and "))
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+fn dots_of(points: &[[f64; 2]]) -> String {
+    let word = |n: f64| match n as u32 {
+        2 => "two".to_owned(),
+        4 => "four".to_owned(),
+        8 => "eight".to_owned(),
+        n => n.to_string(),
+    };
+    let step = match points {
+        [first, .., last] => (last[0] - first[0]) / (points.len() - 1) as f64,
+        _ => 1.0,
+    };
+    match (libm::round(step), libm::round(1.0 / step)) {
+        (every, _) if every >= 2.0 => format!("a dot every {} seconds", word(every)),
+        (_, each) if each >= 2.0 => format!("{} dots a second", word(each)),
+        _ => "a dot a second".to_owned(),
+    }
 }
 
 /// Whether the random writes of any of its drives were measured whole.
@@ -556,4 +595,27 @@ fn trust(out: &mut String, review: &Review) {
         out.push_str("<a href=\"#specification\">every parameter</a>");
     }
     out.push_str("</p></div>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dots_are_counted_for_each_kind_of_run() {
+        let run = |name: &str, step: f64| {
+            let points = (1..=500).map(|i| [f64::from(i) * step, 1_000.0]).collect();
+            Series { name: name.to_owned(), points }
+        };
+        let others = |step: f64| vec![run("x", step), run("y", step)];
+        let beside = |own: f64, step: f64| dots(&[others(step), vec![run("mine", own)]].concat(), Some(2));
+        assert_eq!(beside(1.0, 4.0), "a dot a second of mine, a dot every four seconds of the others");
+        assert_eq!(beside(0.125, 0.4995), "eight dots a second of mine, two dots a second of the others");
+        assert_eq!(dots(&others(1.0), None), "a dot a second");
+        assert_eq!(
+            dots(&[others(0.125), others(1.0)].concat(), None),
+            "eight dots a second of x and y, a dot a second of x and y"
+        );
+        assert_eq!(dots(&[run("mine", 1.0)], Some(0)), "a dot a second");
+    }
 }
