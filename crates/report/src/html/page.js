@@ -89,7 +89,9 @@
     : us < 1e6 ? three(us / 1e3) + " ms" : three(us / 1e6) + " s";
   // An axis of shares holds 1/(1-p).
   const share = (v) => String(Number((100 - 100 / v).toFixed(Math.floor(Math.log10(v) + 1e-9)))) + " %";
-  const withUnit = (v, unit) => unit === "us" ? latency(v) : unit === "1/(1-p)" ? share(Math.max(v, 1)) : (unit === "s" ? Math.round(v) : si(v)) + (unit ? " " + unit : "");
+  // Nobody says 1.4K seconds.
+  const seconds = (v) => Math.abs(v) < 1000 ? three(v) : String(Math.round(v));
+  const withUnit = (v, unit) => unit === "us" ? latency(v) : unit === "1/(1-p)" ? share(Math.max(v, 1)) : (unit === "s" ? seconds(v) : si(v)) + (unit ? " " + unit : "");
   // Axis: lowest and highest value, kind, coordinates of both, end of the strip for zero, unit.
   const axis = (text) => {
     const [lo, hi, kind, from, to, zero, ...unit] = text.split("|");
