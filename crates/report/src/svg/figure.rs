@@ -101,7 +101,9 @@ impl Figure {
             None => {
                 // Where markers tell the series apart, a dash would look like the kind that it is elsewhere.
                 let is_marked = self.mark == Mark::Line && self.series.iter().all(|s| s.points.len() <= MARKED_POINTS);
-                Style { dash: if is_marked { 0 } else { index }, marker: index, colour: self.colour(index) }
+                // Colours come again after as many series; dot or dash must not come again with them.
+                let dash = if is_marked { 0 } else { index + index / super::skin::SERIES.len() };
+                Style { dash, marker: index, colour: self.colour(index) }
             }
         }
     }
@@ -145,5 +147,32 @@ pub(crate) fn axis_title(axis: &Axis) -> String {
         unit.to_owned()
     } else {
         format!("{} ({unit})", axis.label)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::skin::{DASHES, DOTS};
+    use super::*;
+
+    #[test]
+    fn no_two_of_thirty_series_look_alike() {
+        let series = |points: usize| Series { name: String::new(), points: vec![[0.0, 1.0]; points] };
+        for (mark, looks, points) in [(Mark::Scatter, DOTS.len(), 3), (Mark::Line, DASHES.len(), MARKED_POINTS + 1)] {
+            let chart = Chart {
+                id: String::new(),
+                title: String::new(),
+                caption: String::new(),
+                mark,
+                x: Axis::linear("", ""),
+                y: Axis::linear("", ""),
+                series: vec![series(points); 30],
+                overlay_drives: true,
+            };
+            let figure = Figure::of_chart(&chart, "", String::new(), None);
+            let look = |i: usize| (figure.style(i).colour, figure.style(i).dash % looks);
+            let different: std::collections::BTreeSet<_> = (0..30).map(look).collect();
+            assert_eq!(different.len(), 30, "{mark:?}");
+        }
     }
 }
