@@ -251,11 +251,11 @@ fn merged(found: &[(&Outcome, &Chart)], colours_of: &[usize], stem: String) -> F
     let y = shared_axis(&first.y, found.iter().map(|(_, c)| &c.y));
     let far = first.mark == Mark::Line && far_apart(&joined.series);
     let subject = found.iter().map(|(o, _)| o.device.as_str()).collect::<Vec<_>>().join(" and ");
-    let shortened = found.iter().find_map(|(o, _)| o.shortened.clone());
+    let (shortened, shortened_of) = shortened(found.iter().map(|(o, _)| *o));
     Figure {
-        // What is the steady state of one drive may be no more than the last part of another's run.
-        title: distinct(found.iter().map(|(_, c)| c.title.as_str())).join(" / "),
+        title: merged_title(found),
         caption: merged_caption(found, smoothed),
+        shortened_of,
         in_small: found.iter().any(|(o, _)| o.small_by.is_some()),
         x,
         y: if far { Axis::log(&first.y.label, &first.y.unit) } else { y },
@@ -355,18 +355,43 @@ fn by_place<'a>(
     (0..most).flat_map(of_drives)
 }
 
+/// Each text once, with the names of the drives that it is of.
+fn by_text<'a>(of: impl Iterator<Item = (&'a Outcome, &'a str)> + Clone) -> Vec<(&'a str, String)> {
+    let whose = |text: &str| {
+        let drives = of.clone().filter(|(_, own)| *own == text);
+        drives.map(|(o, _)| name::pretty(&o.device)).collect::<Vec<_>>().join(", ")
+    };
+    distinct(of.clone().map(|(_, text)| text)).into_iter().map(|text| (text, whose(text))).collect()
+}
+
+/// What is the steady state of one drive may be no more than the last part of another's run.
+fn merged_title(found: &[(&Outcome, &Chart)]) -> String {
+    let titles = by_text(found.iter().map(|(o, c)| (*o, c.title.as_str())));
+    match titles.as_slice() {
+        [(title, _)] => (*title).to_owned(),
+        _ => titles.iter().map(|(title, whose)| format!("{title} ({whose})")).collect::<Vec<_>>().join(" / "),
+    }
+}
+
+/// How the runs behind a picture were shortened, with whose they are where not all were, or not alike; and whose they are where not all were.
+fn shortened<'a>(outcomes: impl Iterator<Item = &'a Outcome> + Clone) -> (Option<String>, Option<String>) {
+    let short = outcomes.clone().filter_map(|o| Some((o, o.shortened.as_deref()?)));
+    let all = short.clone().count() == outcomes.count();
+    let told = match (by_text(short.clone()).as_slice(), all) {
+        ([], _) => return (None, None),
+        ([(how, _)], true) => (*how).to_owned(),
+        (hows, _) => hows.iter().map(|(how, whose)| format!("{whose}: {how}")).collect::<Vec<_>>().join("; "),
+    };
+    let whose = || short.map(|(o, _)| name::pretty(&o.device)).collect::<Vec<_>>().join(", ");
+    (Some(told), (!all).then(whose))
+}
+
 /// What the charts say, and what is true of the picture as a whole.
 fn merged_caption(found: &[(&Outcome, &Chart)], smoothed: bool) -> String {
-    let mut parts: Vec<String> = if distinct(found.iter().map(|(_, c)| c.caption.as_str())).len() > 1 {
-        // Once what several have in common.
-        let captions = distinct(found.iter().map(|(_, c)| c.caption.as_str()));
-        let whose = |caption: &str| {
-            let of = found.iter().filter(|(_, c)| c.caption == caption);
-            of.map(|(o, _)| name::pretty(&o.device)).collect::<Vec<_>>().join(", ")
-        };
-        captions.into_iter().map(|caption| format!("{}: {caption}", whose(caption))).collect()
-    } else {
-        vec![found[0].1.caption.clone()]
+    let captions = by_text(found.iter().map(|(o, c)| (*o, c.caption.as_str())));
+    let mut parts: Vec<String> = match captions.as_slice() {
+        [(caption, _)] => vec![(*caption).to_owned()],
+        _ => captions.iter().map(|(caption, whose)| format!("{whose}: {caption}")).collect(),
     };
     parts.extend(unlike_sizes(found));
     parts.extend(smoothed.then(|| "Each point is the mean of one per cent of the capacity.".to_owned()));
@@ -485,7 +510,9 @@ fn time_figure(
         points: rows.iter().enumerate().map(|(i, share)| [i as f64, part(share, cause.key())]).collect(),
     });
     let series: Vec<Series> = series.filter(|s| s.points.iter().any(|p| p[1] > 0.0)).collect();
-    let drives: Vec<&str> = outcomes.iter().filter(|o| !o.time_shares.is_empty()).map(|o| o.device.as_str()).collect();
+    let known = || outcomes.iter().copied().filter(|o| !o.time_shares.is_empty());
+    let drives: Vec<&str> = known().map(|o| o.device.as_str()).collect();
+    let (shortened, shortened_of) = shortened(known());
     let folder = if several { "comparison" } else { folders[drives[0]].as_str() };
     Some(Figure {
         stem: stems.unique(format!("{folder}/{stem}-time")),
@@ -493,7 +520,8 @@ fn time_figure(
         subject: drives.join(" and "),
         caption: "Share of the mean latency by cause. Each bar is one kind of I/O; its mean latency stands at its end."
             .to_owned(),
-        shortened: outcomes.iter().find_map(|o| o.shortened.clone()),
+        shortened,
+        shortened_of,
         in_small: outcomes.iter().any(|o| o.small_by.is_some()),
         mark: Mark::StackedBars,
         x: Axis { categories, ..Axis::linear("", "") },
@@ -579,6 +607,29 @@ mod tests {
         figures[0].x = percent_of_capacity();
         same_scale(&mut figures);
         assert_eq!(figures.each_ref().map(|f| f.x.max), [Some(100.0), Some(2_000.0)]);
+    }
+
+    #[test]
+    fn what_is_said_of_a_picture_has_the_name_of_the_drive_that_it_is_of() {
+        let run = |device: &str, shortened: Option<&str>| Outcome {
+            device: device.to_owned(),
+            shortened: shortened.map(str::to_owned),
+            ..Outcome::default()
+        };
+        let outcomes = [run("a", None), run("b", Some("10 s")), run("c", Some("10 s"))];
+        let mut charts = [seconds(9.0, None, 1.0), seconds(9.0, None, 2.0), seconds(9.0, None, 3.0)];
+        let picture = |charts: &[Chart; 3], of: std::ops::Range<usize>| {
+            let found: Vec<(&Outcome, &Chart)> = outcomes.iter().zip(charts).collect();
+            merged(&found[of], &[0, 1, 2], "stem".to_owned())
+        };
+        let all = picture(&charts, 0..3);
+        assert_eq!((all.title.as_str(), all.shortened.as_deref()), ("IOPS", Some("B, C: 10 s")));
+        assert_eq!(all.shortened_of.as_deref(), Some("B, C"));
+        let alike = picture(&charts, 1..3);
+        assert_eq!((alike.shortened.as_deref(), alike.shortened_of), (Some("10 s"), None));
+        assert_eq!(picture(&charts, 0..1).shortened, None);
+        charts[1].title = "Last part".to_owned();
+        assert_eq!(picture(&charts, 0..3).title, "IOPS (A, C) / Last part (B)");
     }
 
     #[test]

@@ -191,6 +191,7 @@ fn scatter(out: &mut String, review: &Review) {
         ),
         caption: String::new(),
         shortened: None,
+        shortened_of: None,
         in_small: false,
         mark: Mark::Scatter,
         x: Axis { min: Some(0.0), max: Some(last), ..Axis::linear("time", "s") },

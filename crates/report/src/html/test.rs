@@ -173,7 +173,8 @@ pub(super) fn open_figure(out: &mut String, figure: &Figure, layout: Layout, tit
         out.push_str(&format!("<br><span class=\"caption\">{}</span>", escape(&figure.caption)));
     }
     if figure.shortened.is_some() {
-        out.push_str("<br><span class=\"shortened\">Shortened run</span>");
+        let whose = figure.shortened_of.as_ref().map_or_else(String::new, |whose| format!(": {}", escape(whose)));
+        out.push_str(&format!("<br><span class=\"shortened\">Shortened run{whose}</span>"));
     }
     out.push_str("</figcaption>\n<div class=\"plot\">");
     out.push_str(&svg::draw(figure, layout, Skin::Page));

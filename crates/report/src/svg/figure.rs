@@ -30,6 +30,8 @@ pub(crate) struct Figure {
     pub caption: String,
     /// Set if the run was shorter than the published method.
     pub shortened: Option<String>,
+    /// Whose runs that were, where not all were.
+    pub shortened_of: Option<String>,
     /// Of a device, or several, in small.
     pub in_small: bool,
     pub mark: Mark,
@@ -63,6 +65,7 @@ impl Figure {
             subject: subject.to_owned(),
             caption: chart.caption.clone(),
             shortened,
+            shortened_of: None,
             in_small: false,
             mark: chart.mark,
             x: chart.x.clone(),
