@@ -184,6 +184,16 @@ fn felt(review: &Review, groups: &[TestGroup], painter: &Painter, line: &mut imp
     }
 }
 
+/// The highest mean of a second. Runs in small have several points a second, each at the end of its part.
+fn best_second(points: &[[f64; 2]]) -> f64 {
+    let seconds: Vec<&[[f64; 2]]> = points.chunk_by(|a, b| libm::ceil(a[0]) == libm::ceil(b[0])).collect();
+    // A second of which the run has a part only is none.
+    let whole = seconds.iter().map(|s| s.len()).max().unwrap_or(0);
+    let means =
+        seconds.iter().filter(|s| s.len() == whole).map(|s| s.iter().map(|p| p[1]).sum::<f64>() / s.len() as f64);
+    means.fold(0.0, f64::max)
+}
+
 /// The course of every per-second scatter, the first of each outcome.
 fn runs(review: &Review, groups: &[TestGroup], line: &mut impl FnMut(&str)) {
     let mut rows = Vec::new();
@@ -196,8 +206,7 @@ fn runs(review: &Review, groups: &[TestGroup], line: &mut impl FnMut(&str)) {
         let values: Vec<f64> = series.points.iter().map(|p| p[1]).collect();
         let name = if review.devices.len() > 1 { outcome.device.as_str() } else { outcome.test.as_str() };
         let name = if outcome.variant.is_empty() { name.to_owned() } else { format!("{name}, {}", outcome.variant) };
-        let top = values.iter().copied().fold(0.0, f64::max);
-        rows.push((name, sparkline(&values, 60), number::si(top)));
+        rows.push((name, sparkline(&values, 60), number::si(best_second(&series.points))));
     }
     if !rows.is_empty() {
         line("");
@@ -265,6 +274,20 @@ mod tests {
         let values: Vec<f64> = (0..600).map(|i| if i < 300 { 40_000.0 } else { 5_000.0 }).collect();
         assert_eq!(sparkline(&values, 4), "██▂▂");
         assert_eq!(sparkline(&[0.0, 1.0], 60), " █");
+    }
+
+    #[test]
+    fn the_best_second_is_a_whole_one() {
+        let run = |each: u32, seconds: u32, rate: &dyn Fn(u32) -> f64| -> Vec<[f64; 2]> {
+            (0..each * seconds).map(|i| [f64::from(i + 1) / f64::from(each), rate(i)]).collect()
+        };
+        // The best eighth of a second is no second.
+        let mut points = run(8, 4, &|i| if i == 9 { 9_000.0 } else { 1_000.0 });
+        assert_eq!(best_second(&points), 2_000.0);
+        points.push([4.125, 8_000.0]);
+        assert_eq!(best_second(&points), 2_000.0);
+        assert_eq!(best_second(&run(1, 90, &|i| f64::from(i))), 89.0);
+        assert_eq!(best_second(&[]), 0.0);
     }
 
     #[test]
