@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use ssdlab_bench::suite::find_test;
 use ssdlab_catalog::claims::{self, Check, Claim};
 use ssdlab_catalog::{Diagnostic, Origin, Parts, SpecRow};
 use ssdlab_core::input;
@@ -511,7 +512,17 @@ pub fn with_table(page: &str, table: &str) -> Option<String> {
     Some(format!("{before}{}\n\n{table}\n{}", &rest[..marker], &rest[end..]))
 }
 
-/// The published figures that are measured by the same test with the same settings: `figure` is test, settings and metric.
+/// Whether a test with these settings is the same run: what one says and the other leaves to the test may be the same.
+fn are_the_same(test: &str, a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> bool {
+    let resolved = |settings: &BTreeMap<String, String>| {
+        let settings: Vec<(String, String)> = settings.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+        Some(find_test(test).ok()?.resolve(&settings, false).ok()?.to_json())
+    };
+    // A prediction of long ago may say what the test no longer takes.
+    a == b || resolved(a).is_some_and(|a| resolved(b) == Some(a))
+}
+
+/// The published figures that are measured by the same test in the same run: `figure` is test, settings and metric.
 fn published(
     prediction: &Prediction,
     (test, settings, metric): (&str, &BTreeMap<String, String>, &str),
@@ -521,11 +532,14 @@ fn published(
     let mut values: Vec<(f64, String)> = Vec::new();
     for claim in claims {
         let Check::Value(check) = &claim.check else { continue };
+        if check.metric != metric {
+            continue;
+        }
         let same_run = claims::needed(std::slice::from_ref(claim), &[&drive])
             .iter()
-            .any(|run| run.test == test && run.settings == *settings);
+            .any(|run| run.test == test && are_the_same(test, &run.settings, settings));
         // Two who print the same say it once.
-        if same_run && check.metric == metric && !values.iter().any(|(value, _)| *value == check.value) {
+        if same_run && !values.iter().any(|(value, _)| *value == check.value) {
             values.push((check.value, check.unit.clone()));
         }
     }
@@ -761,6 +775,27 @@ mod tests {
         let may = may_be_predicted(&path.display().to_string(), false, &[], &of_file).unwrap();
         assert!(matches!(may, Err(PredictionError::NotBlind(_))));
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_a_figure_leaves_to_the_test_does_not_keep_it_from_its_prediction() {
+        let of_value = |claim: &Claim| claim.concerns("bx200-480gb") && matches!(&claim.check, Check::Value(_));
+        let mut own = claims::all().into_iter().find(of_value).expect("it is in the catalog");
+        let Check::Value(check) = &mut own.check else { unreachable!("it is a value") };
+        (check.test, check.metric, check.unit) = ("random-read".into(), "iops".into(), "IOPS".into());
+        check.value = 90_000.0;
+        check.params.clear();
+        let claims = [own];
+        // 32 at a time are what the test does without being told.
+        let mut made = prediction();
+        let at_depth = |depth: &str| BTreeMap::from([("queue_depth".to_owned(), depth.to_owned())]);
+        (made.figures[0].test, made.figures[0].metric) = ("random-read".to_owned(), "iops".to_owned());
+        made.figures[0].settings = at_depth("32");
+        let table = beside_figures(std::slice::from_ref(&made), &claims);
+        assert!(table.contains("90,000 IOPS") && !table.contains("beside nothing predicted"), "{table}");
+        made.figures[0].settings = at_depth("1");
+        let table = beside_figures(&[made], &claims);
+        assert!(table.contains("beside nothing predicted"), "{table}");
     }
 
     #[test]
