@@ -1,6 +1,6 @@
 //! The estimates of a drive, and how far each might be off.
 
-use ssdlab_catalog::{DIE_PREFIX, Drive, Origin, SpecRow};
+use ssdlab_catalog::{DIE_PREFIX, Diagnostic, Drive, Origin, SpecRow};
 use ssdlab_keys::{Key, KeyTable, Kind};
 use ssdlab_nand::die_keys;
 use ssdlab_ssd::drive_keys;
@@ -61,36 +61,46 @@ const POWER: &[&str] = &["power.", "die.power."];
 
 /// The estimates of `drive`. Numbers are varied by `percent` each way, unless the file states a band
 /// ([`STATED_BAND`]). Those that only decide on power are left out unless `power` asks for them.
-#[must_use]
-pub fn estimates(drive: &Drive, percent: f64, power: bool) -> Vec<Estimate> {
+///
+/// # Errors
+/// If a comment begins to state a band, and it is none: a slip must not make it another.
+pub fn estimates(drive: &Drive, percent: f64, power: bool) -> Result<Vec<Estimate>, Diagnostic> {
     let of_drive = drive.rows.iter().map(|row| (row.key.clone(), row, drive_keys()));
     let of_die = drive.die.rows.iter().map(|row| (format!("{DIE_PREFIX}{}", row.key), row, die_keys()));
     of_drive
         .chain(of_die)
         .filter(|(key, _, _)| !LEFT_ALONE.iter().any(|left| key.starts_with(left)))
         .filter(|(key, _, _)| power || !POWER.iter().any(|left| key.starts_with(left)))
-        .filter_map(|(key, row, table)| estimate(key, row, table, percent))
+        .filter_map(|(key, row, table)| estimate(key, row, table, percent).transpose())
         .collect()
 }
 
-fn estimate(path: String, row: &SpecRow, table: &KeyTable, percent: f64) -> Option<Estimate> {
+fn estimate(path: String, row: &SpecRow, table: &KeyTable, percent: f64) -> Result<Option<Estimate>, Diagnostic> {
     let reason = match &row.origin {
         Origin::Estimate(reason) => reason.as_str(),
         // Of what nobody vouches for, nobody knows more than of an estimate. Files of the catalog have no such value.
         Origin::Unstated => UNSTATED,
-        Origin::Source(_) => return None,
+        Origin::Source(_) => return Ok(None),
     };
-    let key = table.key(&row.key)?;
+    let Some(key) = table.key(&row.key) else { return Ok(None) };
     let band = match &key.kind {
         Kind::Truth => Band::Choices(vec![Value::Boolean(row.value != "true")]),
         Kind::Choice(choices) => {
             let others = choices.iter().filter(|c| c.name != row.value).map(|c| Value::String(c.name.clone()));
             Band::Choices(others.collect())
         }
-        Kind::Whole | Kind::Number | Kind::List(_) => Band::Numbers(numbers(row, key, reason, percent)?),
-        Kind::Text => return None,
+        Kind::Whole | Kind::Number | Kind::List(_) => {
+            let stated = stated(reason).map_err(|NoBand| {
+                Diagnostic::new(format!("{path}: the comment \"{reason}\" states no band that can be read"))
+                    .help("write two numbers, the lower one first, and the unit behind both: `band 2 to 5 us`")
+            })?;
+            let Some(numbers) = numbers(row, key, stated, percent) else { return Ok(None) };
+            Band::Numbers(numbers)
+        }
+        Kind::Text => return Ok(None),
     };
-    Some(Estimate { key: path, value: row.value.clone(), unit: row.unit.clone(), reason: reason.to_owned(), band })
+    let (value, unit) = (row.value.clone(), row.unit.clone());
+    Ok(Some(Estimate { key: path, value, unit, reason: reason.to_owned(), band }))
 }
 
 /// The value with which a file that says `text` is read.
@@ -98,10 +108,9 @@ fn value_of(text: &str) -> Option<Value> {
     toml::from_str::<toml::Table>(&format!("value = {text}")).ok()?.remove("value")
 }
 
-fn numbers(row: &SpecRow, key: &Key, reason: &str, percent: f64) -> Option<Vec<Value>> {
+fn numbers(row: &SpecRow, key: &Key, band: Option<(f64, f64)>, percent: f64) -> Option<Vec<Value>> {
     let value = value_of(&row.value)?;
     let mean = mean(&value)?;
-    let band = stated(reason);
     if !key.range.one_of.is_empty() {
         return Some(neighbours(&value, band, &key.range.one_of));
     }
@@ -189,13 +198,19 @@ fn within(value: f64, key: &Key) -> f64 {
     value.max(range.least.unwrap_or(f64::NEG_INFINITY)).min(range.most.unwrap_or(f64::INFINITY))
 }
 
-/// The band that a comment states.
-fn stated(reason: &str) -> Option<(f64, f64)> {
-    let rest = &reason[reason.find(STATED_BAND)? + STATED_BAND.len()..];
-    let mut words = rest.split([' ', ',', ':', ';']).filter(|word| !word.is_empty());
-    let low: f64 = words.next()?.parse().ok()?;
-    let high: f64 = (words.next()? == "to").then(|| words.next()).flatten()?.parse().ok()?;
-    (low < high).then_some((low, high))
+/// A band is begun, and not two numbers in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct NoBand;
+
+/// The band that a comment states, if it does: a number follows the word.
+fn stated(reason: &str) -> Result<Option<(f64, f64)>, NoBand> {
+    let begins = |rest: &&str| rest.starts_with(|c: char| c.is_ascii_digit());
+    let after = reason.match_indices(STATED_BAND).map(|(at, word)| reason[at + word.len()..].trim_start());
+    let Some(rest) = after.into_iter().find(begins) else { return Ok(None) };
+    let mut words = rest.split([' ', ',', ':', ';', ')']).filter(|word| !word.is_empty());
+    let number = |word: Option<&str>| word.and_then(|word| word.parse::<f64>().ok()).ok_or(NoBand);
+    let (low, to, high) = (number(words.next())?, words.next(), number(words.next())?);
+    if to == Some("to") && low < high { Ok(Some((low, high))) } else { Err(NoBand) }
 }
 
 #[cfg(test)]
@@ -206,7 +221,7 @@ mod tests {
 
     fn of(key: &str, percent: f64) -> Estimate {
         let drive = resolve("jmf667h-toshiba-128gb").unwrap();
-        let all = estimates(&drive, percent, false);
+        let all = estimates(&drive, percent, false).unwrap();
         all.into_iter().find(|e| e.key == key).unwrap_or_else(|| panic!("{key} is no estimate"))
     }
 
@@ -228,7 +243,7 @@ mod tests {
         let text =
             "base = \"jmf667h-toshiba-128gb\"\n[controller]\nwrite_unit_us = 10.0\nread_unit_us = 5.0 # the maker\n";
         let drive = ssdlab_catalog::parse_drive("mine.toml", text).unwrap();
-        let all = estimates(&drive, 20.0, false);
+        let all = estimates(&drive, 20.0, false).unwrap();
         let of = |key: &str| all.iter().find(|e| e.key == key);
         let varied = of("controller.write_unit_us").expect("nobody vouches for it");
         assert_eq!(varied.band.values(), [Value::Float(8.0), Value::Float(12.0)]);
@@ -238,7 +253,9 @@ mod tests {
     #[test]
     fn what_a_source_says_is_left_alone_and_power_only_moves_power() {
         let drive = resolve("jmf667h-toshiba-128gb").unwrap();
-        let keys = |power: bool| -> Vec<String> { estimates(&drive, 20.0, power).into_iter().map(|e| e.key).collect() };
+        let keys = |power: bool| -> Vec<String> {
+            estimates(&drive, 20.0, power).unwrap().into_iter().map(|e| e.key).collect()
+        };
         assert!(!keys(false).iter().any(|k| k == "controller.channels" || k.starts_with("power.")));
         assert!(keys(true).iter().any(|k| k.starts_with("power.")));
     }
@@ -248,11 +265,11 @@ mod tests {
         let any = resolve("jmf667h-toshiba-128gb").unwrap().rows[0].clone();
         let row = |value: &str| SpecRow { value: value.to_owned(), ..any.clone() };
         let key = drive_keys().key("controller.move_unit_us").unwrap();
-        assert_eq!(numbers(&row("0.0"), key, "none", 20.0), Some(vec![]));
-        assert_eq!(numbers(&row("0.0"), key, "none; band 0 to 50", 20.0), Some(vec![Value::Float(50.0)]));
+        assert_eq!(numbers(&row("0.0"), key, None, 20.0), Some(vec![]));
+        assert_eq!(numbers(&row("0.0"), key, Some((0.0, 50.0)), 20.0), Some(vec![Value::Float(50.0)]));
         let key = drive_keys().key("controller.programs_at_once").unwrap();
-        assert_eq!(numbers(&row("8"), key, "band 4 to 8", 20.0), Some(vec![Value::Integer(4)]));
-        assert_eq!(numbers(&row("2"), key, "a guess", 20.0), Some(vec![Value::Integer(1), Value::Integer(3)]));
+        assert_eq!(numbers(&row("8"), key, Some((4.0, 8.0)), 20.0), Some(vec![Value::Integer(4)]));
+        assert_eq!(numbers(&row("2"), key, None, 20.0), Some(vec![Value::Integer(1), Value::Integer(3)]));
     }
 
     #[test]
@@ -260,33 +277,41 @@ mod tests {
         let drive = resolve("600p-256gb").unwrap();
         let row = drive.rows.iter().find(|row| row.key == "link.pcie.max_payload_bytes").unwrap();
         let key = drive_keys().key(&row.key).unwrap();
-        let of = |value: &str, reason: &str| {
-            let values = numbers(&SpecRow { value: value.to_owned(), ..row.clone() }, key, reason, 20.0).unwrap();
+        let of = |value: &str, band: Option<(f64, f64)>| {
+            let values = numbers(&SpecRow { value: value.to_owned(), ..row.clone() }, key, band, 20.0).unwrap();
             values.iter().map(|v| v.as_integer().unwrap()).collect::<Vec<_>>()
         };
-        assert_eq!(of("256", "usual"), [128, 512]);
-        assert_eq!(of("128", "usual"), [256]);
-        assert_eq!(of("512", "band 100 to 2048"), [128, 2048]);
+        assert_eq!(of("256", None), [128, 512]);
+        assert_eq!(of("128", None), [256]);
+        assert_eq!(of("512", Some((100.0, 2048.0))), [128, 2048]);
     }
 
     #[test]
     fn a_band_can_be_stated() {
-        assert_eq!(stated("band 166 to 333: the part codes allow both"), Some((166.0, 333.0)));
-        assert_eq!(stated("of the size usual, band 0.5 to 2, guessed"), Some((0.5, 2.0)));
-        assert_eq!(stated("a band of players"), None);
-        assert_eq!(stated("band 3 to 2"), None);
+        assert_eq!(stated("band 166 to 333: the part codes allow both"), Ok(Some((166.0, 333.0))));
+        assert_eq!(stated("of the size usual, band 0.5 to 2, guessed"), Ok(Some((0.5, 2.0))));
+        assert_eq!(stated("a band of players"), Ok(None));
+        assert_eq!(stated("a band of players, band 1 to 4"), Ok(Some((1.0, 4.0))));
+    }
+
+    #[test]
+    fn a_band_that_cannot_be_read_is_an_error_and_not_another_band() {
+        for slip in ["band 1 to 12us", "band 2-5 us", "band 3 to 2", "band 3", "band 2 till 5", "band  5us to 7"] {
+            assert_eq!(stated(slip), Err(NoBand), "{slip}");
+        }
+        let text =
+            "base = \"jmf667h-toshiba-128gb\"\n[controller]\nread_unit_us = 5.0 # estimate: a guess; band 2-5 us\n";
+        let drive = ssdlab_catalog::parse_drive("mine.toml", text).unwrap();
+        let told = estimates(&drive, 20.0, false).unwrap_err().what;
+        assert!(told.starts_with("controller.read_unit_us: the comment ") && told.contains("band 2-5 us"), "{told}");
     }
 
     #[test]
     fn every_band_of_the_catalog_can_be_read_and_has_its_value_inside() {
         let mut bands = 0;
         for drive in ssdlab_catalog::drive_names().map(|name| resolve(name).unwrap()) {
-            for e in estimates(&drive, 20.0, true) {
-                let after = e.reason.split_once(STATED_BAND).map_or("", |(_, after)| after);
-                if !after.starts_with(|c: char| c.is_ascii_digit()) {
-                    continue;
-                }
-                let (low, high) = stated(&e.reason).unwrap_or_else(|| panic!("{}: {}", e.key, e.reason));
+            for e in estimates(&drive, 20.0, true).unwrap() {
+                let Some((low, high)) = stated(&e.reason).unwrap() else { continue };
                 let value = mean(&value_of(&e.value).unwrap()).unwrap();
                 assert!((low..=high).contains(&value), "{} is {value}: {}", e.key, e.reason);
                 bands += 1;

@@ -150,7 +150,7 @@ struct Variation {
 /// A drive, and those of its estimates that are to be varied: see [`sensitivity`].
 ///
 /// # Errors
-/// If there is no such drive, if it is no single SSD, or if it has no such estimate.
+/// If there is no such drive, if it is no single SSD, if it has no such estimate, or if a band that its files state cannot be read.
 pub(crate) fn varied(
     device: &str,
     figures: &[Figure],
@@ -162,7 +162,7 @@ pub(crate) fn varied(
         return Err(no_single_ssd(device));
     };
     let power = figures.iter().any(|f| f.metric.starts_with("power") || f.metric.starts_with("energy"));
-    let mut estimates = estimates(drive, percent, power);
+    let mut estimates = estimates(drive, percent, power)?;
     let none = |which: String| {
         Err(Diagnostic::new(format!("{device} has no estimate {which}"))
             .help("`ssdlab show DEVICE` marks the estimates of its files"))
@@ -188,7 +188,7 @@ pub(crate) fn no_single_ssd(device: &str) -> Diagnostic {
 /// (all, if there is none).
 ///
 /// # Errors
-/// Outer: if there is no such drive, or if it is no single SSD. Inner: if the run was stopped.
+/// Outer: if there is no such drive, if it is no single SSD, or if a band that its files state cannot be read. Inner: if the run was stopped.
 pub fn sensitivity(
     device: &str,
     figures: &[Figure],
