@@ -259,6 +259,10 @@ impl Unknown {
         if !(self.least > 0.0 && self.least < self.most && self.most.is_finite()) {
             return Err(format!("{key}: {} to {} is no range above 0", self.least, self.most));
         }
+        let (least, most) = self.bounds();
+        if least > most {
+            return Err(format!("{key}: there is no whole number from {} to {}", self.least, self.most));
+        }
         let (lowest, highest) = (known.range.least.unwrap_or(0.0), known.range.most.unwrap_or(f64::INFINITY));
         if self.least < lowest || self.most > highest {
             return Err(format!(
@@ -273,18 +277,24 @@ impl Unknown {
         drive_keys().key(&self.key).is_some_and(|key| key.kind == Kind::Whole)
     }
 
+    /// The lowest and the highest value that it can have.
+    fn bounds(&self) -> (f64, f64) {
+        if self.is_whole() { (libm::ceil(self.least), libm::floor(self.most)) } else { (self.least, self.most) }
+    }
+
     fn value(&self, number: f64) -> Value {
         if self.is_whole() { Value::Integer(libm::round(number) as i64) } else { Value::Float(number) }
     }
 
     /// Three digits for times, a whole number for counts: what a drive file would say.
     fn rounded(&self, number: f64) -> f64 {
-        let number = number.clamp(self.least, self.most);
+        let (least, most) = self.bounds();
+        let number = number.clamp(least, most);
         if self.is_whole() {
             return libm::round(number);
         }
         let digits = libm::pow(10.0, 2.0 - libm::floor(libm::log10(number)));
-        (libm::round(number * digits) / digits).clamp(self.least, self.most)
+        (libm::round(number * digits) / digits).clamp(least, most)
     }
 
     /// A number times `factor`; whole numbers move by one at least. The same at an end of what may be.
@@ -336,6 +346,11 @@ impl Search<'_> {
         recipe.build(self.bench.seed).map(|_| recipe).map_err(|e| e.what)
     }
 
+    /// Drives that were run: what cannot be was not.
+    fn runs(&self) -> usize {
+        self.known.iter().filter(|(_, shown)| !matches!(shown, Shown::NoDrive)).count()
+    }
+
     /// Figures of all measurements at each of `points`, which run at the same time.
     fn run(&mut self, points: &[Vec<f64>]) -> Result<(), End> {
         let new: Vec<&Vec<f64>> = points.iter().filter(|p| self.known.iter().all(|(known, _)| known != *p)).collect();
@@ -346,7 +361,7 @@ impl Search<'_> {
             }
         }
         let possible: Vec<&Changed> = drives.iter().filter_map(|(_, drive)| drive.as_ref()).collect();
-        if self.known.len() + possible.len() > self.most_runs {
+        if self.runs() + possible.len() > self.most_runs {
             return Err(End::NoRunsLeft);
         }
         let subjects: Vec<Subject<'_>> =
@@ -557,8 +572,8 @@ impl Search<'_> {
                 ));
                 continue;
             }
-            let ends = [unknown.least, unknown.most];
-            if ends.contains(&fitted.value) {
+            let (least, most) = unknown.bounds();
+            if [least, most].contains(&fitted.value) {
                 notes.push(format!(
                     "{key} ends at a bound that was given: what fits better may lie beyond {}.",
                     fitted.value
@@ -687,7 +702,7 @@ pub fn calibrate(
         .collect();
     let misfit = search.misfit(&best);
     let notes = search.notes(&best, &unknowns, &measurements, ended);
-    Ok(Ok(Calibration { device, unknowns, measurements, misfit, runs: search.known.len(), ended, notes }))
+    Ok(Ok(Calibration { device, unknowns, measurements, misfit, runs: search.runs(), ended, notes }))
 }
 
 fn figure(measured: &Measured) -> Result<Figure, Diagnostic> {
@@ -748,5 +763,14 @@ mod tests {
         assert_eq!(unknown.rounded(0.1), 0.5);
         let whole = Unknown { key: "gc.start_free_superblocks".into(), least: 1.0, most: 12.0 };
         assert_eq!(whole.rounded(2.6), 3.0);
+    }
+
+    #[test]
+    fn whole_numbers_stay_within_bounds_that_are_none() {
+        let whole = Unknown { key: "gc.start_free_superblocks".into(), least: 2.6, most: 4.4 };
+        assert_eq!([1.0, 2.7, 4.4, 9.0].map(|number| whole.rounded(number)), [3.0, 3.0, 4.0, 4.0]);
+        assert_eq!(Unknown { least: 1.6, most: 2.5, ..whole }.rounded(2.5), 2.0);
+        let why = refused("key = \"gc.start_free_superblocks\"\nleast = 2.2\nmost = 2.8");
+        assert!(why.contains("there is no whole number from 2.2 to 2.8"), "{why}");
     }
 }

@@ -1,6 +1,6 @@
 //! A time of the firmware that was changed is found again from what the changed drive shows.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::json;
 use ssdlab_catalog::Diagnostic;
@@ -234,6 +234,13 @@ fn measurements_that_no_test_gives_or_no_number_is_good_for_are_refused() {
 fn values_with_which_no_drive_can_be_are_passed_over() {
     // So small a drive has no room for many free superblocks: with more than it has there is none.
     let given = of_reads(&[("gc.start_free_superblocks", 1.0, 1000.0)], &[("latency_mean", 130.0, 5.0)]).unwrap();
-    let found = fitted(&given, 100);
+    let (never, ended) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let progress = |_, _| {
+        ended.fetch_add(1, Ordering::Relaxed);
+    };
+    let bench = Bench { threads: None, seed: 1, quick: false, progress: &progress, cancel: &never, kept: None };
+    let found = calibrate(&given, 100, &bench).unwrap().unwrap();
     assert_eq!(found.unknowns[0].open, [true; 2], "{found:?}");
+    // Nor do they count as drives that were run.
+    assert_eq!(found.runs, ended.into_inner(), "{found:?}");
 }
