@@ -327,6 +327,9 @@ enum Shown {
     NoDrive,
 }
 
+/// Points around one, at a step's distance.
+type Look<'a> = fn(&Search<'a>, &[f64], f64) -> Vec<Vec<f64>>;
+
 /// Why the search goes no further.
 enum End {
     Stopped,
@@ -334,7 +337,7 @@ enum End {
     Refused(Diagnostic),
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
     fn recipe(&self, at: &[f64]) -> Result<DeviceRecipe, String> {
         let changes: Vec<(String, Value)> =
             self.given.unknown.iter().zip(at).map(|(u, &v)| (u.key.clone(), u.value(v))).collect();
@@ -442,30 +445,88 @@ impl Search<'_> {
         points
     }
 
+    /// Where the figures' slopes at `at` lead, if they were straight lines: how far along the logarithm of each unknown, to a value that
+    /// it can have, and what each figure would then be too large by, in its tolerances.
+    fn straight_ahead(&self, at: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
+        let slopes: Vec<Vec<f64>> = (0..at.len()).map(|u| self.slopes(at, u)).collect();
+        let residuals = self.residuals(at)?;
+        let in_tolerances = residuals.iter().zip(&self.given.measurement);
+        let off: Vec<f64> = in_tolerances.map(|(r, m)| r / (m.tolerance_percent / 100.0)).collect();
+        let wanted: Vec<f64> = off.iter().map(|off| -off).collect();
+        let steps: Vec<f64> = least_squares(&slopes, &wanted)
+            .into_iter()
+            .zip(at.iter().zip(&self.given.unknown))
+            .map(|(step, (from, unknown))| libm::log(unknown.rounded(from * libm::exp(step)) / from))
+            .collect();
+        let left = |m: usize| off[m] + slopes.iter().zip(&steps).map(|(slope, step)| slope[m] * step).sum::<f64>();
+        let left = (0..off.len()).map(left).collect();
+        Some((steps, left))
+    }
+
+    /// Where the slopes lead: for figures that go with the logarithms of the unknowns, for such as go with the unknowns, and half
+    /// as far.
+    fn ahead(&self, at: &[f64]) -> Vec<Vec<f64>> {
+        let Some((steps, _)) = self.straight_ahead(at) else { return Vec::new() };
+        let by = |factor: &dyn Fn(f64) -> f64| -> Vec<f64> {
+            let to = |((unknown, from), step): ((&Unknown, &f64), &f64)| unknown.rounded(from * factor(*step));
+            self.given.unknown.iter().zip(at).zip(&steps).map(to).collect()
+        };
+        vec![by(&libm::exp), by(&|step| 1.0 + step), by(&|step| 1.0 + step / 2.0)]
+    }
+
+    /// A step along each unknown, with another one following so that the figures change least: along a valley, across which steps
+    /// along one unknown alone lead out of it.
+    fn pairs(&self, at: &[f64], step: f64) -> Vec<Vec<f64>> {
+        let slopes: Vec<Vec<f64>> = (0..at.len()).map(|u| self.slopes(at, u)).collect();
+        let mut points = Vec::new();
+        for (u, v) in (0..at.len()).flat_map(|u| (0..at.len()).map(move |v| (u, v))).filter(|(u, v)| u != v) {
+            let against = dot(&slopes[v], &slopes[v]);
+            if against > 0.0 {
+                let follows = -dot(&slopes[u], &slopes[v]) / against;
+                for factor in [step, 1.0 / step] {
+                    let point = self.moved(at, u, factor);
+                    points.push(self.moved(&point, v, libm::pow(factor, follows)));
+                }
+            }
+        }
+        points
+    }
+
     /// Looks up and down along each unknown by a step, and where a figure crosses what was measured, goes to the best place,
-    /// and halves the step where nothing is better.
+    /// and halves the step where nothing is better: neither there nor, with several unknowns, where slopes lead or along two at once.
     fn descend(&mut self, start: Vec<f64>) -> Result<Vec<f64>, (Vec<f64>, End)> {
         let mut best = start;
         let mut step = FIRST_STEP;
         if let Err(end) = self.run(std::slice::from_ref(&best)) {
             return Err((best, end));
         }
-        while step > FINEST_STEP {
-            let around: Vec<Vec<f64>> = (0..best.len())
-                .flat_map(|u| [step, 1.0 / step].map(|factor| self.moved(&best, u, factor)))
-                .chain(self.crossings(&best))
-                .filter(|point| *point != best)
-                .collect();
-            if let Err(end) = self.run(&around) {
-                return Err((best, end));
+        // Of what the ones before did not better, each is asked in turn.
+        let looks: &[Look<'a>] = match best.len() {
+            1 => &[Self::around],
+            _ => &[Self::around, |search, at, _| search.ahead(at), Self::pairs],
+        };
+        'steps: while step > FINEST_STEP {
+            for look in looks {
+                let mut points = look(self, &best, step);
+                points.retain(|point| *point != best);
+                if let Err(end) = self.run(&points) {
+                    return Err((best, end));
+                }
+                let next = points.into_iter().min_by(|a, b| self.misfit(a).total_cmp(&self.misfit(b)));
+                if let Some(next) = next.filter(|next| self.misfit(next) < self.misfit(&best)) {
+                    best = next;
+                    continue 'steps;
+                }
             }
-            let next = around.iter().min_by(|a, b| self.misfit(a).total_cmp(&self.misfit(b)));
-            match next {
-                Some(next) if self.misfit(next) < self.misfit(&best) => best.clone_from(next),
-                _ => step = libm::sqrt(step),
-            }
+            step = libm::sqrt(step);
         }
         Ok(best)
+    }
+
+    /// A step up and down along each unknown, and where figures cross what was measured.
+    fn around(&self, at: &[f64], step: f64) -> Vec<Vec<f64>> {
+        let steps = (0..at.len()).flat_map(|u| [step, 1.0 / step].map(|factor| self.moved(at, u, factor)));
+        steps.chain(self.crossings(at)).collect()
     }
 
     /// Where the misfit passes the best one by one, in one direction along one unknown.
@@ -554,7 +615,15 @@ impl Search<'_> {
             })
             .collect();
         let missed = missed.join("; ");
-        if !missed.is_empty() && ended {
+        // If slopes lead to where all would be met, it is the search that did not get there.
+        let met_ahead = || self.straight_ahead(best).is_some_and(|(_, left)| left.iter().all(|off| off.abs() <= 1.0));
+        if !missed.is_empty() && ended && met_ahead() {
+            notes.push(format!(
+                "No values that were tried meet all measurements ({missed}): the search found nothing better from here, and nothing \
+                 says that there is none. Start elsewhere, with other values in the drive file; the intervals of these say nothing of \
+                 the real drive."
+            ));
+        } else if !missed.is_empty() && ended {
             notes.push(format!(
                 "No values that were tried meet all measurements ({missed}): they contradict each other, or the model, or lie \
                  beyond the bounds. These values are the least wrong, and their intervals say nothing of the real drive."
@@ -595,10 +664,38 @@ impl Search<'_> {
     }
 }
 
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// How much of each of `directions` makes up `wanted` together, as nearly as they can. Of those that do the same, each has a part.
+fn least_squares(directions: &[Vec<f64>], wanted: &[f64]) -> Vec<f64> {
+    /// Added to the diagonal, so that directions which are nearly the same do not lead far to and fro.
+    const DAMPING: f64 = 1e-4;
+    let n = directions.len();
+    let mut rows: Vec<Vec<f64>> = directions
+        .iter()
+        .map(|row| directions.iter().map(|column| dot(row, column)).chain([dot(row, wanted)]).collect())
+        .collect();
+    for (i, row) in rows.iter_mut().enumerate() {
+        // What moves nothing stays.
+        row[i] = if row[i] > 0.0 { row[i] * (1.0 + DAMPING) } else { 1.0 };
+    }
+    // The matrix is symmetric, and its diagonal the larger: no row must be looked for.
+    for i in 0..n {
+        for j in (0..n).filter(|&j| j != i) {
+            let part = rows[j][i] / rows[i][i];
+            for k in i..=n {
+                rows[j][k] -= part * rows[i][k];
+            }
+        }
+    }
+    rows.iter().enumerate().map(|(i, row)| row[n] / row[i]).collect()
+}
+
 /// How many times as wide the interval of an unknown is with all others free as with them kept, where figures are straight lines:
 /// by the share of its slopes that the others' do not make up.
 fn times_as_wide(slopes: &[Vec<f64>], unknown: usize) -> f64 {
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let without = |from: &[f64], directions: &[Vec<f64>]| {
         let mut rest = from.to_vec();
         for direction in directions {
@@ -763,6 +860,15 @@ mod tests {
         assert_eq!(unknown.rounded(0.1), 0.5);
         let whole = Unknown { key: "gc.start_free_superblocks".into(), least: 1.0, most: 12.0 };
         assert_eq!(whole.rounded(2.6), 3.0);
+    }
+
+    #[test]
+    fn least_squares_are_found_also_of_directions_that_do_the_same_or_nothing() {
+        let near = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 0.01);
+        let found = least_squares(&[vec![1.0, 1.0], vec![1.0, 2.0]], &[3.0, 5.0]);
+        assert!(near(&found, &[1.0, 2.0]), "{found:?}");
+        let found = least_squares(&[vec![1.0, 1.0], vec![1.0, 1.0], vec![0.0, 0.0]], &[3.0, 1.0]);
+        assert!(near(&found, &[1.0, 1.0, 0.0]), "{found:?}");
     }
 
     #[test]

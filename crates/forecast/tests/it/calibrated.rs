@@ -172,10 +172,18 @@ const READS: (&str, f64, f64) = ("controller.read_unit_us", 1.0, 50.0);
 #[test]
 fn a_fit_that_meets_not_all_measurements_says_so() {
     // 130 us for a read are 7,700 a second, and not 5,000.
-    let found = fitted(&of_reads(&[READS], &[("latency_mean", 130.0, 1.0), ("iops", 5000.0, 1.0)]).unwrap(), 100);
+    let measured = [("latency_mean", 130.0, 1.0), ("iops", 5000.0, 1.0)];
+    let found = fitted(&of_reads(&[READS], &measured).unwrap(), 100);
     let note = &found.notes[0];
     assert!(note.contains("random-read latency_mean by +") && note.contains("random-read iops by +"), "{note}");
-    assert!(note.contains("intervals say nothing of the real drive"), "{note}");
+    assert!(
+        note.contains("contradict each other") && note.contains("intervals say nothing of the real drive"),
+        "{note}"
+    );
+    // Nor do two unknowns that do the same.
+    let both = [READS, ("controller.read_command_us", 0.1, 50.0)];
+    let found = fitted(&of_reads(&both, &measured).unwrap(), 200);
+    assert!(found.ended && found.notes[0].contains("contradict each other"), "{found:?}");
     let found = fitted(&of_reads(&[READS], &[("latency_mean", 130.0, 1.0)]).unwrap(), 100);
     assert_eq!(found.notes, [""; 0], "{found:?}");
 }
@@ -196,6 +204,41 @@ fn unknowns_that_do_the_same_cannot_be_told_apart() {
         let told = format!("{key} cannot be told from the other unknowns");
         assert!(found.notes.iter().any(|note| note.starts_with(&told)), "{key}: {found:?}");
     }
+}
+
+#[test]
+fn unknowns_that_make_up_for_each_other_are_found_from_either_side() {
+    let folder = std::env::temp_dir().join(format!("ssdlab-valley-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    // Reads of one unit and of two, on a drive that takes so long for a command and for each unit, and what is fitted to
+    // `values` from there.
+    let fit = |(command_us, unit_us): (f64, f64), values: [f64; 2], runs: usize| {
+        let file = folder.join(format!("{command_us}-{unit_us}.toml"));
+        let times = format!("[controller]\nread_command_us = {command_us:.1}\nread_unit_us = {unit_us:.1}\n");
+        let drive = "base = \"ideal-32die\"\ncapacity_bytes = 1073741824\n[link]\ngeneration = \"sata-6g\"\n";
+        std::fs::write(&file, format!("{drive}{times}")).unwrap();
+        let unknown = |key: &str| format!("[[unknown]]\nkey = \"controller.{key}\"\nleast = 5\nmost = 500\n");
+        let measured = |(value, block): (&f64, &str)| {
+            format!(
+                "[[measurement]]\ntest = \"random-read\"\nmetric = \"iops\"\nvalue = {value:e}\ntolerance_percent = 1\n\
+                 source = \"a test\"\nset = {{ block_size = \"{block}\", queue_depth = 32, seconds = 1, span_bytes = \"16MiB\", \
+                 prefill = \"span\", settle_seconds = 0 }}\n"
+            )
+        };
+        let unknowns = ["read_command_us", "read_unit_us"].map(unknown).concat();
+        let measurements: String = values.iter().zip(["4KiB", "8KiB"]).map(measured).collect();
+        let text = format!("drive = \"{}\"\n{unknowns}{measurements}", file.display());
+        fitted(&Measurements::parse("measured.toml", &text, &|_| unreachable!("it names no results")).unwrap(), runs)
+    };
+    let shown = fit((60.0, 60.0), [1.0; 2], 1).measurements;
+    let values = [shown[0].fitted, shown[1].fitted];
+    for from in [(20.0, 120.0), (160.0, 15.0)] {
+        let found = fit(from, values, 300);
+        assert!(found.ended && found.misfit < 0.1, "{from:?}: {found:?}");
+        assert!(found.unknowns.iter().all(|u| (u.value - 60.0).abs() < 3.0), "{from:?}: {found:?}");
+        assert!(!found.notes.iter().any(|note| note.contains("contradict")), "{from:?}: {found:?}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
