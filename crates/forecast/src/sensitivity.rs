@@ -45,6 +45,12 @@ pub struct FigureSensitivity {
     pub high: f64,
     /// The widest first. Estimates that do not move the figure are not among them.
     pub bars: Vec<Bar>,
+    /// How many estimates were varied in runs that have the figure: what the others do to it is not known.
+    #[serde(skip)]
+    pub varied: usize,
+    /// How many other seeds were run that have it.
+    #[serde(skip)]
+    pub seeds: usize,
 }
 
 /// An estimate that moves a figure.
@@ -93,9 +99,10 @@ impl Bar {
 impl FigureSensitivity {
     /// The figure, its band, and what makes the band: `380 MB/s; with the 9 estimates …`. `number` writes a figure with its unit.
     #[must_use]
-    pub fn sentence(&self, varied: usize, number: impl Fn(f64) -> String) -> String {
+    pub fn sentence(&self, number: impl Fn(f64) -> String) -> String {
         let band = format!("{} to {}", number(self.low), number(self.high));
-        let (estimates, none) = match varied {
+        let (estimates, none) = match self.varied {
+            0 => (String::new(), "no run with an estimate varied has this figure".to_owned()),
             1 => {
                 ("the estimate that was varied".to_owned(), "the estimate that was varied does not move it".to_owned())
             }
@@ -107,8 +114,13 @@ impl FigureSensitivity {
         let of_estimates = self.bars.iter().any(|bar| !bar.is_of_seeds());
         let of_seeds = self.bars.iter().any(Bar::is_of_seeds);
         let rest = match (of_estimates, of_seeds) {
-            (true, _) => format!("with {estimates} as uncertain as taken to be, and with other seeds, {band}"),
+            (true, _) => {
+                let seeds = if self.seeds > 0 { " and with other seeds," } else { "" };
+                format!("with {estimates} as uncertain as taken to be,{seeds} {band}")
+            }
             (false, true) => format!("{none}; other seeds alone make it {band}"),
+            (false, false) if self.seeds == 0 => none,
+            (false, false) if self.varied == 0 => format!("{none}; other seeds do not move it"),
             (false, false) => format!("{none}, nor do other seeds"),
         };
         format!("{}; {rest}", number(self.value))
@@ -116,6 +128,8 @@ impl FigureSensitivity {
 
     /// Band of the figure, from the bars.
     fn of(figure: &Figure, unit: &str, value: f64, mut bars: Vec<Bar>) -> Self {
+        let varied = bars.iter().filter(|bar| !bar.is_of_seeds() && !bar.sides.is_empty()).count();
+        let seeds = bars.iter().filter(|bar| bar.is_of_seeds()).map(|bar| bar.sides.len()).sum();
         bars.retain(|bar| bar.width(value) > 0.0);
         // Stable: of equally wide bars the one that comes first in the files stays first.
         bars.sort_by(|a, b| b.width(value).total_cmp(&a.width(value)));
@@ -135,6 +149,8 @@ impl FigureSensitivity {
             low: value - libm::sqrt(down),
             high: value + libm::sqrt(up),
             bars,
+            varied,
+            seeds,
         }
     }
 }
@@ -349,14 +365,26 @@ mod tests {
     #[test]
     fn a_band_says_whose_it_is() {
         let of = |bars| FigureSensitivity::of(&headlines(false)[0], "IOPS", 100.0, bars);
-        let said = |bars, varied| of(bars).sentence(varied, |v| format!("{v:.0}"));
+        let said = |bars: &[(&str, &[f64])]| {
+            of(bars.iter().map(|(key, figures)| bar(key, figures)).collect()).sentence(|v| format!("{v:.0}"))
+        };
+        let still: [(&str, &[f64]); 2] = [("row", &[100.0]), ("page", &[100.0, 100.0])];
         assert_eq!(
-            said(vec![bar("gc.policy", &[90.0]), bar(SEED, &[100.0])], 9),
-            "100; with the 9 estimates that were varied as uncertain as taken to be, and with other seeds, 90 to 100"
+            said(&[still[0], still[1], ("gc.policy", &[90.0]), (SEED, &[100.0])]),
+            "100; with the 3 estimates that were varied as uncertain as taken to be, and with other seeds, 90 to 100"
         );
-        let alone = "100; none of the 9 estimates that were varied moves it; other seeds alone make it 99 to 101";
-        assert_eq!(said(vec![bar("gc.policy", &[100.0]), bar(SEED, &[99.0, 101.0])], 9), alone);
-        assert_eq!(said(vec![], 1), "100; the estimate that was varied does not move it, nor do other seeds");
+        let alone = "100; none of the 2 estimates that were varied moves it; other seeds alone make it 99 to 101";
+        assert_eq!(said(&[still[0], still[1], (SEED, &[99.0, 101.0])]), alone);
+        let one = "100; the estimate that was varied does not move it, nor do other seeds";
+        assert_eq!(said(&[still[0], (SEED, &[100.0])]), one);
+        // What no run has the figure with is not known to leave it as it is.
+        let lost: (&str, &[f64]) = ("gc.policy", &[]);
+        assert_eq!(said(&[still[0], lost, (SEED, &[100.0])]), one);
+        assert_eq!(
+            said(&[lost, (SEED, &[100.0])]),
+            "100; no run with an estimate varied has this figure; other seeds do not move it"
+        );
+        assert_eq!(said(&[lost, (SEED, &[])]), "100; no run with an estimate varied has this figure");
     }
 
     #[test]

@@ -13,8 +13,7 @@ const LEAST_PERCENT: f64 = 0.5;
 /// The page. `how` says how the runs were made, in words beside words; `files` are those that lie beside it.
 #[must_use]
 pub fn page(sensitivity: &Sensitivity, version: &str, how: Vec<(String, String)>, files: Vec<String>) -> SweepPage {
-    let varied = sensitivity.varied.len();
-    let mut sections: Vec<SweepSection> = sensitivity.figures.iter().map(|figure| section(figure, varied)).collect();
+    let mut sections: Vec<SweepSection> = sensitivity.figures.iter().map(section).collect();
     if !sensitivity.left_out.is_empty() {
         let rows = sensitivity.left_out.iter().map(|l| vec![l.key.clone(), l.value.clone(), l.reason.clone()]);
         let columns = ["key or figure", "value", "why"].map(|name| (name.to_owned(), false)).to_vec();
@@ -35,9 +34,9 @@ pub fn page(sensitivity: &Sensitivity, version: &str, how: Vec<(String, String)>
     }
 }
 
-fn section(figure: &FigureSensitivity, varied: usize) -> SweepSection {
+fn section(figure: &FigureSensitivity) -> SweepSection {
     let number = |v: f64| figure_text(v, &figure.unit);
-    let text = format!("{} ({}, {}): {}.", figure.title, figure.test, figure.metric, figure.sentence(varied, number));
+    let text = format!("{} ({}, {}): {}.", figure.title, figure.test, figure.metric, figure.sentence(number));
     let rows = figure.bars.iter().map(|bar| {
         let (low, high) = bar.ends(figure.value);
         let tried: Vec<String> = bar.sides.iter().map(|s| format!("{}: {}", s.value, number(s.figure))).collect();

@@ -104,7 +104,7 @@ fn text(args: &SensitivityArgs, found: &Sensitivity) -> String {
     let length = if args.plan.common.quick { ", of an eighth of the drive for an eighth of the time" } else { "" };
     let mut text = format!("What the figures of {} hang on{length}, seed {}\n", found.device, args.plan.common.seed);
     for figure in &found.figures {
-        text.push_str(&of_figure(figure, found.varied.len()));
+        text.push_str(&of_figure(figure));
     }
     if !found.left_out.is_empty() {
         let rows: Vec<Vec<String>> =
@@ -114,10 +114,9 @@ fn text(args: &SensitivityArgs, found: &Sensitivity) -> String {
     text
 }
 
-fn of_figure(figure: &FigureSensitivity, varied: usize) -> String {
+fn of_figure(figure: &FigureSensitivity) -> String {
     let number = |v: f64| figure_text(v, &figure.unit);
-    let mut text =
-        format!("\n{} ({}, {}): {}\n", figure.title, figure.test, figure.metric, figure.sentence(varied, number));
+    let mut text = format!("\n{} ({}, {}): {}\n", figure.title, figure.test, figure.metric, figure.sentence(number));
     let change = |v: f64| {
         let percent = (v / figure.value - 1.0) * 100.0;
         match figure.value {
