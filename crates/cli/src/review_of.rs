@@ -38,8 +38,11 @@ fn report_row(row: claims::ClaimRow) -> ClaimRow {
     // The report prints the unit by itself, where there is a number.
     let numeric = row.published_value.is_some();
     let margin = row.margin();
-    let published =
-        if numeric { row.published.trim_end_matches(&row.unit).trim_end().to_owned() } else { row.published };
+    // Another unit than the check's stays, and nothing follows it.
+    let is_whole = |bare: &&str| numeric && !bare.ends_with(char::is_alphabetic);
+    let bare = row.published.strip_suffix(&row.unit).filter(is_whole).map(|bare| bare.trim_end().to_owned());
+    let published_says_unit = numeric && bare.is_none();
+    let published = bare.unwrap_or(row.published);
     ClaimRow {
         id: row.id,
         kind: row.kind,
@@ -47,6 +50,7 @@ fn report_row(row: claims::ClaimRow) -> ClaimRow {
         device: row.device,
         quantity: row.quantity,
         published,
+        published_says_unit,
         published_value: row.published_value,
         unit: if numeric { row.unit } else { String::new() },
         ours: row.ours.filter(|_| numeric),
@@ -62,5 +66,28 @@ fn report_row(row: claims::ClaimRow) -> ClaimRow {
         source: row.source,
         reason: row.reason,
         headline: row.headline,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_published_figure_has_one_unit() {
+        let row = |published: &str, unit: &str| {
+            let metric = if unit == "us" { "latency_mean" } else { "bandwidth" };
+            let file = format!(
+                "[[claim]]\nid = \"A\"\ndevices = [\"x25-m-80gb\"]\nquantity = \"q\"\npublished = \"{published}\"\nsource = \"s\"\n\
+                 check.value = {{ test = \"random-read\", metric = \"{metric}\", value = 40.0, unit = \"{unit}\", tolerance_percent = 5.0 }}\n"
+            );
+            let claims = claims::own("figures.toml", &file).unwrap_or_else(|e| panic!("{e}"));
+            let row = claims::evaluate(&claims, &["x25-m-80gb"], &[]).remove(0);
+            let row = report_row(row);
+            (row.published, row.published_says_unit)
+        };
+        assert_eq!(row("40 MB/s", "MB/s"), ("40".to_owned(), false));
+        assert_eq!(row("0.040 ms", "us"), ("0.040 ms".to_owned(), true));
+        assert_eq!(row("40.8 MB/s (of 1,048,576 bytes)", "MB/s"), ("40.8 MB/s (of 1,048,576 bytes)".to_owned(), true));
     }
 }

@@ -7,7 +7,7 @@ use ssdlab_bench::{Chart, ClaimKind, Outcome};
 use ssdlab_core::CAUSES;
 use ssdlab_device::DeviceInfo;
 
-use crate::ReportError;
+use crate::{ReportError, number};
 
 /// A review: one or several devices, what the bench measured on them, and what others published about them.
 #[derive(Clone, Debug, PartialEq)]
@@ -134,8 +134,11 @@ pub struct ClaimRow {
     pub device: String,
     /// What was measured, for people: `4 KiB random write, QD32`.
     pub quantity: String,
-    /// As printed by its source: `81K`, `<=8`, `several`.
+    /// As printed by its source, without `unit`: `81K`, `<=8`, `several`.
     pub published: String,
+    /// Whether that says its own unit, or none that could follow it: `0.040 ms` of a figure in µs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub published_says_unit: bool,
     /// `published` as a number in `unit`, where it is one.
     pub published_value: Option<f64>,
     pub unit: String,
@@ -153,6 +156,17 @@ pub struct ClaimRow {
     pub reason: String,
     /// Whether it belongs into the summary at the head of the page (the maker's own specification does).
     pub headline: bool,
+}
+
+impl ClaimRow {
+    /// As printed by its source, unit included.
+    pub(crate) fn published_with_unit(&self) -> String {
+        match number::unit(&self.unit) {
+            "" | "-" => self.published.clone(),
+            _ if self.published_says_unit => self.published.clone(),
+            unit => format!("{} {unit}", self.published),
+        }
+    }
 }
 
 /// How a published figure and ours compare.
@@ -190,7 +204,8 @@ pub(crate) struct Tally {
 
 impl DeviceFacts {
     /// Whether it is a device of the machine that measured.
-    pub(crate) fn is_real(&self) -> bool {
+    #[must_use]
+    pub fn is_real(&self) -> bool {
         self.kind == "host"
     }
 }

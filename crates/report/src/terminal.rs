@@ -256,8 +256,8 @@ fn claims(review: &Review, painter: &Painter, line: &mut impl FnMut(&str)) {
     let rows: Vec<Vec<String>> = missed
         .map(|c| {
             let ours = c.ours.map_or_else(|| c.ours_text.clone(), |v| number::value(v, &c.unit));
-            let published = format!("published {} {}", c.published, number::unit(&c.unit));
-            vec![format!("  missed  {}: {}", c.device, c.quantity), published.trim().to_owned(), format!("here {ours}")]
+            let published = format!("published {}", c.published_with_unit());
+            vec![format!("  missed  {}: {}", c.device, c.quantity), published, format!("here {ours}")]
         })
         .collect();
     for text in table(&rows, 1) {

@@ -14,11 +14,6 @@ fn class(state: ClaimState) -> &'static str {
     }
 }
 
-fn published(claim: &ClaimRow) -> String {
-    let unit = number::unit(&claim.unit);
-    if unit.is_empty() || unit == "-" { claim.published.clone() } else { format!("{} {unit}", claim.published) }
-}
-
 fn ours(claim: &ClaimRow) -> String {
     match claim.ours {
         Some(value) => number::value(value, &claim.unit),
@@ -81,8 +76,8 @@ fn table(out: &mut String, rows: &[&ClaimRow], label: &str, with_margin: bool) {
             escape(&claim.device),
             escape(&claim.quantity),
             background(claim),
-            cell(&published(claim)),
-            escape(&published(claim)),
+            cell(&claim.published_with_unit()),
+            escape(&claim.published_with_unit()),
             cell(&ours(claim)),
             escape(&ours(claim)),
         ));

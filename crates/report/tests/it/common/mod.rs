@@ -348,6 +348,7 @@ fn claim(id: &str, device: &str, quantity: &str, published: &str, value: f64, un
         device: device.into(),
         quantity: quantity.into(),
         published: published.into(),
+        published_says_unit: false,
         published_value: Some(value),
         unit: unit.into(),
         ours: Some(ours),
