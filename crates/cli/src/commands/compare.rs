@@ -68,6 +68,20 @@ fn states(rows: [&ResultRow; 2]) -> Vec<String> {
     states
 }
 
+/// Of runs one of which is of a real device: nobody can tell from one run of each what is better.
+fn of_real(runs: [(&ResultsDocument, &ResultRow); 2]) -> Option<String> {
+    let is_real = |(document, row): (&ResultsDocument, &ResultRow)| {
+        document.all_devices().any(|facts| Some(facts.name.as_str()) == device(document, row) && facts.is_real())
+    };
+    let whose = match runs.map(is_real) {
+        [true, true] => "both are",
+        [true, false] => "the first is",
+        [false, true] => "the second is",
+        [false, false] => return None,
+    };
+    Some(format!("{whose} of a real device, whose figures differ from run to run: none is called better or worse"))
+}
+
 impl Pair {
     /// How much larger the second is, in per cent; nothing if the first is zero.
     fn change(&self) -> Option<f64> {
@@ -117,13 +131,14 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
 /// If they have no test in common.
 pub fn document(documents: &[ResultsDocument; 2]) -> Result<Value, Failure> {
     let Compared { pairs, one_sided, alone } = compared(documents)?;
+    let by_chance = differ_by_chance_alone(documents, &pairs);
     let figures: Vec<Value> = pairs
         .iter()
         .map(|p| {
             json!({
                 "test": p.test, "metric": p.metric, "unit": p.unit, "first": p.values[0], "second": p.values[1],
                 "change_percent": p.change(), "settings": p.settings.iter().map(Setting::to_json).collect::<Vec<_>>(),
-                "second_is_better": p.is_better(), "states": p.states,
+                "second_is_better": p.is_better().filter(|_| !by_chance), "states": p.states,
             })
         })
         .collect();
@@ -204,7 +219,8 @@ fn compared(documents: &[ResultsDocument; 2]) -> Result<Compared, Failure> {
         };
         let theirs = name(second, other);
         let test = if theirs == test { test } else { format!("{test}, against {theirs}") };
-        let (settings, states) = (Setting::between(row, other), states([row, other]));
+        let (settings, mut states) = (Setting::between(row, other), states([row, other]));
+        states.extend(of_real([(first, row), (second, other)]));
         let without = |a: &ResultRow, b: &ResultRow| -> Vec<String> {
             let has = |metric: &String, unit: &str| b.metrics.get(metric).is_some_and(|m| m.unit == unit);
             a.metrics.iter().filter(|(metric, m)| !has(metric, &m.unit)).map(|(metric, _)| metric.clone()).collect()
@@ -256,6 +272,7 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], compared: &Compare
     };
     let mut text =
         format!("first   {}\nsecond  {}\n", title(&args.first, &documents[0]), title(&args.second, &documents[1]));
+    let by_chance = differ_by_chance_alone(documents, pairs);
     let mut present = "";
     let mut rows: Vec<Vec<String>> = Vec::new();
     let flush = |rows: &mut Vec<Vec<String>>, text: &mut String| {
@@ -282,7 +299,8 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], compared: &Compare
             None => String::new(),
         };
         let [first, second] = pair.values.map(|v| figure_text(v, &pair.unit));
-        let verdict = pair.is_better().map_or("", |better| if better { "better" } else { "worse" });
+        let is_better = pair.is_better().filter(|_| !by_chance);
+        let verdict = is_better.map_or("", |better| if better { "better" } else { "worse" });
         rows.push(vec![format!("  {}", metric_label(&pair.metric)), first, second, change, verdict.to_owned()]);
     }
     flush(&mut rows, &mut text);
@@ -294,7 +312,7 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], compared: &Compare
     for (which, tests) in ["first", "second"].iter().zip(alone).filter(|(_, tests)| !tests.is_empty()) {
         text.push_str(&format!("\nOnly in the {which}: {}\n", tests.join(", ")));
     }
-    if differ_by_chance_alone(documents, pairs) {
+    if by_chance {
         text.push_str("\nThe same devices and tests with another seed: what differs here is chance.\n");
     }
     text
@@ -377,6 +395,37 @@ mod tests {
         assert!(!chance([by(1, json!({})), by(2, json!({ "seconds": 9 }))]), "a parameter was set");
         let other = ResultsDocument { seed: 2, ..about(document(vec![row("consistency", json!({}))]), &["b"]) };
         assert!(!chance([by(1, json!({})), other]), "two drives");
+    }
+
+    #[test]
+    fn figures_of_a_real_device_and_those_of_chance_are_in_no_order() {
+        let by = |iops: f64, seed: u64, kind: &str| {
+            let figure = json!({ "iops": { "value": iops, "unit": "IOPS" } });
+            let mut document = about(document(vec![row("random-read", json!({ "metrics": figure }))]), &["a"]);
+            document.seed = seed;
+            document.device.as_mut().unwrap().kind = kind.to_owned();
+            document
+        };
+        let args = CompareArgs { first: "a".into(), second: "b".into(), json: false };
+        let told = |documents: [ResultsDocument; 2]| {
+            let json = super::document(&documents).unwrap_or_else(|e| panic!("{e}"));
+            let compared = compared(&documents).unwrap_or_else(|e| panic!("{e}"));
+            (json["figures"][0]["second_is_better"].clone(), text(&args, &documents, &compared))
+        };
+        let (is_better, text) = told([by(100.0, 1, "ssd"), by(120.0, 1, "ssd")]);
+        assert!(is_better == json!(true) && text.contains("+20.0 %  better"), "{text}");
+        for (first, second, whose) in
+            [("host", "host", "both are"), ("host", "ssd", "the first is"), ("ssd", "host", "the second is")]
+        {
+            let (is_better, text) = told([by(100.0, 1, first), by(120.0, 2, second)]);
+            assert!(is_better.is_null() && !text.contains("  better") && !text.contains("chance"), "{text}");
+            assert!(
+                text.contains(&format!("{whose} of a real device, whose figures differ from run to run")),
+                "{text}"
+            );
+        }
+        let (is_better, text) = told([by(100.0, 1, "ssd"), by(120.0, 2, "ssd")]);
+        assert!(is_better.is_null() && !text.contains("better") && text.contains("is chance"), "{text}");
     }
 
     fn about(document: ResultsDocument, devices: &[&str]) -> ResultsDocument {
