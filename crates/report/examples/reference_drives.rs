@@ -20,14 +20,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut drives = Vec::new();
     for device in document.all_devices() {
         let of_device = document.results.iter().filter(|r| r.device.as_ref().is_none_or(|d| *d == device.name));
-        let (mut figures, mut not_steady) = (BTreeMap::new(), Vec::new());
+        let hundredths = |value: f64| libm::round(value * 100.0) / 100.0;
+        let (mut figures, mut not_steady, mut fill_mb_per_s) = (BTreeMap::new(), Vec::new(), None);
         for row in of_device {
             if HEADLINES.iter().any(|h| h.settles && h.fits(&row.test, &row.variant)) {
                 not_steady.clone_from(&row.not_steady);
+                fill_mb_per_s = row.metrics.get("fill_bandwidth").map(|metric| hundredths(metric.value));
             }
             for headline in HEADLINES.iter().filter(|h| h.fits(&row.test, &row.variant)) {
                 if let Some(metric) = row.metrics.get(headline.metric) {
-                    figures.entry(headline.key.to_owned()).or_insert(libm::round(metric.value * 100.0) / 100.0);
+                    figures.entry(headline.key.to_owned()).or_insert(hundredths(metric.value));
                 }
             }
         }
@@ -36,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         // Header, then series, second, IOPS.
         let values = text.lines().skip(1).filter_map(|line| line.rsplit(',').next()?.parse::<f64>().ok());
         let iops = values.step_by(STEP_SECONDS).map(libm::round).collect();
-        drives.push(ReferenceDrive { name: device.name.clone(), figures, iops, not_steady });
+        drives.push(ReferenceDrive { name: device.name.clone(), figures, fill_mb_per_s, iops, not_steady });
     }
     println!("{}", serde_json::to_string(&drives)?.replace("},{\"name\"", "},\n{\"name\""));
     Ok(())

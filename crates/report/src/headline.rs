@@ -69,7 +69,7 @@ pub const HEADLINES: [Headline; 11] = [
             "Steady random write",
             "steady random write",
             "4 KiB, QD32, mean over the whole drive once it has settled",
-            [random_writes::TEST, random_writes::VARIANT, "iops_mean_tail"],
+            [random_writes::TEST, random_writes::VARIANT, random_writes::MEAN],
         )
     },
     Headline {
@@ -80,7 +80,7 @@ pub const HEADLINES: [Headline; 11] = [
             "Worst second in steady state",
             "the worst second in steady state",
             "4 KiB random writes, QD32",
-            [random_writes::TEST, random_writes::VARIANT, "iops_min"],
+            [random_writes::TEST, random_writes::VARIANT, random_writes::LOWEST],
         )
     },
     plain(
@@ -180,7 +180,7 @@ impl Headline {
 
     /// Where it stood at the end of a run, settled or not: no figure to be told as such.
     pub(crate) fn so_far(&self, outcomes: &[Outcome], device: &str) -> Option<f64> {
-        self.outcome(outcomes, device).and_then(|o| o.metrics.get(self.metric)).map(|m| m.value)
+        random_writes::so_far(self.outcome(outcomes, device)?, self.metric)
     }
 
     pub(crate) fn outcome<'a>(&self, outcomes: &'a [Outcome], device: &str) -> Option<&'a Outcome> {

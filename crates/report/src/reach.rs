@@ -110,6 +110,11 @@ pub(crate) fn rounded(bytes: f64) -> f64 {
     if (round - bytes).abs() < 0.01 * bytes { round } else { (bytes / 1e7).round() * 1e7 }
 }
 
+/// A share of a drive in per cent, for a reader: what was written is never nothing.
+pub(crate) fn percent(share: f64) -> String {
+    number::trimmed(share, if share < 0.1 { 3 } else { usize::from(share < 10.0) })
+}
+
 /// The same for a reader, with the time that it took.
 pub(crate) fn told(outcome: &Outcome, capacity: f64) -> String {
     let span = span_of(outcome, capacity).map(|bytes| format!("over {}", number::bytes(rounded(bytes))));
@@ -119,7 +124,7 @@ pub(crate) fn told(outcome: &Outcome, capacity: f64) -> String {
         (None, Some(turns)) if turns >= 1.0 => {
             format!("over all of its {}, {} times", number::bytes(capacity), number::trimmed(turns, 1))
         }
-        (None, Some(turns)) => format!("over the first {} %", number::trimmed(100.0 * turns, 0)),
+        (None, Some(turns)) => format!("over the first {} %", percent(100.0 * turns)),
         (None, None) => "over all of it".to_owned(),
     };
     let time = param(outcome, "seconds").map_or(String::new(), |s| format!(" in {} s", number::trimmed(s, 1)));
@@ -188,7 +193,7 @@ mod tests {
         let of = |capacity: f64| Reach::of(&run, capacity);
         assert!(!of(2.1e9).is_like(&of(256e9)) && of(512e9).is_like(&of(256e9)));
         assert_eq!(told(&run, 2.1e9), "over all of its 2.1 GB, 5.4 times in 8 s");
-        assert_eq!(told(&run, 256e9), "over the first 4 % in 8 s");
+        assert_eq!(told(&run, 256e9), "over the first 4.5 % in 8 s");
     }
 
     #[test]

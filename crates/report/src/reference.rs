@@ -17,6 +17,10 @@ pub struct ReferenceDrive {
     pub name: String,
     /// Values by [`crate::Headline::key`], in the metric's unit.
     pub figures: BTreeMap<String, f64>,
+    /// Mean rate, in MB/s, at which it was filled in sequence before its random writes, if that was kept: a rate that falls past an
+    /// SLC cache shows in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fill_mb_per_s: Option<f64>,
     /// IOPS of random writes over the whole drive, at every [`STEP_SECONDS`]-th second of `consistency`.
     pub iops: Vec<f64>,
     /// Why these writes came to no steady state: empty if they did.

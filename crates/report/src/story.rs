@@ -24,7 +24,7 @@ use drive::not_settled;
 use facts::Facts;
 use for_whom::conclusion;
 use steady::NEAR;
-use words::{iops, seconds, times};
+use words::{iops, iops_at_least, seconds, times};
 
 pub(crate) use apart::Decks;
 pub(crate) use steady::Steady;
@@ -51,6 +51,9 @@ pub(crate) struct Story {
 const FINDINGS: usize = 5;
 /// Small writes that take so many times as long as small reads are what a drive is known for.
 const STALLING: f64 = 10.0;
+
+/// What spare area changes by less than this share changes little.
+const LITTLE: f64 = 0.1;
 
 /// The share of a request's time, in per cent, from which on the link is the limit.
 const LINK_IS_FULL: f64 = 90.0;
@@ -109,7 +112,7 @@ pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
             "random-write" => {
                 format!("{} IOPS at first; the mean is of what came after, too", iops(facts.first_random_writes()?))
             }
-            _ => facts.made_by_cache(headline).or_else(|| facts.cache_was_full(headline))?,
+            _ => facts.part_of_cache(headline)?,
         };
         headline.of(&review.outcomes, facts.name())?;
         Some(format!("{}: {said}.", crate::name::pretty(facts.name())))
@@ -133,6 +136,11 @@ fn main_cause(slowest: &[SlowIo]) -> Option<Cause> {
     Times::of_slowest(slowest).main_but(&[Cause::Queue]).map(|(cause, _)| cause)
 }
 
+/// Whether what most of the time of the slowest requests of a run went to is garbage collection.
+pub(crate) fn waits_for_collection(run: &Outcome) -> bool {
+    main_cause(&run.slowest) == Some(Cause::GarbageCollection)
+}
+
 fn finding(before: &str, bold: String, after: String, test: &'static str) -> Finding {
     Finding { before: before.to_owned(), bold, after, test }
 }
@@ -144,34 +152,41 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
         return Some(no_more_writes());
     }
     let unit = facts.device.superblock_bytes.filter(|_| cause == Some(Cause::GarbageCollection));
-    let why = match (cause, unit) {
-        (Some(_), Some(bytes)) => {
-            format!(", while one superblock of {} is collected", number::transfer(bytes))
-        }
-        (Some(cause), None) => format!("; the slowest requests wait for {}", awaited(cause)),
-        _ => String::new(),
-    };
+    let collecting = unit.map_or_else(String::new, |bytes| {
+        format!(", while one superblock of {} is collected", number::transfer(bytes))
+    });
+    let waiting = cause
+        .filter(|_| unit.is_none())
+        .map_or_else(String::new, |cause| format!("; the slowest requests wait for {}", awaited(cause)));
     let waits = waits_of_the_last_part(facts).unwrap_or_default();
     // Where the cause of the slowest is told, that is enough.
-    let waits_untold = if why.is_empty() { waits.as_str() } else { "" };
+    let waits_untold = if cause.is_none() { waits.as_str() } else { "" };
+    let tells_lowest = facts.tells_of_the_lowest();
     Some(if s.is_flat() {
         // Rounded up: the lowest second is no lower than is said.
         let within = (100.0 * (s.figure() - s.lowest) / s.figure().max(1.0)).ceil();
+        let within = format!(", and no second is more than {} % below", number::trimmed(within, 0));
         finding(
             "Random writes settle to a flat line: ",
-            format!("{} IOPS, and no second is more than {} % below", iops(s.figure()), number::trimmed(within, 0)),
+            format!("{} IOPS{}", iops(s.figure()), if tells_lowest { &within } else { "" }),
             format!(".{waits}"),
             random_writes::TEST,
         )
     } else if s.stalls() {
-        stalls_of_writes(s, &why, waits_untold)
+        stalls_of_writes(s, &format!("{collecting}{waiting}"), waits_untold)
     } else if s.bursts() {
-        bursts_of_writes(s, &why, "seconds", waits_untold)
+        bursts_of_writes(s, [&collecting, &waiting], "seconds", waits_untold)
     } else {
+        let lowest = format!(", from then on never below {}", iops_at_least(s.lowest));
         finding(
             "Random writes settle around ",
-            format!("{} IOPS, from then on never below {}", iops(s.level), iops(s.lowest)),
-            format!("; {:.0} % of the seconds lie within {:.0} % of that.{waits}", s.on_the_line, NEAR * 100.0),
+            format!("{} IOPS{}", iops(s.level), if tells_lowest { &lowest } else { "" }),
+            format!(
+                "; {:.0} % of the seconds lie within {:.0} % of that{}.{waits}",
+                s.on_the_line,
+                NEAR * 100.0,
+                s.mean_beside().map_or_else(String::new, |mean| format!(", and the mean is {}", iops(mean)))
+            ),
             random_writes::TEST,
         )
     })
@@ -198,13 +213,19 @@ fn stalls_of_writes(s: &Steady, why: &str, more: &str) -> Finding {
     )
 }
 
-/// Of a drive whose median says one thing and whose mean another: both, and what each is of.
-fn bursts_of_writes(s: &Steady, why: &str, of: &str, more: &str) -> Finding {
+/// Of a drive whose median says one thing and whose mean another: both, and what each is of. `why`: what goes on meanwhile, which
+/// is most of the time and none of the bursts, and what the slowest requests wait for.
+fn bursts_of_writes(s: &Steady, why: [&str; 2], of: &str, more: &str) -> Finding {
+    let [meanwhile, waiting] = why;
     finding(
         "",
-        format!("Random writes run at {} IOPS most of the time, with bursts up to {}", iops(s.level), iops(s.highest)),
         format!(
-            "{why}. The bursts lift the mean to {}; in {:.0} % of the {of} the rate is below half of that.{more}",
+            "Random writes run at {} IOPS most of the time{meanwhile}, with bursts up to {}",
+            iops(s.level),
+            iops(s.highest)
+        ),
+        format!(
+            "{waiting}. The bursts lift the mean to {}; in {:.0} % of the {of} the rate is below half of that.{more}",
             iops(s.mean),
             s.below_half
         ),
@@ -231,7 +252,12 @@ fn unsettled(facts: &Facts<'_>) -> Option<Finding> {
             &format!(" The mean of the last {length:.0} s is {}. That had not settled: {parts}.{waits}", iops(s.mean)),
         )
     } else if s.bursts() {
-        bursts_of_writes(&s, "", &format!("last {length:.0} s"), &format!(" That had not settled: {parts}.{waits}"))
+        bursts_of_writes(
+            &s,
+            ["", ""],
+            &format!("last {length:.0} s"),
+            &format!(" That had not settled: {parts}.{waits}"),
+        )
     } else {
         // Beside means, a median that lies outside of them needs the mean.
         let is_within = s.parts.0 <= s.level && s.level <= s.parts.1;
@@ -265,7 +291,7 @@ fn waits_of_the_last_part(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
-    let mean = |run: &Outcome| Some(run.metrics.get("iops_mean_tail")?.value);
+    let mean = |run: &Outcome| Some(run.metrics.get(random_writes::MEAN)?.value);
     let all = facts.random_writes()?;
     let part = facts.outcome(random_writes::TEST, random_writes::SPACIOUS)?;
     let (stock, spacious) = (mean(all)?, mean(part)?);
@@ -286,6 +312,8 @@ fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
         ));
     }
     let ratio = spacious / stock;
+    let figures = format!("{} IOPS with it, {} without", iops(spacious), iops(stock));
+    let percent = |share: f64| number::trimmed(100.0 * share.abs(), 0);
     Some(if ratio >= 1.5 {
         finding(
             "Leaving a fifth of its flash unused lifts the mean ",
@@ -293,10 +321,24 @@ fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
             ": worth it for anyone who writes at random.".to_owned(),
             random_writes::TEST,
         )
+    } else if ratio >= 1.0 + LITTLE {
+        finding(
+            "Leaving a fifth of its flash unused lifts the mean ",
+            format!("by {} %", percent(ratio - 1.0)),
+            format!(": {figures}."),
+            random_writes::TEST,
+        )
+    } else if ratio <= 1.0 - LITTLE {
+        finding(
+            "With a fifth of its flash left unused the mean is ",
+            format!("{} % lower", percent(ratio - 1.0)),
+            format!(": {figures}."),
+            random_writes::TEST,
+        )
     } else {
         finding(
             "Leaving a fifth of its flash unused changes little: ",
-            format!("{} IOPS with it, {} without", iops(spacious), iops(stock)),
+            figures,
             ". Spare area is not what it lacks.".to_owned(),
             random_writes::TEST,
         )
@@ -334,22 +376,23 @@ fn felt(facts: &Facts<'_>) -> Option<Finding> {
 fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
     let (headline, ours) = facts.headline("steady-write").or_else(|| facts.headline("file-server"))?;
     let (other, theirs) = facts.best_other(&headline)?;
-    if !facts.carries(&headline) {
+    if !facts.orders(&headline, true) {
         return None;
     }
     if ours == 0.0 || theirs == 0.0 {
         // A ratio to nothing says nothing.
         return None;
     }
-    let is_mean = headline.key == "steady-write" && facts.steady().is_some_and(|s| s.bursts());
+    let is_mean = headline.key == "steady-write"
+        && [facts.steady(), facts.best_other_tail(&headline)].into_iter().flatten().any(|s| s.bursts());
     let what = format!("{}{}", headline.in_words, if is_mean { ", as a mean" } else { "" });
     // The only other one is the best of nothing: beside it stand the figures.
-    let ahead = match facts.others.len() {
-        1 => format!(" in {what}: {} against {} IOPS.", iops(ours), iops(theirs)),
-        _ if headline.settles && facts.some_other_is_unsettled() => {
+    let ahead = match (facts.others.len(), facts.but_for(&headline, theirs)) {
+        (1, _) => format!(" in {what}: {} against {} IOPS.", iops(ours), iops(theirs)),
+        (_, but) if but.is_empty() && headline.settles && facts.some_other_is_unsettled() => {
             format!(" in {what}, and {other} is the best of the others that had settled.")
         }
-        _ => format!(" in {what}, and {other} is the best of the others here."),
+        (_, but) => format!(" in {what}, and {other} is the best of the others here{but}."),
     };
     Some(if ours >= 1.5 * theirs {
         finding("", format!("{} as fast as {other}", times(ours / theirs)), ahead, headline.test)
@@ -440,7 +483,7 @@ fn limit(share: &TimeShare) -> Option<String> {
     })
 }
 
-/// Of a disk: the rate falls from the outer tracks to the inner ones.
+/// The rate falls from the first address to the last: of a disk since its tracks get shorter.
 fn outer_and_inner(facts: &Facts<'_>) -> Option<Finding> {
     let begin = facts.metric("disk-inspection", "", "rate_begin")?;
     let end = facts.metric("disk-inspection", "", "rate_end")?;
@@ -448,7 +491,7 @@ fn outer_and_inner(facts: &Facts<'_>) -> Option<Finding> {
         finding(
             "The transfer rate falls ",
             format!("from {begin:.0} MB/s at the first address to {end:.0} at the last"),
-            ": inner tracks are shorter.".to_owned(),
+            if facts.device.facts.kind == "hdd" { ": inner tracks are shorter." } else { "." }.to_owned(),
             "disk-inspection",
         )
     })
@@ -492,17 +535,19 @@ fn trim(facts: &Facts<'_>) -> Option<Finding> {
 /// Small accesses: of a drive whose writes stall, or of one whose writes do not.
 fn access(facts: &Facts<'_>, stalling: bool) -> Option<Finding> {
     let (_, read) = facts.headline("read-access")?;
-    let (_, write) = facts.headline("write-access").filter(|&(_, write)| (write > STALLING * read) == stalling)?;
+    let (headline, write) =
+        facts.headline("write-access").filter(|&(_, write)| (write > STALLING * read) == stalling)?;
     let (a, b) = (number::latency(read), number::latency(write));
+    let by_cache = facts.part_of_cache(&headline).map_or_else(String::new, |note| format!(": {note}"));
     Some(if write > 2.0 * read {
         finding(
             "A small write takes ",
             b,
-            format!(", {} as long as a small read ({a}).", times(write / read)),
+            format!(", {} as long as a small read ({a}){by_cache}.", times(write / read)),
             "analyzedisk",
         )
     } else {
-        finding("A small read takes ", a, format!(", a small write {b}."), "analyzedisk")
+        finding("A small read takes ", a, format!(", a small write {b}{by_cache}."), "analyzedisk")
     })
 }
 

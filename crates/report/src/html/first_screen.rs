@@ -14,7 +14,7 @@ use crate::random_writes;
 use crate::reach::{self, Reach};
 use crate::reference::{STEP_SECONDS, beside};
 use crate::review::{Reality, Review, ReviewedDevice};
-use crate::story::{Decks, Story, bar_notes, decks, drifts, story};
+use crate::story::{Decks, Story, bar_notes, decks, drifts, story, waits_for_collection};
 use crate::svg::{Figure, Layout};
 use crate::text::escape;
 
@@ -62,7 +62,7 @@ pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup]) -> 
         bar_chart(out, review, headline, bars);
     }
     if charts.is_empty() {
-        out.push_str("<p class=\"under\">None of the tests that drives are compared by has run.</p>\n");
+        out.push_str(&format!("<p class=\"under\">{}</p>\n", without_charts(review)));
     }
     // Of many drives, side by side below: the column would be longer than all else.
     let many = stories.len() > COLUMN;
@@ -83,6 +83,21 @@ pub(crate) fn write(out: &mut String, review: &Review, groups: &[TestGroup]) -> 
         out.push_str("</div>\n</section>\n");
     }
     true
+}
+
+/// Why there is nothing to compare drives by.
+fn without_charts(review: &Review) -> &'static str {
+    let ran = |is_so: fn(&Outcome) -> bool| {
+        let shown = || HEADLINES.iter().filter(|h| h.is_shown(review.quick));
+        review.outcomes.iter().any(|o| shown().any(|h| h.fits(&o.test, &o.variant)) && is_so(o))
+    };
+    if ran(|o| is_as_declared(o) && !o.has_settled()) {
+        "None of the figures that drives are compared by is there: random writes came to no steady state."
+    } else if ran(|o| !is_as_declared(o)) {
+        "None of the tests that drives are compared by has run with its own parameters."
+    } else {
+        "None of the tests that drives are compared by has run."
+    }
 }
 
 /// No test can bring a real drive back to the factory.
@@ -273,10 +288,11 @@ fn stall_zone(review: &Review) -> Option<(f64, f64, String)> {
     let curve = random_writes::curve(review, &one.facts.name);
     let half: Vec<f64> = curve.iter().skip(curve.len() / 2).map(|p| p[1]).collect();
     let steady = crate::story::Steady::of(&half).filter(|s| s.stalls() && s.lowest > 0.0)?;
+    let collects = random_writes::drawn(review, &one.facts.name).is_some_and(waits_for_collection);
     // A quick run collects smaller ones.
     let unit = one
         .superblock_bytes
-        .filter(|_| !review.quick)
+        .filter(|_| collects && !review.quick)
         .map_or_else(String::new, |b| format!(" while a superblock of {} is collected", number::transfer(b)));
     let what = format!("stalls at {}{unit}", number::grouped(steady.lowest, 0));
     Some((steady.lowest * 0.8, steady.lowest * 1.6, what))
@@ -438,7 +454,7 @@ fn detail(review: &Review, headline: &Headline, beside: bool) -> String {
     }
     let share = reach::written_share(review, headline).filter(|_| headline.key == "sequential-write");
     let Some((least, most)) = share else { return headline.detail.to_owned() };
-    let [least, most] = [least, most].map(|percent| number::trimmed(percent, 0));
+    let [least, most] = [least, most].map(reach::percent);
     let share = if least == most { most } else { format!("{least} to {most}") };
     format!("{}, the first {share} % of an empty drive{others}", headline.detail)
 }

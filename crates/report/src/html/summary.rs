@@ -7,7 +7,7 @@ use crate::compare::TestGroup;
 use crate::felt;
 use crate::random_writes;
 use crate::reach;
-use crate::review::{LeftOut, Review};
+use crate::review::{LeftOut, Review, ReviewedDevice};
 use crate::text::{self, escape, prose};
 use crate::{name, number};
 
@@ -224,7 +224,7 @@ pub(crate) fn left_out(out: &mut String, review: &Review) {
 pub(crate) const UNLIKE: &str = "spans or times differ";
 
 /// What is the figure of a steady state only where there is one.
-const SETTLES: &str = "iops_mean_tail";
+const SETTLES: &str = random_writes::MEAN;
 
 /// The figures of a test that stand on the first screen, and what they are called there.
 pub(crate) fn keys_of<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a str, String)> {
@@ -247,18 +247,11 @@ fn why_absent(outcome: &Outcome, key: &str) -> String {
         None => "–".to_owned(),
         Some(Unsettled::LeftToFullRun) => "full run only".to_owned(),
         Some(Unsettled::SpareNotWritten) => "not settled".to_owned(),
-        Some(_) => match so_far(outcome).filter(|_| key == SETTLES) {
+        Some(_) => match random_writes::so_far(outcome, key).filter(|_| key == SETTLES) {
             Some(iops) => format!("{}, not settled", number::value(iops, "IOPS")),
             None => "not settled".to_owned(),
         },
     }
-}
-
-/// The mean of the last part of a run that came to no steady state, and so has no figure of it: what its chart shows.
-fn so_far(outcome: &Outcome) -> Option<f64> {
-    let chart = outcome.charts.iter().find(|chart| chart.id.starts_with("iops-tail"))?;
-    let points = &chart.series.first().filter(|series| !series.points.is_empty())?.points;
-    Some(points.iter().map(|p| p[1]).sum::<f64>() / points.len() as f64)
 }
 
 /// A figure of a drive as the page and the terminal have it; of the steady state also that there is none yet, or why.
@@ -288,7 +281,9 @@ pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup
             let outcome = |name: &str| group.outcomes.iter().find(|o| o.device == name).copied();
             let metric = |name: &str| outcome(name)?.metrics.get(key);
             let all: Vec<_> = review.devices.iter().map(|d| metric(&d.facts.name)).collect();
-            let most = all.iter().flatten().map(|m| m.value).fold(0.0, f64::max);
+            // Beside those that have not settled, a bar is as long as it would be beside what they have come to so far.
+            let so_far = |d: &ReviewedDevice| random_writes::so_far(outcome(&d.facts.name)?, key);
+            let most = review.devices.iter().filter_map(so_far).fold(0.0, f64::max);
             let lower = all.iter().flatten().any(|m| better_end(key, &m.unit) == Some(Better::Lower))
                 && review.devices.len() > 1;
             out.push_str(&format!(

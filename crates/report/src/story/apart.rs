@@ -5,7 +5,7 @@ use ssdlab_bench::Unsettled;
 use super::facts::{Facts, Other};
 use super::steady::Steady;
 use super::words::{iops, rounded, seconds};
-use crate::headline::{HEADLINES, are_level};
+use crate::headline::{HEADLINES, Headline, are_level};
 use crate::number;
 
 /// The sentence under each name, in the order of the drives, and one about all of them; each may be empty.
@@ -131,9 +131,11 @@ struct Told {
     /// Seconds without an answer.
     zero: Option<f64>,
     apart: Option<String>,
-    /// Whether it was compared with several and is neither ahead of all nor behind all in any figure.
+    /// Whether it is between the others in every figure.
     is_between: bool,
     is_settled: bool,
+    /// Whether only a full run can tell its steady state.
+    is_left: bool,
     /// How long the last part of the run is.
     last_seconds: Option<f64>,
     /// Whether writes still went to the spare area, so that their rate says nothing of a full drive.
@@ -147,9 +149,10 @@ impl Told {
             fresh: Fresh::of(facts),
             full: Full::of(facts),
             zero: facts.of_random_writes("zero_iops_seconds"),
-            is_between: apart.is_none() && is_compared(facts),
+            is_between: is_between(facts),
             apart,
             is_settled: facts.steady().is_some(),
+            is_left: facts.is_left_to_a_full_run(),
             last_seconds: facts.last_part_seconds(),
             is_of_spare: facts.random_writes().is_some_and(|run| run.is_unsettled_by(Unsettled::SpareNotWritten)),
         }
@@ -165,7 +168,12 @@ impl Told {
         if clauses.len() == 1 {
             text = text.trim_start_matches("but ").trim_start_matches("and ").to_owned();
         }
-        if let Some((full, s)) = self.full.filter(|(full, _)| *full != Full::Unsettled || !self.is_of_spare) {
+        let has_rate = |full: Full| match full {
+            Full::Unsettled => !self.is_of_spare,
+            Full::Left => false,
+            _ => true,
+        };
+        if let Some((full, s)) = self.full.filter(|(full, _)| has_rate(*full)) {
             let separator = if clauses.is_empty() { "" } else { ": " };
             let rate = if self.is_settled { s.figure() } else { s.level };
             text.push_str(&format!("{separator}{} random writes a second", iops(rate)));
@@ -210,7 +218,7 @@ struct Common {
 impl Common {
     fn of(told: &[Told]) -> Common {
         let fresh = told.first().and_then(|t| t.fresh).filter(|f| told.iter().all(|t| t.fresh == Some(*f)));
-        let unsettled = told.iter().all(|t| t.full.is_some() && !t.is_settled);
+        let unsettled = told.iter().all(|t| t.full.is_some() && !t.is_settled && !t.is_left);
         Common { fresh, unsettled, answers: told.iter().all(|t| t.zero == Some(0.0)) }
     }
 
@@ -257,11 +265,6 @@ fn apart(facts: &Facts<'_>) -> Option<String> {
     let (mut ahead, mut behind): (Option<Apart>, Option<Apart>) = (None, None);
     for headline in HEADLINES {
         let Some((headline, ours)) = facts.headline(headline.key) else { continue };
-        if !facts.puts_in_order(headline.key) || !facts.carries(&headline) {
-            continue;
-        }
-        // What leads by the mean and lags by the median, or the other way round, is in no order.
-        let in_order = |of_best: bool| headline.key != "steady-write" || facts.steady_share(of_best).is_some();
         let others = facts.others_by(&headline);
         let (Some(&best), Some(&worst)) = (others.first(), others.last()) else { continue };
         let unit = headline.of(&facts.review.outcomes, facts.name()).map_or("", |m| m.unit.as_str());
@@ -277,11 +280,11 @@ fn apart(facts: &Facts<'_>) -> Option<String> {
                 *place = Some((gap(other.1), say(other, but)));
             }
         };
-        if headline.order(ours, best.1).is_lt() && in_order(true) {
+        if headline.order(ours, best.1).is_lt() && facts.orders(&headline, true) {
             let but = facts.but_for(&headline, ours);
             keep(&mut ahead, best, &if but.is_empty() { but } else { format!(",{but}") });
-        } else if headline.order(worst.1, ours).is_lt() && in_order(false) {
-            keep(&mut behind, worst, &facts.but_for_unlike(&headline));
+        } else if headline.order(worst.1, ours).is_lt() && facts.orders(&headline, false) {
+            keep(&mut behind, worst, &facts.but_for_behind(&headline, ours));
         }
     }
     let others = match facts.others.as_slice() {
@@ -297,7 +300,17 @@ fn apart(facts: &Facts<'_>) -> Option<String> {
     }
 }
 
-/// Whether several others have a figure that it has.
-fn is_compared(facts: &Facts<'_>) -> bool {
-    HEADLINES.iter().any(|h| facts.headline(h.key).is_some_and(|(h, _)| facts.others_by(&h).len() > 1))
+/// Whether in every figure that these drives have one of the others is better and one worse: not of a drive that is level with
+/// the first or the last, or that lacks a figure, or in one that puts them in no order.
+fn is_between(facts: &Facts<'_>) -> bool {
+    let is_between = |headline: &Headline| {
+        let Some((_, ours)) = facts.headline(headline.key) else { return false };
+        let others = facts.others_by(headline);
+        let is_first = |a: f64, b: f64| headline.order(a, b).is_lt() && !are_level(a, b);
+        let (Some(&(_, best)), Some(&(_, worst))) = (others.first(), others.last()) else { return false };
+        facts.orders(headline, true) && facts.orders(headline, false) && is_first(best, ours) && is_first(ours, worst)
+    };
+    let mut compared =
+        HEADLINES.iter().filter(|h| h.is_shown(facts.review.quick) && facts.is_told_of_any(h)).peekable();
+    compared.peek().is_some() && compared.all(is_between)
 }

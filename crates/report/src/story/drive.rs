@@ -8,6 +8,7 @@ use super::words::{iops, rounded};
 use crate::headline::{ByCache, HEADLINES, Headline, are_level};
 use crate::number;
 use crate::random_writes;
+use crate::reach;
 use crate::review::{Review, ReviewedDevice};
 
 /// A drive of a review with what was measured on it.
@@ -19,7 +20,7 @@ pub(super) struct Drive<'a> {
 
 /// Whether the last part of a run of random writes is a steady state.
 fn is_steady(run: &Outcome) -> bool {
-    run.has_settled() && run.metrics.contains_key("iops_mean_tail")
+    run.has_settled() && run.metrics.contains_key(random_writes::MEAN)
 }
 
 /// The second from which on a run of random writes is taken for the steady state.
@@ -79,9 +80,17 @@ impl<'a> Drive<'a> {
         self.random_writes().is_some_and(|o| o.is_unsettled_by(Unsettled::LeftToFullRun))
     }
 
-    /// For how many seconds a device wrote back what it took of small writes, if a reader should know.
-    fn writes_back_for(&self) -> Option<f64> {
-        self.metric("analyzedisk", "", "flush_seconds").filter(|&seconds| seconds >= LONG_FLUSH)
+    /// For how many seconds a device wrote back what it took of small writes, in words, if a reader should know: of one that had
+    /// not done so when it was last watched, how long that was.
+    fn writes_back_for(&self) -> Option<String> {
+        let run = self.outcome("analyzedisk", "")?;
+        match run.metrics.get("flush_seconds") {
+            Some(flush) => (flush.value >= LONG_FLUSH).then(|| format!("{:.0} s", flush.value)),
+            None => {
+                let watched = run.params.get("flush_limit_seconds")?.as_f64()?;
+                Some(format!("more than {} s", number::trimmed(watched, 0)))
+            }
+        }
     }
 
     /// What half of the small writes waited for longer, if a user notices it.
@@ -92,15 +101,15 @@ impl<'a> Drive<'a> {
     /// Of a device that took small writes into a cache and wrote them back for long after: until when it was busy.
     fn written_back(&self) -> Option<String> {
         let flush = self.writes_back_for().filter(|_| self.noticed_wait().is_none())?;
-        Some(format!("into its cache; then it writes back for {flush:.0} s"))
+        Some(format!("into its cache; then it writes back for {flush}"))
     }
 
     /// The same of one whose cache was full by then for most of the writes: its figure is its own.
-    pub fn cache_was_full(&self, headline: &Headline) -> Option<String> {
+    fn cache_was_full(&self, headline: &Headline) -> Option<String> {
         let takes_all = headline.by_cache == ByCache::TakesAll;
         let (flush, wait) = self.writes_back_for().zip(self.noticed_wait()).filter(|_| takes_all)?;
         Some(format!(
-            "half of the writes wait longer than {}, with a full cache; then it writes back for {flush:.0} s",
+            "half of the writes wait longer than {}, with a full cache; then it writes back for {flush}",
             number::latency(wait)
         ))
     }
@@ -136,6 +145,11 @@ impl<'a> Drive<'a> {
         }
     }
 
+    /// What a reader has to know of a figure that a cache had a part in.
+    pub fn part_of_cache(&self, headline: &Headline) -> Option<String> {
+        self.made_by_cache(headline).or_else(|| self.cache_was_full(headline))
+    }
+
     /// Of a set or an adapter in the file server, whose writes are scattered over all of a full drive: the share of them, in per
     /// cent, that had not come to flash when the run ended, if it is most of them. How much a cache takes until it is full
     /// depends on the length of the run, not on the drives.
@@ -149,6 +163,11 @@ impl<'a> Drive<'a> {
     /// Whether a figure of this drive may be set against others': not what a cache took in a moment, and had still to write.
     pub fn carries(&self, headline: &Headline) -> bool {
         self.made_by_cache(headline).is_none()
+    }
+
+    /// Whether the lowest second of its random writes may be told: not of a quick run, whose moments are none.
+    pub fn tells_of_the_lowest(&self) -> bool {
+        HEADLINES.iter().any(|h| h.metric == random_writes::LOWEST && h.is_shown(self.review.quick))
     }
 
     /// Whether its random writes had settled when the run ended.
@@ -211,7 +230,7 @@ impl<'a> Drive<'a> {
             (None, Some(percent)) => {
                 let of_drive =
                     number::bytes(rounded(percent / 100.0 * self.device.facts.capacity_bytes as f64 / 1e9) * 1e9);
-                let percent = number::trimmed(percent, usize::from(percent < 10.0));
+                let percent = reach::percent(percent);
                 format!(" for the first {percent} % of the drive (about {of_drive})")
             }
             (None, None) => " at first".to_owned(),
@@ -266,7 +285,7 @@ const MOSTLY: f64 = 50.0;
 const NOTICED_US: f64 = 10_000.0;
 
 /// Writes that fall to less than this share of their first rate are said to fall.
-const FALLS: f64 = 0.8;
+pub(super) const FALLS: f64 = 0.8;
 
 /// The rates of moments of so many seconds, of as many joined as have enough completions in the mean; and how many that are.
 fn pooled(rates: &[f64], moment: f64) -> (Vec<f64>, usize) {

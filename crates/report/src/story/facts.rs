@@ -2,8 +2,9 @@
 
 use std::ops::Deref;
 
-use super::drive::{Drive, not_settled};
+use super::drive::{Drive, FALLS, not_settled};
 use super::steady::Steady;
+use super::words::iops;
 use crate::headline::{ByCache, Headline};
 use crate::name;
 use crate::reach::Reach;
@@ -41,6 +42,10 @@ pub(super) struct Sustained<'f> {
 const OF_ANOTHER: &str = "run over another span or time";
 
 impl<'a> Other<'a> {
+    pub fn shipped(drive: &'static ReferenceDrive) -> Other<'a> {
+        Other { name: name::pretty(&drive.name), source: Source::Shipped(drive) }
+    }
+
     /// If it is one of the review.
     fn reviewed(&self) -> Option<&Drive<'a>> {
         match &self.source {
@@ -54,6 +59,14 @@ impl<'a> Other<'a> {
         match &self.source {
             Source::Shipped(drive) => drive.figure(headline),
             Source::Reviewed(drive) => headline.of(&drive.review.outcomes, drive.name()).map(|m| m.value),
+        }
+    }
+
+    /// Where it stood at the end of its run, settled or not.
+    fn so_far(&self, headline: &Headline) -> Option<f64> {
+        match &self.source {
+            Source::Shipped(drive) => drive.figures.get(headline.key).copied(),
+            Source::Reviewed(drive) => headline.so_far(&drive.review.outcomes, drive.name()),
         }
     }
 
@@ -100,8 +113,7 @@ impl<'a> Facts<'a> {
             };
             rest.map(other).collect()
         } else {
-            let shipped = beside(&device.facts.name, device.facts.supports_trim).into_iter();
-            shipped.map(|d| Other { name: name::pretty(&d.name), source: Source::Shipped(d) }).collect()
+            beside(&device.facts.name, device.facts.supports_trim).into_iter().map(Other::shipped).collect()
         };
         Facts { drive: Drive { review, device }, others }
     }
@@ -111,13 +123,26 @@ impl<'a> Facts<'a> {
         self.others_by(headline).first().map(|&(other, theirs)| (other.name.as_str(), theirs))
     }
 
-    /// The best rate of sequential writes that another drive keeps, as far as is known.
-    pub fn best_other_sustained(&self, headline: &Headline) -> Option<Sustained<'_>> {
-        let rates = self.others_by(headline).into_iter().map(|(other, rate)| {
-            let slowest = other.reviewed().and_then(Drive::long_write).map(|(_, slowest)| slowest);
-            // A test of a minute says nothing of the time after it.
-            let is_seen = || other.reviewed().is_some_and(|drive| drive.outcome("slc-cache", "").is_some());
-            Sustained { name: &other.name, rate: slowest.unwrap_or(rate), is_seen: slowest.is_some() || is_seen() }
+    /// How that one writes at random in the last part of its run.
+    pub fn best_other_tail(&self, headline: &Headline) -> Option<Steady> {
+        self.others_by(headline).first()?.0.tail()
+    }
+
+    /// The best rate of sequential writes that another drive keeps, as far as is known. `seen`: without shipped drives of which only
+    /// the first part of a write is known, whose rate is no more than the most that they keep.
+    pub fn best_other_sustained(&self, headline: &Headline, seen: bool) -> Option<Sustained<'_>> {
+        let rates = self.others_by(headline).into_iter().filter_map(|(other, rate)| match &other.source {
+            Source::Shipped(drive) => {
+                let whole = drive.fill_mb_per_s;
+                let rate = whole.filter(|&whole| whole < FALLS * rate).unwrap_or(rate);
+                (whole.is_some() || !seen).then_some(Sustained { name: &other.name, rate, is_seen: whole.is_some() })
+            }
+            Source::Reviewed(drive) => {
+                let slowest = drive.long_write().map(|(_, slowest)| slowest);
+                // A test of a minute says nothing of the time after it.
+                let is_seen = slowest.is_some() || drive.outcome("slc-cache", "").is_some();
+                Some(Sustained { name: &other.name, rate: slowest.unwrap_or(rate), is_seen })
+            }
         });
         rates.reduce(|best, other| if other.rate > best.rate { other } else { best })
     }
@@ -139,33 +164,65 @@ impl<'a> Facts<'a> {
         key != "sequential-write" || drives.all(|drive| drive.long_write().is_none())
     }
 
-    /// Others whose figure is better than this drive's but [carries](Drive::carries) nothing: whoever sees their bar must hear of
-    /// it where this drive is said to be ahead.
-    pub fn but_for(&self, headline: &Headline, ours: f64) -> String {
-        let is_better = |other: &&Other<'_>| other.figure(headline).is_some_and(|a| headline.order(a, ours).is_lt());
+    /// Whether this drive has a place before or behind the best (`false`: the worst) of the others by this figure: not by one that
+    /// a cache made, nor where it leads by the mean and lags by the median, or the other way round.
+    pub fn orders(&self, headline: &Headline, of_best: bool) -> bool {
+        let is_one_order = || headline.key != "steady-write" || self.steady_share(of_best).is_some();
+        self.puts_in_order(headline.key) && self.carries(headline) && is_one_order()
+    }
+
+    /// Whether this drive or one beside it has this figure.
+    pub fn is_told_of_any(&self, headline: &Headline) -> bool {
+        self.headline(headline.key).is_some() || self.others.iter().any(|other| other.figure(headline).is_some())
+    }
+
+    /// Others whose figure is better than this one, and is in no order with it: what a cache made, what is of another run, and
+    /// what had not settled. Whoever sees their bar, or what they had come to, must hear of it where a drive is said to be the best.
+    pub fn but_for(&self, headline: &Headline, best: f64) -> String {
+        let is_better = |other: &&Other<'_>| other.figure(headline).is_some_and(|a| headline.order(a, best).is_lt());
         let better = self.others.iter().filter(is_better).filter_map(Other::reviewed);
         let left_out: Vec<&Drive<'_>> = better.filter(|drive| !drive.carries(headline)).collect();
         let names: Vec<String> = left_out.iter().map(|drive| name::pretty(drive.name())).collect();
-        let unlike = self.unlike(headline);
-        if names.is_empty() {
-            let unlike = unlike.join(" and ");
-            return if unlike.is_empty() { unlike } else { format!(" but for {unlike}, {OF_ANOTHER}") };
+        let mut all = Vec::new();
+        if !names.is_empty() {
+            let cached = left_out.iter().all(|drive| drive.kept_by_a_cache(headline.test).is_some());
+            let by_cache = if cached { ByCache::TakesAll } else { headline.by_cache };
+            all.push(format!("{}, which {}", names.join(" and "), by_cache.in_words(names.len() > 1)));
         }
-        let cached = left_out.iter().all(|drive| drive.kept_by_a_cache(headline.test).is_some());
-        let by_cache = if cached { ByCache::TakesAll } else { headline.by_cache };
-        let how = by_cache.in_words(names.len() > 1);
-        let also =
-            if unlike.is_empty() { String::new() } else { format!(", and {}, {OF_ANOTHER}", unlike.join(" and ")) };
-        format!(" but for {}, which {how}{also}", names.join(" and "))
+        all.extend(self.those_unlike(headline));
+        all.extend(self.those_not_settled(headline, |so_far| headline.order(so_far, best).is_lt()));
+        if all.is_empty() { String::new() } else { format!(" but for {}", all.join(", and ")) }
     }
 
     /// The same where it is said to be behind, which those that carry nothing do not change.
-    pub fn but_for_unlike(&self, headline: &Headline) -> String {
+    pub fn but_for_behind(&self, headline: &Headline, worst: f64) -> String {
+        let unlike = self.those_unlike(headline).into_iter();
+        let not_settled = self.those_not_settled(headline, |so_far| headline.order(worst, so_far).is_lt());
+        let all: Vec<String> = unlike.chain(not_settled).collect();
+        if all.is_empty() { String::new() } else { format!(", but for {}", all.join(", and ")) }
+    }
+
+    /// Others whose figure is of a run that covered something else.
+    fn those_unlike(&self, headline: &Headline) -> Option<String> {
         let unlike = self.unlike(headline);
-        match unlike.is_empty() {
-            true => String::new(),
-            false => format!(", but for {}, {OF_ANOTHER}", unlike.join(" and ")),
-        }
+        (!unlike.is_empty()).then(|| format!("{}, {OF_ANOTHER}", unlike.join(" and ")))
+    }
+
+    /// Others that came to no steady state, and so have no figure of it, of those of whose last part this is so, and those of
+    /// which only a full run can tell.
+    fn those_not_settled(&self, headline: &Headline, is_so: impl Fn(f64) -> bool) -> Option<String> {
+        let of = |other: &Other<'_>| {
+            if other.has_settled() {
+                return None;
+            }
+            if other.reviewed().is_some_and(|drive| drive.is_left_to_a_full_run()) {
+                return Some(format!("{} (full run only)", other.name));
+            }
+            let so_far = other.so_far(headline).filter(|&so_far| is_so(so_far))?;
+            Some(format!("{} (not settled, {} IOPS so far)", other.name, iops(so_far)))
+        };
+        let those: Vec<String> = self.others.iter().filter(|_| headline.settles).filter_map(of).collect();
+        (!those.is_empty()).then(|| those.join(" and "))
     }
 
     /// Steady random writes as a share of the best (`false`: the worst) of the others, by the means and by the medians of the
@@ -224,10 +281,12 @@ impl<'a> Facts<'a> {
         figures.max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// Other drives of the review whose writes at random were measured and came to no steady state, and where they were.
+    /// Other drives of the review whose writes at random were measured and came to no steady state, and where they were: without
+    /// those of which a run in small cannot tell.
     pub fn unsettled(&self) -> Vec<String> {
         let so_far = |other: &Other<'_>| {
-            let tail = other.reviewed().filter(|drive| !drive.has_settled())?.tail()?;
+            let drifts = |drive: &&Drive<'_>| !drive.has_settled() && !drive.is_left_to_a_full_run();
+            let tail = other.reviewed().filter(drifts)?.tail()?;
             Some(format!("{} {}", other.name, not_settled(&tail)))
         };
         self.others.iter().filter_map(so_far).collect()

@@ -3,7 +3,7 @@
 use super::apart::{Fresh, capital};
 use super::facts::{Facts, Sustained};
 use super::steady::Steady;
-use super::words::{iops, rounded, times};
+use super::words::{iops, iops_at_least, rounded, times};
 use crate::headline::{HEADLINES, Headline, are_level};
 use crate::number;
 
@@ -29,9 +29,11 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
     let in_order = |(headline, _): &(Headline, f64)| !facts.stands_alone(headline);
     if let Some((headline, rate)) = facts.headline("sequential-write").filter(in_order) {
         let best = facts.best_other(&headline).map_or(rate, |o| o.1);
-        // The first gigabytes of another drive whose rate falls are no measure of a long copy.
-        let other = facts.best_other_sustained(&headline);
+        // The first gigabytes of another drive whose rate falls are no measure of a long copy: what is not known to be kept is
+        // nothing that this drive is behind, and the most that it can be ahead of.
+        let other = facts.best_other_sustained(&headline, true);
         let kept = other.as_ref().map_or(rate, |other| other.rate);
+        let most = facts.best_other_sustained(&headline, false).map_or(rate, |other| other.rate);
         if let Some((rates, slowest)) = facts.long_write() {
             let goes_on =
                 other.filter(|other| other.is_seen && other.rate > slowest && !are_level(other.rate, slowest));
@@ -50,10 +52,10 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
                 } else if slowest < 0.8 * theirs {
                     unsuited.push(format!("Long copies and video: {told}"));
                 }
-            } else {
+            } else if slowest >= 0.8 * most {
                 suits.push(format!("Copies and video: {rates}."));
             }
-        } else if facts.outcome("slc-cache", "").is_some() && rate >= 0.8 * kept {
+        } else if facts.outcome("slc-cache", "").is_some() && rate >= 0.8 * most {
             suits.push(format!("Copies and video: {rate:.0} MB/s for as long as it takes."));
         } else if rate >= 0.8 * best {
             // A test of a minute says nothing of the time after it.
@@ -91,22 +93,23 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
             let place = match r.ratio {
                 // Level with another, it is not the best by anything that a reader should choose by.
                 ratio if are_level(ratio, 1.0) => "level with the best here".to_owned(),
-                ratio if ratio > 1.0 => format!("the best here{}", r.but_for),
+                ratio if ratio > 1.0 => "the best here".to_owned(),
                 ratio => format!("{} % behind the best here", number::trimmed(100.0 * (1.0 - ratio), 0)),
             };
-            format!("{}, {place}.", r.what)
+            format!("{}, {place}{}.", r.what, r.but_for)
         }));
     }
     if unsuited.is_empty() {
         // Rates that another drive does not keep put nobody behind it.
         let worst = relative.into_iter().find(|r| facts.puts_in_order(r.key)).filter(|r| r.ratio < 0.8);
         unsuited.extend(worst.map(|r| {
-            if r.lower_is_better {
-                format!("{}, {} the best here.", r.what, times(1.0 / r.ratio))
+            let share = if r.lower_is_better {
+                times(1.0 / r.ratio)
             } else {
                 let percent = 100.0 * r.ratio;
-                format!("{}, {} % of the best here.", r.what, number::trimmed(percent, usize::from(percent < 10.0)))
-            }
+                format!("{} % of", number::trimmed(percent, usize::from(percent < 10.0)))
+            };
+            format!("{}, {share} the best here{}.", r.what, r.but_for)
         }));
     }
     unsuited.extend(facts.device.lost_with_power_bytes.map(|bytes| {
@@ -123,14 +126,24 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
                 .to_owned(),
         );
     }
-    let said = |sentences: Vec<String>, none: &str| match sentences.is_empty() {
+    let said = |sentences: Vec<String>, none: &str| {
+        match sentences.is_empty() {
         false => sentences.join(" "),
         true if compared => none.to_owned(),
         true if stands_alone(facts) => {
             let those = if facts.others.len() == 1 { "the one beside it was" } else { "those beside it were" };
             format!("No verdict: {those} run over other spans or for other times.")
         }
+        true if HEADLINES.iter().any(|h| facts.headline(h.key).is_some()) => {
+            "No verdict: of the figures that drives are compared by, those measured here stand beside none of another drive."
+                .to_owned()
+        }
+        true if facts.random_writes().is_some() => {
+            "No verdict: random writes came to no steady state here, and no other of the figures that drives are compared by was measured."
+                .to_owned()
+        }
         true => "None of the figures that drives are compared by was measured.".to_owned(),
+    }
     };
     (
         said(suits, "It leads in none of the figures compared here."),
@@ -199,7 +212,13 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
     }
     // Who reads one drive's page takes it for the better one of those beside it.
     let unsettled: String = facts.unsettled().iter().map(|other| format!("; {other}")).collect();
-    let told = format!("{} writes a second, and no second below {}", iops(s.figure()), iops(s.lowest));
+    let mean =
+        s.mean_beside().map_or_else(String::new, |mean| format!(" most of the time, {} in the mean", iops(mean)));
+    let lowest = match facts.tells_of_the_lowest() {
+        true => format!(", and no second below {}", iops_at_least(s.lowest)),
+        false => String::new(),
+    };
+    let told = format!("{} writes a second{mean}{lowest}", iops(s.figure()));
     match facts.of_random_writes("latency_p99_9_tail") {
         Some(us) if us >= LONG_COMMIT_US => unsuited.push(format!(
             "Databases whose users wait for each commit: {told}, but one write in a thousand takes over {}.",
@@ -219,7 +238,7 @@ pub(super) struct Relative {
     lower_is_better: bool,
     /// Another drive is behind, and not level.
     sets_apart: bool,
-    /// Better ones that are not compared, with a reason.
+    /// Those better than the best of these that are not compared, with a reason.
     pub but_for: String,
 }
 
@@ -239,7 +258,8 @@ pub(super) fn relative(facts: &Facts<'_>) -> Vec<Relative> {
         let what = format!("{}: {}", capital(headline.in_words), number::value(rounded(value.value), &value.unit));
         let is_behind = |worst: f64| headline.order(ours, worst).is_lt() && !are_level(ours, worst);
         let sets_apart = facts.others_by(&headline).last().is_some_and(|&(_, worst)| is_behind(worst));
-        let but_for = facts.but_for(&headline, ours);
+        let best = if headline.order(ours, theirs).is_lt() { ours } else { theirs };
+        let but_for = facts.but_for(&headline, best);
         Some(Relative {
             key: headline.key,
             ratio,

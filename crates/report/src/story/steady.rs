@@ -1,5 +1,7 @@
 //! How random writes go in a part of a run, second by second.
 
+use crate::headline::are_level;
+
 /// Seconds below this share of the usual rate are a stall.
 const DEEP: f64 = 0.25;
 /// Seconds within this share of the usual rate are on the line.
@@ -66,6 +68,11 @@ impl Steady {
     /// Where it has settled: of a flat line the mean, which is the figure of the bars beside it, else the median.
     pub fn figure(&self) -> f64 {
         if self.is_flat() { self.mean } else { self.level }
+    }
+
+    /// The mean, where that is another figure than the one that is told: bars are of it.
+    pub fn mean_beside(&self) -> Option<f64> {
+        (!are_level(self.figure(), self.mean)).then_some(self.mean)
     }
 
     pub fn stalls(&self) -> bool {

@@ -9,14 +9,25 @@ pub(super) fn iops(value: f64) -> String {
     number::grouped(rounded(value), 0)
 }
 
+/// Of what nothing is below: no more than it is.
+pub(super) fn iops_at_least(value: f64) -> String {
+    if value < 10.0 {
+        return number::trimmed((value * 10.0).floor() / 10.0, 1);
+    }
+    number::grouped((value / step(value)).floor() * step(value), 0)
+}
+
 /// Three significant digits from a hundred on: more would pretend.
 pub(super) fn rounded(value: f64) -> f64 {
-    let step = match value {
+    (value / step(value)).round() * step(value)
+}
+
+const fn step(value: f64) -> f64 {
+    match value {
         v if v >= 10_000.0 => 100.0,
         v if v >= 1_000.0 => 10.0,
         _ => 1.0,
-    };
-    (value / step).round() * step
+    }
 }
 
 pub(super) fn times(ratio: f64) -> String {

@@ -527,11 +527,75 @@ fn a_drive_that_has_not_settled_stands_last_without_a_bar() {
         "{}",
         &trust[..1000]
     );
+    // As long as that of its chart, where a shorter run leaves the figure out; so are the bars behind key figures.
+    let run = &mut review.outcomes[0];
+    run.metrics.clear();
+    let mut tail = run.charts[0].clone();
+    tail.id = "iops-tail-log".to_owned();
+    tail.series[0].points = vec![[601.0, 15_000.0], [602.0, 25_000.0]];
+    run.charts.push(tail);
+    let bars = chart(&review).unwrap();
+    assert!(bars.contains("width:45%") && bars.contains("width:25%") && !bars.contains("width:100%"), "{bars}");
+    let page = index_html(&review).unwrap();
+    let keys = &page[page.find("id=\"key-figures\"").unwrap()..];
+    assert!(keys.contains("data-l=\"first\">20,000 IOPS, not settled<"), "{}", &keys[..2000]);
+    assert!(keys.contains("--w:45%") && keys.contains("--w:25%"), "{}", &keys[..2000]);
     // Where none has, there is nothing to compare, and one that was not tested is not unsettled.
     review.outcomes.remove(0);
     assert!(!chart(&review).unwrap().contains("First"));
     review.outcomes.iter_mut().for_each(|o| o.metrics.clear());
     assert_eq!(chart(&review), None);
+}
+
+#[test]
+fn a_stall_is_put_down_to_collection_only_where_the_slowest_requests_waited_for_it() {
+    let mut review = one_drive();
+    review.quick = false;
+    review.outcomes.truncate(1);
+    let run = &mut review.outcomes[0];
+    (run.test, run.variant) = ("consistency".into(), "2013".into());
+    run.charts.truncate(1);
+    run.charts[0].id = "iops-whole-log".to_owned();
+    let rate = |second: u32| if second.is_multiple_of(7) { 100.0 } else { 5_000.0 };
+    run.charts[0].series[0].points = (1..=400).map(|second| [f64::from(second), rate(second)]).collect();
+    let said = "stalls at 100 while a superblock of 64 MiB is collected";
+    assert!(index_html(&review).unwrap().contains(said));
+    for slow in &mut review.outcomes[0].slowest {
+        slow.causes_us = [("erase".to_owned(), slow.latency_us)].into();
+    }
+    let page = index_html(&review).unwrap();
+    assert!(page.contains("stalls at 100") && !page.contains(said));
+}
+
+#[test]
+fn a_published_figure_with_a_unit_of_its_own_has_no_other_behind_it() {
+    let mut review = two_drives();
+    let missed = review.claims.iter_mut().find(|c| c.id == "X003").unwrap();
+    (missed.published, missed.published_says_unit) = ("74K (of 4,096 bytes)".to_owned(), true);
+    let page = index_html(&review).unwrap();
+    assert!(page.contains(">74K (of 4,096 bytes)<") && page.contains(">540 MB/s<"));
+    let summary = terminal_summary(&review, None, false);
+    assert!(summary.contains("published 74K (of 4,096 bytes)   here"), "{summary}");
+}
+
+#[test]
+fn why_nothing_is_compared_is_said_as_it_is() {
+    let mut review = one_drive();
+    let run = &mut review.outcomes[0];
+    (run.test, run.variant) = ("consistency".into(), "2013".into());
+    run.metrics.clear();
+    run.charts[0].id = "iops-whole-log".to_owned();
+    run.not_steady = vec![NotSteady::new(Unsettled::Drifts, "they drift".to_owned())];
+    review.outcomes.truncate(1);
+    let has = |review: &Review, said: &str| index_html(review).unwrap().contains(said);
+    let unsettled = "None of the figures that drives are compared by is there: random writes came to no steady state.";
+    assert!(has(&review, unsettled));
+    review.outcomes[0].params.insert("block_size".to_owned(), 8192.into());
+    review.outcomes.push(one_drive().outcomes.pop().unwrap());
+    let others = "None of the tests that drives are compared by has run with its own parameters.";
+    assert!(has(&review, others) && !has(&review, unsettled));
+    review.outcomes.remove(0);
+    assert!(has(&review, "None of the tests that drives are compared by has run."));
 }
 
 #[test]
