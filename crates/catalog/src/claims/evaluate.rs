@@ -1,6 +1,9 @@
 //! Lays the outcomes of the bench beside what was published.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
+use serde_json::Value as Json;
 use ssdlab_bench::suite::{INTERVAL_ENDS, find_test};
 use ssdlab_bench::{Metric, Outcome};
 
@@ -230,31 +233,67 @@ fn judge_on(claim: &Claim, device: &str, outcomes: &[Outcome]) -> ClaimRow {
     row
 }
 
+/// The run that was published: all its parameters are those that the test has with `params`. Of runs that were shortened,
+/// the one nearest to it.
 fn find<'a>(outcomes: &'a [Outcome], device: &str, test: &str, params: &Values) -> Result<&'a Outcome, String> {
     let mut of_test = outcomes.iter().filter(|o| o.device == device && o.test == test).peekable();
     if of_test.peek().is_none() {
         return Err(format!("`{test}` has not run on {device}"));
     }
-    let read = as_the_test_reads(test, params);
-    let is_meant = |key: &String, value: &toml::Value, ours: &serde_json::Value| {
-        same(ours, value) || read.get(key).is_some_and(|read| read == ours)
-    };
+    let reads = [false, true].map(|quick| as_the_test_reads(test, params, quick));
     of_test
-        .find(|o| params.iter().all(|(key, value)| o.params.get(key).is_some_and(|v| is_meant(key, value, v))))
+        .filter_map(|o| shortened_beyond(o, params, &reads).map(|keys| (keys, o)))
+        .min_by_key(|(keys, _)| *keys)
+        .map(|(_, outcome)| outcome)
         .ok_or_else(|| {
             let wanted: Vec<String> = params.iter().map(|(k, v)| format!("{k}={}", super::setting(v))).collect();
-            format!("`{test}` has not run on {device} with {}", wanted.join(", "))
+            let wanted = if wanted.is_empty() { "its defaults".to_owned() } else { wanted.join(", ") };
+            format!("`{test}` has not run on {device} with {wanted}")
         })
 }
 
-/// Parameters as they stand in an outcome: `64MB` is a number there.
-fn as_the_test_reads(test: &str, params: &Values) -> serde_json::Value {
-    let settings: Vec<(String, String)> = params.iter().map(|(k, v)| (k.clone(), super::setting(v))).collect();
-    let resolved = find_test(test).and_then(|def| def.resolve(&settings, false)).map(|params| params.to_json());
-    serde_json::to_value(resolved.unwrap_or_default()).unwrap_or_default()
+/// A parameter of which the outcome has what the test then decided.
+const LEFT_TO_THE_TEST: [&str; 2] = ["auto", "by-form"];
+
+/// How many of its parameters were shortened in another way than by `--quick`; `None` if it is another run than the one with
+/// `params`, which the test `reads` so in full and with `--quick`.
+fn shortened_beyond(outcome: &Outcome, params: &Values, reads: &[BTreeMap<String, Json>; 2]) -> Option<usize> {
+    let [full, quick] = reads;
+    let given = params.iter().all(|(key, value)| {
+        outcome.params.get(key).is_some_and(|ours| same(ours, value) || full.get(key) == Some(ours))
+    });
+    if !given {
+        return None;
+    }
+    let mut beyond = 0;
+    for (key, read) in full.iter().filter(|(key, _)| !params.contains_key(*key)) {
+        let Some(ours) = outcome.params.get(key) else { continue };
+        let is_left = LEFT_TO_THE_TEST.iter().any(|word| read == word);
+        if is_left || ours == read || quick.get(key) == Some(ours) {
+            continue;
+        }
+        let by_size =
+            outcome.small_by.is_some() && (key.ends_with("requests") || shrinks_with_drive(&outcome.test, key));
+        if !by_size && !outcome.shortened_params.contains(key) {
+            return None;
+        }
+        beyond += 1;
+    }
+    Some(beyond)
 }
 
-fn same(ours: &serde_json::Value, published: &toml::Value) -> bool {
+fn shrinks_with_drive(test: &str, key: &str) -> bool {
+    find_test(test).is_ok_and(|def| def.all_params().any(|p| p.key == key && p.shrinks_with_drive()))
+}
+
+/// All parameters of a run as they stand in an outcome: `64MB` is a number there.
+fn as_the_test_reads(test: &str, params: &Values, quick: bool) -> BTreeMap<String, Json> {
+    let settings: Vec<(String, String)> = params.iter().map(|(k, v)| (k.clone(), super::setting(v))).collect();
+    let resolved = find_test(test).and_then(|def| def.resolve(&settings, quick));
+    resolved.map(|params| params.to_json()).unwrap_or_default()
+}
+
+fn same(ours: &Json, published: &toml::Value) -> bool {
     match published {
         toml::Value::Integer(v) => ours.as_f64() == Some(*v as f64),
         toml::Value::Float(v) => ours.as_f64() == Some(*v),
@@ -379,7 +418,7 @@ fn judge_method(row: &mut ClaimRow, check: &check::MethodCheck, outcomes: &[Outc
         let outcome = find(outcomes, &row.device, &check.test, &check.select)?;
         let (mut ours, mut wrong) = (Vec::new(), Vec::new());
         for (key, published) in &check.params {
-            let value = outcome.params.get(key).cloned().unwrap_or(serde_json::Value::Null);
+            let value = outcome.params.get(key).cloned().unwrap_or(Json::Null);
             ours.push(format!("{key}={value}"));
             if !same(&value, published) {
                 wrong.push(format!("{key} should be {published}"));
@@ -413,7 +452,7 @@ fn judge_facts(row: &mut ClaimRow, facts: &Values) {
         for (key, published) in facts {
             let value = known.get(key).ok_or_else(|| format!("{key} is not in the drive file"))?;
             ours.push(format!("{key} = {value}"));
-            if value != published {
+            if !same(&serde_json::to_value(value).unwrap_or_default(), published) {
                 wrong.push(format!("{key} should be {published}"));
             }
         }

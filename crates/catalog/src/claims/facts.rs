@@ -2,7 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use ssdlab_core::nearest;
+use ssdlab_nand::die_keys;
+use ssdlab_ssd::drive_keys;
+
+use crate::diagnostic::Diagnostic;
 use crate::resolve::Drive;
+use crate::template::DIE_PREFIX;
 
 /// Values of the drive file, of its die file (with `die.` in front), and what follows from them:
 ///
@@ -16,22 +22,47 @@ pub(crate) fn facts_of(drive: &Drive) -> BTreeMap<String, toml::Value> {
     flatten(&toml::Value::try_from(&drive.die.spec), "die.", &mut facts);
     let g = &drive.die.spec.geometry;
     let blocks = u64::from(g.planes) * u64::from(g.blocks_per_plane);
-    // Dies come in powers of two; what they have beyond is surplus.
-    let die_bytes = 1u64 << (blocks * u64::from(g.pages_per_block) * u64::from(g.page_bytes)).ilog2();
+    let die_bytes = nominal(blocks * u64::from(g.pages_per_block) * u64::from(g.page_bytes));
     let flash_bytes = die_bytes * u64::from(drive.spec.flash.dies);
     let capacity = drive.spec.capacity_bytes;
     let over = flash_bytes.saturating_sub(capacity) * 100 / capacity;
     let map_bytes = capacity / 4096 * 4;
     let fits = map_bytes <= u64::from(drive.spec.controller.dram_mib) << 20;
-    for (key, value) in [
-        ("die.nominal_gib", integer(die_bytes >> 30)),
-        ("nominal_over_provisioning_percent", integer(over)),
-        ("map_fits_dram", toml::Value::Boolean(fits)),
-    ] {
+    let derived = [integer(die_bytes >> 30), integer(over), toml::Value::Boolean(fits)];
+    for (key, value) in DERIVED.into_iter().zip(derived) {
         facts.insert(key.to_owned(), value);
     }
     facts.entry("encryption.locking".to_owned()).or_insert_with(|| "none".into());
     facts
+}
+
+/// What is no key of a file, in the order of [`facts_of`].
+const DERIVED: [&str; 3] = ["die.nominal_gib", "nominal_over_provisioning_percent", "map_fits_dram"];
+
+/// Whether a drive can have such a fact.
+///
+/// # Errors
+/// If none has, with the nearest.
+pub(super) fn is_fact(key: &str) -> Result<(), Diagnostic> {
+    let of_die = |path: &str| format!("{DIE_PREFIX}{path}");
+    let mut known: Vec<String> = drive_keys().keys.iter().map(|k| k.path.clone()).collect();
+    known.extend(die_keys().keys.iter().map(|k| of_die(&k.path)));
+    known.extend(DERIVED.map(str::to_owned));
+    if known.iter().any(|k| k == key) {
+        return Ok(());
+    }
+    let close = nearest(key, known.iter().map(String::as_str));
+    Err(Diagnostic::new(format!("no drive has a fact `{key}`")).help(if close.is_empty() {
+        "facts are the keys of a drive file, and those of its die file with `die.` in front".to_owned()
+    } else {
+        format!("did you mean `{}`?", close.join("` or `"))
+    }))
+}
+
+/// Without the surplus blocks: dies come in powers of two, and in three halves of them (384 Gbit).
+fn nominal(bytes: u64) -> u64 {
+    let power = 1u64 << bytes.ilog2();
+    if bytes >= power / 2 * 3 { power / 2 * 3 } else { power }
 }
 
 fn integer(value: u64) -> toml::Value {
@@ -51,5 +82,29 @@ fn flatten(value: &Result<toml::Value, toml::ser::Error>, prefix: &str, facts: &
     }
     if let Ok(toml::Value::Table(table)) = value {
         walk(table, prefix, facts);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::resolve;
+
+    #[test]
+    fn a_die_of_three_halves_is_whole_without_its_surplus() {
+        let gib = |drive: &str| facts_of(&resolve(drive).unwrap())["die.nominal_gib"].as_integer().unwrap();
+        assert_eq!(gib("600p-1tb"), 48, "384 Gbit");
+        assert_eq!(gib("jmf667h-toshiba-128gb"), 8, "64 Gbit, and surplus blocks");
+        assert_eq!([nominal(3 << 20), nominal((3 << 20) - 1), nominal((4 << 20) + 9)], [3 << 20, 2 << 20, 4 << 20]);
+    }
+
+    #[test]
+    fn every_fact_is_one_that_drives_can_have() {
+        for drive in ["600p-1tb", "mx100-256gb", "ideal-32die"] {
+            for key in facts_of(&resolve(drive).unwrap()).keys() {
+                is_fact(key).unwrap_or_else(|e| panic!("{drive}: {e}"));
+            }
+        }
+        assert!(is_fact("gc.polcy").is_err_and(|e| e.help == ["did you mean `gc.policy`?"]));
     }
 }

@@ -2,8 +2,10 @@
 
 use ssdlab_bench::plan::PlanJob;
 use ssdlab_bench::suite::find_test;
+use ssdlab_core::{CAUSES, Cause, nearest};
 
 use super::check::{Check, Figure, RangeCheck};
+use super::facts::is_fact;
 use super::{Claim, NeededRun, all, parse};
 use crate::diagnostic::Diagnostic;
 
@@ -94,9 +96,13 @@ impl Claim {
                 }
             }
             Check::Reports(check) => check.metrics.iter().try_for_each(|metric| is_figure(&check.test, metric, None)),
-            Check::Verdict(_) | Check::MainCause(_) | Check::Method(_) | Check::Fact(_) | Check::NotSimulated(_) => {
-                Ok(())
-            }
+            Check::MainCause(check) => match check.causes.as_slice() {
+                [] => Err(Diagnostic::new("it names no cause").help("give one or more in `causes`")),
+                causes => causes.iter().try_for_each(|cause| is_cause(cause)),
+            },
+            Check::Method(check) => check.params.keys().try_for_each(|key| is_parameter(&check.test, key)),
+            Check::Fact(facts) => facts.keys().try_for_each(|key| is_fact(key)),
+            Check::Verdict(_) | Check::NotSimulated(_) => Ok(()),
         }
     }
 }
@@ -118,6 +124,29 @@ fn is_figure(test: &str, metric: &str, unit: Option<&str>) -> Result<(), Diagnos
         }
         _ => Ok(()),
     }
+}
+
+fn is_cause(key: &str) -> Result<(), Diagnostic> {
+    if CAUSES.iter().any(|cause| cause.key() == key) {
+        return Ok(());
+    }
+    let known = CAUSES.map(Cause::key).join(", ");
+    Err(Diagnostic::new(format!("there is no cause `{key}`")).help(format!("there are {known}")))
+}
+
+/// Whether a test has a parameter of this name. Any value can have been published.
+fn is_parameter(test: &str, key: &str) -> Result<(), Diagnostic> {
+    let def = find_test(test)?;
+    if def.all_params().any(|param| param.key == key) {
+        return Ok(());
+    }
+    let close = nearest(key, def.all_params().map(|param| param.key));
+    let known = || def.all_params().map(|param| param.key).collect::<Vec<_>>().join(", ");
+    Err(Diagnostic::new(format!("{test} has no parameter `{key}`")).help(if close.is_empty() {
+        format!("there are {}", known())
+    } else {
+        format!("did you mean `{}`?", close.join("` or `"))
+    }))
 }
 
 fn is_number(value: f64) -> Result<(), Diagnostic> {
@@ -182,6 +211,15 @@ mod tests {
         assert!(refused(&range("")).contains("nothing could miss it"));
         assert!(refused(&range(", at_least = 4.0, at_most = 3.0")).contains("nothing is at least 4 and at most 3"));
         own("f.toml", &range(", at_most = 3.0")).unwrap_or_else(|e| panic!("{e}"));
+        for (check, told) in [
+            ("main-cause = { test = \"consistency\", causes = [\"gc\"] }", "there is no cause `gc`"),
+            ("main-cause = { test = \"consistency\", causes = [] }", "it names no cause"),
+            ("method = { test = \"power\", params = { secnds = 60 } }", "power has no parameter `secnds`"),
+            ("fact = { \"die.nominal_gb\" = 16 }", "no drive has a fact `die.nominal_gb`"),
+        ] {
+            let error = refused(&file(&format!("check.{check}")));
+            assert!(error.contains("f.toml: figure mine-1: ") && error.contains(told), "{error}");
+        }
     }
 
     #[test]

@@ -232,6 +232,56 @@ fn a_length_that_the_figure_gives_is_the_published_one() {
     assert_eq!(run(&["seconds"], Some(8)), ClaimState::NotRun);
 }
 
+/// A run of a test of the bench with these settings, and what it measured.
+fn run_of(settings: &[(&str, &str)], quick: bool, iops: f64) -> Outcome {
+    let settings: Vec<(String, String)> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+    let params = find_test("random-read").unwrap().resolve(&settings, quick).unwrap();
+    Outcome {
+        test: "random-read".into(),
+        params: params.to_json(),
+        shortened: params.shortened(),
+        shortened_params: params.shortened_keys(),
+        ..outcome("d", &[], &[("iops", iops, "IOPS")])
+    }
+}
+
+#[test]
+fn a_figure_is_judged_on_its_own_run_whatever_else_has_run() {
+    let claims = claim(&VALUE.replace("\"t\"", "\"random-read\""));
+    let judged = |outcomes: &[Outcome]| evaluate(&claims, &["d"], outcomes).remove(0);
+    let plain = run_of(&[("queue_depth", "32")], false, 100.0);
+    let larger = run_of(&[("block_size", "128KiB"), ("queue_depth", "32")], false, 1.0);
+    let longer = run_of(&[("queue_depth", "32"), ("seconds", "999")], false, 2.0);
+    let shorter = run_of(&[("queue_depth", "32"), ("seconds", "1")], false, 3.0);
+    let met = judged(&[larger.clone(), longer, shorter.clone(), plain]);
+    assert_eq!((met.state, met.ours), (ClaimState::Met, Some(100.0)));
+    let alone = judged(&[larger]);
+    assert_eq!((alone.state, alone.ours), (ClaimState::NotRun, None));
+    assert_eq!(alone.reason, "`random-read` has not run on d with queue_depth=32");
+    // A shortened run is laid beside it; rather one that `--quick` has shortened than one for another figure.
+    let quick = run_of(&[("queue_depth", "32")], true, 4.0);
+    let rows = [judged(&[shorter.clone()]), judged(&[shorter, quick])];
+    assert_eq!(rows.map(|row| (row.state, row.ours)), [3.0, 4.0].map(|ours| (ClaimState::NotRun, Some(ours))));
+}
+
+#[test]
+fn what_a_test_decides_by_itself_may_be_anything() {
+    let text = "devices = [\"d\"]\ncheck.value = { test = \"heavy\", metric = \"m\", value = 1.0, unit = \"x\", \
+                tolerance_percent = 10.0 }";
+    let mut run = Outcome { test: "heavy".into(), ..outcome("d", &[], &[("m", 1.0, "x")]) };
+    run.params = find_test("heavy").unwrap().resolve(&[], false).unwrap().to_json();
+    assert_eq!(run.params.insert("state".into(), "empty".into()), Some("by-form".into()));
+    assert_eq!(evaluate(&claim(text), &["d"], &[run]).remove(0).state, ClaimState::Met);
+}
+
+#[test]
+fn facts_are_compared_as_numbers() {
+    let text =
+        "devices = [\"600p-1tb\"]\ncheck.fact = { \"die.nominal_gib\" = 48.0, \"link.generation\" = \"pcie-3\" }";
+    let row = evaluate(&claim(text), &["600p-1tb"], &[]).remove(0);
+    assert_eq!((row.state, row.reason.as_str()), (ClaimState::Met, ""));
+}
+
 #[test]
 fn the_margin_is_how_far_ours_may_move() {
     let margin = |text: &str, ours: f64| {
@@ -341,4 +391,43 @@ fn a_size_with_its_unit_is_the_number_of_bytes_that_the_test_had() {
         evaluate(&claim(&value), &["d"], &[run])[0].state
     };
     assert_eq!((state(64_000_000), state(64 << 20)), (ClaimState::Met, ClaimState::NotRun));
+}
+
+#[test]
+fn every_figure_of_the_catalog_finds_its_own_run_among_all_others() {
+    let of_run = |run: &crate::claims::NeededRun| {
+        let settings: Vec<(String, String)> = run.settings.clone().into_iter().collect();
+        let params = find_test(&run.test).unwrap().resolve(&settings, false).unwrap();
+        Outcome {
+            test: run.test.clone(),
+            device: run.device.clone(),
+            method: format!("{:?}", run.settings),
+            params: params.to_json(),
+            shortened_params: params.shortened_keys(),
+            ..Outcome::default()
+        }
+    };
+    let claims = crate::claims::all();
+    let outcomes: Vec<Outcome> = claims.iter().flat_map(Claim::runs).map(|run| of_run(&run)).collect();
+    for claim in &claims {
+        let sides = match &claim.check {
+            Check::Value(c) => vec![&c.params],
+            Check::Range(c) => vec![&c.params],
+            Check::Verdict(c) => vec![&c.params],
+            Check::MainCause(c) => vec![&c.params],
+            Check::Reports(c) => vec![&c.params],
+            Check::Ranking(c) => vec![&c.params],
+            Check::Method(c) => vec![&c.select],
+            Check::Order(c) => vec![&c.higher.params, &c.lower.params],
+            Check::Fact(_) | Check::NotSimulated(_) => Vec::new(),
+        };
+        for run in claim.runs() {
+            let asked = |params: &&&Values| {
+                params.iter().map(|(k, v)| (k.clone(), crate::claims::setting(v))).eq(run.settings.clone())
+            };
+            let params = sides.iter().find(asked).unwrap();
+            let found = find(&outcomes, &run.device, &run.test, params).unwrap_or_else(|e| panic!("{}: {e}", claim.id));
+            assert_eq!(found.method, format!("{:?}", run.settings), "{}", claim.id);
+        }
+    }
 }
