@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
-use ssdlab_bench::fio_run::{FioError, FioOptions, run_file};
+use ssdlab_bench::fio_run::{FioError, FioOptions, run_file_whole};
 use ssdlab_bench::plan::guarded;
 use ssdlab_bench::suite::run_test;
 use ssdlab_bench::{BenchError, Lab, Metric, Monitor, PoweredOn};
@@ -19,6 +19,9 @@ use crate::fio::fio_metrics;
 use crate::swept::Cell;
 use crate::task::{Task, What};
 use crate::{FINGERPRINT, SCHEMA};
+
+/// Why a job file is none for a sweep.
+const NO_FIGURE: &str = "the jobs give no figure: either nothing of theirs was measured, or some report reads and writes together and others apart";
 
 /// A point of a sweep.
 #[derive(Clone, Debug)]
@@ -133,7 +136,7 @@ impl Point {
             }
             // As they were read: what a file includes, and what its variables stand for, is in it.
             What::Job { file, prefill } => {
-                (json!({ "jobs": format!("{:?}", file.jobs), "prefill": format!("{prefill:?}") }), Vec::new())
+                (json!({ "jobs": file.identity(), "prefill": format!("{prefill:?}") }), Vec::new())
             }
         };
         let built_json = match &built {
@@ -169,16 +172,18 @@ impl Point {
                 .map(|outcome| (outcome.metrics, outcome.notes)),
             What::Job { file, prefill } => {
                 let options = FioOptions { seed: self.seed, prefill: *prefill, ..FioOptions::default() };
-                run_file(file, &lab, options, monitor).map(|report| (fio_metrics(&report, file), Vec::new())).map_err(
-                    |e| {
-                        match e {
-                            FioError::Bench(e) => e,
-                            FioError::Job(e) => BenchError::Unsuitable(e.to_string()),
-                            // A sweep keeps no logs.
-                            FioError::Log(e) => BenchError::Unsuitable(e.to_string()),
-                        }
-                    },
-                )
+                let run = run_file_whole(file, &lab, options, monitor).map_err(|e| match e {
+                    FioError::Bench(e) => e,
+                    FioError::Job(e) => BenchError::Unsuitable(e.to_string()),
+                    // A sweep keeps no logs.
+                    FioError::Log(e) => BenchError::Unsuitable(e.to_string()),
+                })?;
+                let metrics = fio_metrics(&run.report);
+                if metrics.is_empty() {
+                    return Err(BenchError::Unsuitable(NO_FIGURE.to_owned()));
+                }
+                // What is to be known of the file is no result: `Task::notices` tells it.
+                Ok((metrics, run.fresh.into_iter().collect()))
             }
         };
         match guarded(run) {

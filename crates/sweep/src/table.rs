@@ -57,7 +57,7 @@ impl Table {
             put(&key, &unit, number(&|i| metric(&states[i], &key)));
         }
         put("reason", "", text(&|i| reason(&states[i]).to_owned()));
-        put("notes", "", text(&|i| test_notes(&states[i]).join(" ")));
+        put("notes", "", text(&|i| all_notes(plan, states, i)));
         Table { columns, rows: states.len() }
     }
 
@@ -128,6 +128,16 @@ pub(crate) fn test_notes(state: &State) -> &[String] {
         State::Done(PointResult::Finished { notes, .. }) => notes,
         _ => &[],
     }
+}
+
+/// The same, behind what is to be known of a job file: it holds of all of its points.
+fn all_notes(plan: &Plan, states: &[State], i: usize) -> String {
+    let of_file = match states[i] {
+        State::Done(PointResult::Finished { .. }) => plan.tasks[plan.points[i].task].notices(),
+        _ => Vec::new(),
+    };
+    let notes: Vec<&str> = of_file.iter().chain(test_notes(&states[i])).map(String::as_str).collect();
+    notes.join(" ")
 }
 
 /// Quotes a field where it needs it.

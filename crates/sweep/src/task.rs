@@ -22,6 +22,15 @@ pub enum What {
 }
 
 impl Task {
+    /// What the user should be told of a job file.
+    #[must_use]
+    pub fn notices(&self) -> Vec<String> {
+        match &self.what {
+            What::Job { file, .. } => file.notices(),
+            What::Test { .. } => Vec::new(),
+        }
+    }
+
     /// How it differs from others of its test or job file.
     fn settings(&self) -> String {
         match &self.what {

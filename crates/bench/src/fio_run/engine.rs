@@ -260,7 +260,7 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
                     Step::Ended => {
                         self.running -= 1;
                         self.recorders.end(task, host.port.now)?;
-                        self.recorders.entries[task.entry].count_to(|| host.counters());
+                        self.recorders.entries[task.entry].count_to(host.port.now, || host.counters());
                         moved.ended.push(index);
                     }
                 }

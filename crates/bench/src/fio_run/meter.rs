@@ -108,8 +108,8 @@ pub(super) struct EntryMeter {
     pub(super) stopped: bool,
     /// When a clone was first measured, and what the device had counted by then.
     pub(super) counted_from: Option<(Nanos, Counters)>,
-    /// What it had counted when a clone ended last.
-    counted_to: Counters,
+    /// When a clone ended last, and what it had counted by then.
+    counted_to: (Nanos, Counters),
     /// Reads, writes and trims of each window from the beginning.
     windows: Vec<[Window; 3]>,
     /// Length of a window.
@@ -138,7 +138,7 @@ impl EntryMeter {
             verified: (0, 0),
             stopped: false,
             counted_from: None,
-            counted_to: Counters::default(),
+            counted_to: (0, Counters::default()),
             windows: Vec::new(),
             window: WINDOW,
             max_windows: (MAX_WINDOWS / entries.max(1)).max(2),
@@ -158,15 +158,26 @@ impl EntryMeter {
     }
 
     /// A clone has ended.
-    pub(super) fn count_to(&mut self, counters: impl FnOnce() -> Counters) {
+    pub(super) fn count_to(&mut self, at: Nanos, counters: impl FnOnce() -> Counters) {
         if self.counted_from.is_some() {
-            self.counted_to = counters();
+            self.counted_to = (at, counters());
         }
     }
 
     /// What the device counted while the entry was measured, whoever's it was. `None`: its ramp was never over.
     pub(super) fn counted(&self) -> Option<Counters> {
-        self.counted_from.as_ref().map(|(_, from)| self.counted_to.since(from))
+        self.counted_from.as_ref().map(|(_, from)| self.counted_to.1.since(from))
+    }
+
+    /// The same from when the first of these entries was measured until the last of them has ended.
+    pub(super) fn counted_by_all<'a>(entries: impl Iterator<Item = &'a EntryMeter>) -> Option<Counters> {
+        let marks = entries.filter_map(|entry| entry.counted_from.as_ref().map(|from| (from, &entry.counted_to)));
+        let whole = marks.reduce(|all, one| {
+            let from = if one.0.0 < all.0.0 { one.0 } else { all.0 };
+            let to = if one.1.0 > all.1.0 { one.1 } else { all.1 };
+            (from, to)
+        });
+        whole.map(|(from, to)| to.1.since(&from.1))
     }
 
     /// A command was sent and made so many in flight.

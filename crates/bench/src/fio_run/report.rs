@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
-use ssdlab_core::{CAUSES, Histogram, MICROSECOND, MILLISECOND, Nanos, Op, SECOND};
+use ssdlab_core::{CAUSES, Histogram, MICROSECOND, MILLISECOND, Nanos, Op, SECOND, rank};
 use ssdlab_device::Counters;
 use ssdlab_workload::fio::{Job, JobFile, Rw, Unified};
 
@@ -92,6 +92,9 @@ pub struct RunDetails {
     pub prefilled_bytes: u64,
     /// Bytes programmed into flash over bytes written by the jobs, while they ran; null if they wrote nothing.
     pub waf: Option<f64>,
+    /// The same while those ran that came last of all that wrote ([`JobFile::turns`]).
+    #[serde(skip)]
+    pub last_waf: Option<f64>,
     /// What the user should know of the job file, and of a drive that was fresh.
     pub notices: Vec<String>,
 }
@@ -101,6 +104,9 @@ pub struct RunDetails {
 pub struct JobReport {
     pub jobname: String,
     pub groupid: u32,
+    /// That of its first job: see [`JobFile::turns`].
+    #[serde(skip)]
+    pub turn: u32,
     pub job_start: u64,
     pub error: u32,
     pub eta: u32,
@@ -269,7 +275,12 @@ impl FioReport {
         for entry in entries {
             entry.all.check_causes().map_err(BenchError::Books)?;
         }
-        let mut jobs: Vec<JobReport> = entries.iter().map(|e| JobReport::new(file, e)).collect();
+        let turns = file.turns();
+        let mut jobs: Vec<JobReport> = entries.iter().map(|e| JobReport::new(file, e, turns[e.job])).collect();
+        let waf_of = |turn: u32| {
+            EntryMeter::counted_by_all(entries.iter().filter(|e| turns[e.job] == turn)).as_ref().and_then(Counters::waf)
+        };
+        let last_turn = turns.iter().copied().max().unwrap_or_default();
         for watch in watches {
             jobs[watch.entry].steadystate = Some(watch.report());
         }
@@ -293,6 +304,7 @@ impl FioReport {
                 stored: None,
                 prefilled_bytes: facts.prefilled_bytes,
                 waf: facts.measured.as_ref().and_then(Counters::waf),
+                last_waf: (0..=last_turn).rev().find_map(waf_of),
                 notices: file
                     .notices_on(facts.capacity_bytes)
                     .into_iter()
@@ -396,7 +408,7 @@ fn share_bandwidth(jobs: &mut [JobReport]) {
 }
 
 impl JobReport {
-    fn new(file: &JobFile, entry: &EntryMeter) -> Self {
+    fn new(file: &JobFile, entry: &EntryMeter, turn: u32) -> Self {
         let job = &file.jobs[entry.job];
         let runtime = entry.runtime();
         let mut options = job.given.clone();
@@ -421,6 +433,7 @@ impl JobReport {
         JobReport {
             jobname: job.name.clone(),
             groupid: entry.group,
+            turn,
             job_start: 0,
             error: 0,
             eta: 0,
@@ -596,5 +609,17 @@ impl Latency {
             percentile: percentiles.map(|list| list.iter().map(|&p| (p, h.percentile_of_fio(p))).collect()),
             bins: h.middles().collect(),
         }
+    }
+
+    /// The latency that `percent` of the commands do not exceed, by its bin as [`Latency::percentile`] has it, whatever
+    /// list was asked for; `None` without commands.
+    #[must_use]
+    pub fn at_percent(&self, percent: f64) -> Option<u64> {
+        let rank = rank(percent, self.count);
+        let mut seen = 0;
+        self.bins.iter().find_map(|&(ns, count)| {
+            seen += count;
+            (seen >= rank).then_some(ns)
+        })
     }
 }

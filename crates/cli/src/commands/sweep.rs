@@ -1,9 +1,12 @@
 //! `ssdlab sweep`: many drives through tests, resumable, and one table of the results.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use ssdlab_sweep::{Plan, RESULT_FILES, State, Store, Sweep, is_unfinished, keys_without_effect, sweep, write_results};
+use ssdlab_sweep::{
+    Plan, RESULT_FILES, State, Store, Sweep, Task, is_unfinished, keys_without_effect, sweep, write_results,
+};
 
 use crate::args::SweepArgs;
 use crate::failure::Failure;
@@ -20,6 +23,9 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     let refused =
         |e: ssdlab_sweep::StoreError| Failure::run(e.to_string()).help("choose another folder with --out DIR");
     let store = Store::open(&args.out).map_err(refused)?;
+    for notice in plan.tasks.iter().flat_map(Task::notices).collect::<BTreeSet<_>>() {
+        complain(&format!("notice: {notice}"));
+    }
     stop_on_ctrl_c()?;
     let bar = Bar::new();
     let threads = args.threads.and_then(|n| NonZeroUsize::new(n.into()));

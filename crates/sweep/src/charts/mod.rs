@@ -416,19 +416,19 @@ fn usual_fronts(data: &Data, task: usize) -> Vec<Pareto> {
 
 /// What tests say of their own figures: charts and table show these without it.
 fn said_by_tests(data: &Data) -> Option<SweepSection> {
-    let said: Vec<(usize, &str)> = data
-        .states
+    let plan = data.plan;
+    let of_files = plan
+        .tasks
         .iter()
-        .enumerate()
-        .flat_map(|(i, state)| test_notes(state).iter().map(move |n| (i, n.as_str())))
-        .collect();
+        .flat_map(|task| task.notices().into_iter().map(|notice| vec!["all".to_owned(), task.name.clone(), notice]));
+    let of_points = data.states.iter().enumerate().flat_map(|(i, state)| {
+        let row = move |note: &String| vec![plan.points[i].number.to_string(), plan.describe(i), note.clone()];
+        test_notes(state).iter().map(row)
+    });
+    let said: Vec<Vec<String>> = of_files.chain(of_points).collect();
     if said.is_empty() {
         return None;
     }
-    let rows = said
-        .iter()
-        .take(MOST_REASONS)
-        .map(|&(i, note)| vec![data.plan.points[i].number.to_string(), data.plan.describe(i), note.to_owned()]);
     let text = match said.len().checked_sub(MOST_REASONS) {
         Some(more) if more > 0 => format!("The first {MOST_REASONS}; the table has {more} more."),
         _ => String::new(),
@@ -442,7 +442,7 @@ fn said_by_tests(data: &Data) -> Option<SweepSection> {
             columns: [("Point", true), ("What", false), ("Note", false)]
                 .map(|(n, numeric)| (n.to_owned(), numeric))
                 .to_vec(),
-            rows: rows.collect(),
+            rows: said.into_iter().take(MOST_REASONS).collect(),
         }],
     })
 }

@@ -322,24 +322,104 @@ fn what_a_test_notes_of_its_figures_is_in_the_table_and_on_the_page() {
     assert!(page.contains("What the tests say of their figures"));
 }
 
+/// What one job file gives on a drive, and the plan.
+fn of_job(folder: &Folder, drive: &str, text: &str) -> (Plan, State) {
+    fs::write(folder.0.join("j.fio"), text).unwrap();
+    let plan = folder.0.join("plan.toml");
+    fs::write(&plan, format!("drive = \"ideal-32die\"\n{drive}[[test]]\njob = \"j.fio\"\n")).unwrap();
+    let plan = Plan::open(plan.to_str().unwrap()).unwrap_or_else(|e| panic!("{e}"));
+    let state = run(&plan, folder, 1).states.remove(0);
+    (plan, state)
+}
+
+/// Four dies of 8 MiB with a fifth of spare area.
+const SMALL: &str = "[set]\ncapacity_bytes = 33554432\nflash.dies = 4\nflash.exact_spare_per_10000 = 2000\n\
+    die.geometry.pages_per_block = 8\ndie.geometry.page_bytes = 4096\n";
+
+#[test]
+fn write_amplification_is_that_of_the_jobs_that_the_rates_are_of() {
+    let folder = Folder::new("last-waf");
+    let waf = |text: &str| {
+        let State::Done(PointResult::Finished { metrics, notes, .. }) = of_job(&folder, SMALL, text).1 else {
+            panic!("it can run")
+        };
+        (metrics["waf"].value, notes)
+    };
+    let random = "rw=randwrite\nbs=4k\nsize=32m\nio_size=64m\nnorandommap\n";
+    let (fill, notes) = waf("[fill]\nrw=write\nbs=1m\nsize=16m\n");
+    assert!(fill < 1.1 && notes.is_empty(), "{fill} {notes:?}");
+    let after =
+        |waits: &str| waf(&format!("[fill]\nrw=write\nbs=1m\nsize=32m\nloops=9\n[random]\n{random}{waits}\n")).0;
+    // Nine passes in sequence took no copies, and would hide those of the rest.
+    let (stonewall, waited) = (after("stonewall"), after("wait_for=fill"));
+    assert!(stonewall > 1.5, "{stonewall}");
+    assert!((waited / stonewall - 1.0).abs() < 0.01, "{waited}, {stonewall}");
+}
+
+#[test]
+fn a_list_of_percentiles_leaves_those_of_the_table_as_they_are() {
+    let folder = Folder::new("percentiles");
+    let of = |more: &str| match of_job(&folder, SMALL, &format!("[j]\nrw=randread\nbs=4k\nsize=4m\n{more}")).1 {
+        State::Done(PointResult::Finished { metrics, .. }) => metrics,
+        other => panic!("{other:?}"),
+    };
+    let plain = of("");
+    assert!(plain["read_latency_p99"].value > 0.0);
+    assert_eq!(of("percentile_list=90\n"), plain);
+}
+
+#[test]
+fn a_job_that_only_trims_has_figures_and_one_without_any_is_none() {
+    let folder = Folder::new("trims");
+    let (_, state) =
+        of_job(&folder, &format!("{SMALL}controller.trim_command_us = 10\n"), "[j]\nrw=randtrim\nbs=4k\nsize=4m\n");
+    let State::Done(PointResult::Finished { metrics, .. }) = state else { panic!("{state:?}") };
+    assert!(metrics["trim_iops"].value > 0.0 && metrics["trim_latency_p99"].value > 0.0, "{metrics:?}");
+    let apart = "[a]\nrw=read\nsize=1m\n[b]\nrw=read\nsize=1m\nunified_rw_reporting=1\n";
+    let (_, state) = of_job(&folder, SMALL, apart);
+    let State::Done(PointResult::Impossible { reason }) = state else { panic!("{state:?}") };
+    assert!(reason.starts_with("the jobs give no figure"), "{reason}");
+}
+
+#[test]
+fn what_is_to_be_known_of_a_job_file_stands_in_the_table() {
+    let folder = Folder::new("notices");
+    let job = "[j]\nrw=randwrite\nbs=4k\nsize=4m\niodepth=32\ndirect=1\n";
+    let (plan, state) = of_job(&folder, SMALL, job);
+    let states = [state];
+    let table = Table::new(&plan, &states).to_csv();
+    for said in ["the queue depth is capped at 1", "do not concern the drive: direct", "figures of a fresh one"] {
+        assert!(table.contains(said), "{said}: {table}");
+    }
+    write_results(&folder.0, &plan, &states, "0").unwrap();
+    let page = fs::read_to_string(folder.0.join("index.html")).unwrap();
+    assert!(page.contains("the queue depth is capped at 1"));
+}
+
+#[test]
+fn a_job_is_the_same_point_wherever_its_file_lies_and_whatever_is_said_in_it() {
+    let (one, other) = (Folder::new("here"), Folder::new("there"));
+    let job = "[j]\nrw=randread\nbs=4k\nsize=1m\n";
+    let key = |folder: &Folder, text: &str| of_job(folder, SMALL, text).0.points[0].key.clone();
+    let first = key(&one, job);
+    assert_eq!(key(&other, &format!("# A comment.\n\n{job}")), first);
+    assert_ne!(key(&one, &job.replace("1m", "2m")), first);
+}
+
 #[test]
 fn rates_of_jobs_that_ran_one_after_the_other_are_not_added() {
     let folder = Folder::new("stages");
     let job = "rw=randread\nbs=4k\nsize=4m\niodepth=4\n";
-    let iops = |text: &str| {
-        fs::write(folder.0.join("j.fio"), text).unwrap();
-        let plan = folder.0.join("plan.toml");
-        fs::write(&plan, "drive = \"ideal-32die\"\n[[test]]\njob = \"j.fio\"\n").unwrap();
-        let plan = Plan::open(plan.to_str().unwrap()).unwrap_or_else(|e| panic!("{e}"));
-        let State::Done(PointResult::Finished { metrics, .. }) = &run(&plan, &folder, 1).states[0] else {
-            panic!("it can run")
-        };
-        metrics["read_iops"].value
+    let iops = |text: &str| match of_job(&folder, "", text).1 {
+        State::Done(PointResult::Finished { metrics, .. }) => metrics["read_iops"].value,
+        other => panic!("{other:?}"),
     };
     let one = iops(&format!("[a]\n{job}"));
     let after = iops(&format!("[a]\n{job}[b]\n{job}stonewall\n"));
+    let waited = iops(&format!("[a]\n{job}[b]\n{job}wait_for=a\n"));
     let together = iops(&format!("[a]\n{job}[b]\n{job}"));
     assert!((after / one - 1.0).abs() < 0.2, "{after} one after the other, {one} alone");
+    assert!((waited / one - 1.0).abs() < 0.2, "{waited} one waiting for the other, {one} alone");
     assert!(together > 1.5 * one, "{together} together, {one} alone");
 }
 

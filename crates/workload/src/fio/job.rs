@@ -562,6 +562,35 @@ impl JobFile {
         starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
     }
 
+    /// Which jobs came one after the other: of each job the number of its turn. That of a job with `wait_for` is the one after
+    /// the job that it waits for; a stage begins a new one.
+    #[must_use]
+    pub fn turns(&self) -> Vec<u32> {
+        let mut turns: Vec<u32> = Vec::with_capacity(self.jobs.len());
+        for stage in self.stages() {
+            let first = turns.iter().max().map_or(0, |last| last + 1);
+            for index in stage.clone() {
+                let waits_for =
+                    |name: &String| (stage.start..index).rev().find(|&before| self.jobs[before].name == *name);
+                let before = self.jobs[index].wait_for.as_ref().and_then(waits_for);
+                turns.push(before.map_or(first, |before| turns[before] + 1));
+            }
+        }
+        turns
+    }
+
+    /// All that the jobs are, as a text that is the same wherever the file lies, and whatever lines and comments stand between
+    /// its options.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        let mut jobs = self.jobs.clone();
+        for job in &mut jobs {
+            job.spot = Spot { file: Arc::from(""), line: 0 };
+            job.spots.clear();
+        }
+        format!("{jobs:?}")
+    }
+
     /// fio's `groupid` of each job: `stonewall` and `new_group` begin a new one.
     #[must_use]
     pub fn group_ids(&self) -> Vec<u32> {
