@@ -45,7 +45,16 @@ pub struct SweepFigure {
     /// Of a scatter: what each point is, by series; may be empty.
     pub point_names: Vec<Vec<String>>,
     /// Of a scatter: series whose points are joined by steps.
-    pub stepped: Vec<usize>,
+    pub stepped: Vec<(usize, Holds)>,
+}
+
+/// Between which points of a series the value of one holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// From its own place to the next: where less is better along the axis, it can be had further on as well.
+    ToTheRight,
+    /// From the place before to its own: where more is better.
+    ToTheLeft,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

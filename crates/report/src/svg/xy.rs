@@ -11,6 +11,7 @@ use super::marks::{Style, append_dot, append_marker, dot_attributes, dot_swatch,
 use super::scale::{Beyond, Role, Scale};
 use super::skin::DOTS;
 use super::{Layout, Measures};
+use crate::sweep::Holds;
 use crate::text;
 
 /// A scatter is drawn in this many interleaved paths: within one path overlapping dots do not add up, across paths
@@ -59,8 +60,9 @@ pub(crate) fn draw(c: &mut Canvas, figure: &Figure, m: Measures, layout: Layout,
     for (i, series) in figure.series.iter().enumerate() {
         match figure.mark {
             Mark::Scatter => {
-                if figure.stepped.contains(&i) {
-                    steps(c, series, figure.colour(i), &x_scale, &y_scale);
+                for (_, holds) in figure.stepped.iter().filter(|(stepped, _)| *stepped == i) {
+                    let points: Vec<_> = series.points.iter().map(|p| (x_scale.at(p[0]), y_scale.at(p[1]))).collect();
+                    steps(c, &points, *holds, figure.colour(i));
                 }
                 let names = figure.point_names.get(i).map_or(&[][..], Vec::as_slice);
                 scatter(c, series, names, figure.style(i), &x_scale, &y_scale, dot_size(m, figure));
@@ -232,14 +234,23 @@ fn x_axis(
     y + m.font * 0.4
 }
 
-/// A line that holds each value until the next position.
-fn steps(c: &mut Canvas, series: &Series, colour: usize, x: &Scale, y: &Scale) {
-    let mut d = String::new();
-    for p in &series.points {
-        let (px, py) = (coord(x.at(p[0])), coord(y.at(p[1])));
-        let _ = if d.is_empty() { write!(d, "M{px} {py}") } else { write!(d, "H{px}V{py}") };
-    }
+/// A line that holds each value.
+fn steps(c: &mut Canvas, points: &[(f64, f64)], holds: Holds, colour: usize) {
+    let d = staircase(points, holds);
     c.path(&d, &format!("class=\"s{colour}\" stroke-width=\"1.5\" stroke-linejoin=\"round\" stroke-opacity=\".6\""));
+}
+
+fn staircase(points: &[(f64, f64)], holds: Holds) -> String {
+    let mut d = String::new();
+    for &(x, y) in points {
+        let (x, y) = (coord(x), coord(y));
+        let _ = match holds {
+            _ if d.is_empty() => write!(d, "M{x} {y}"),
+            Holds::ToTheRight => write!(d, "H{x}V{y}"),
+            Holds::ToTheLeft => write!(d, "V{y}H{x}"),
+        };
+    }
+    d
 }
 
 fn scatter(c: &mut Canvas, series: &Series, names: &[String], style: Style, x: &Scale, y: &Scale, size: f64) {
@@ -433,6 +444,13 @@ fn read_out_data(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_hold_the_value_on_the_side_where_it_can_be_had() {
+        let points = [(1.0, 9.0), (4.0, 5.0), (6.0, 2.0)];
+        assert_eq!(staircase(&points, Holds::ToTheRight), "M1 9H4V5H6V2");
+        assert_eq!(staircase(&points, Holds::ToTheLeft), "M1 9V5H4V2H6");
+    }
 
     #[test]
     fn a_curve_keeps_its_bends_and_lies_nowhere_off_by_more_than_a_quarter_pixel() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ssdlab_bench::{Axis as ChartAxis, Chart, Mark, Series};
-use ssdlab_report::{SweepFigure, SweepRow, SweepTable, figure_text};
+use ssdlab_report::{Holds, SweepFigure, SweepRow, SweepTable, figure_text};
 
 use super::Data;
 use super::axis::spans_decades;
@@ -130,7 +130,13 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
         subject: String::new(),
         // The front is drawn last, on top.
         point_names: vec![names(&beaten), names(&from_left)],
-        stepped: vec![1],
+        stepped: vec![(
+            1,
+            match pareto.x_better {
+                Better::Lower => Holds::ToTheRight,
+                Better::Higher => Holds::ToTheLeft,
+            },
+        )],
     };
     Some((SweepRow { heading: String::new(), figures: vec![figure] }, table))
 }

@@ -270,8 +270,7 @@ fn metric_row(data: &Data, task: usize, key: &str, roles: &Roles) -> SweepRow {
     };
     let all: Vec<f64> = data.rows(task).filter_map(|i| metric(&data.states[i], key)).collect();
     let y_label = metric_label(key);
-    let mut y = if spans_decades(&all) { ChartAxis::log(&y_label, "") } else { ChartAxis::linear(&y_label, "") };
-    y.unit = data.unit(key);
+    let y = value_axis(&y_label, &data.unit(key), &all, mark_along(data, roles.x));
     let left_out = roles.panel.map_or(0, |axis| data.axis(axis).values.len() - panels.len());
     let figures = panels.iter().map(|panel| metric_figure(data, task, key, roles, *panel, &y)).collect();
     let mut heading = format!("Against {}", key_label(&data.axis(roles.x).key).to_lowercase());
@@ -279,6 +278,17 @@ fn metric_row(data: &Data, task: usize, key: &str, roles: &Roles) -> SweepRow {
         heading.push_str(&format!(" ({left_out} of the {} panels are left out)", left_out + panels.len()));
     }
     SweepRow { heading, figures }
+}
+
+/// Words have no places between them that a line could go through.
+fn mark_along(data: &Data, x: usize) -> Mark {
+    if data.is_numeric(x) { Mark::Line } else { Mark::Bars }
+}
+
+/// The axis of a figure. Bars are as long as their values, however far these reach.
+fn value_axis(label: &str, unit: &str, values: &[f64], mark: Mark) -> ChartAxis {
+    let is_log = mark != Mark::Bars && spans_decades(values);
+    if is_log { ChartAxis::log(label, unit) } else { ChartAxis::linear(label, unit) }
 }
 
 fn metric_figure(
@@ -346,7 +356,7 @@ fn metric_figure(
             id,
             title: if subject.is_empty() { metric_label(key) } else { subject.clone() },
             caption: if left_out > 0 { format!("{left_out} more lines are in the table.") } else { String::new() },
-            mark: if numeric { Mark::Line } else { Mark::Bars },
+            mark: mark_along(data, roles.x),
             x,
             y: y.clone(),
             series,
@@ -475,4 +485,16 @@ fn without_result(data: &Data) -> Option<SweepSection> {
             rows: rows.collect(),
         }],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_as_long_as_their_values() {
+        let is_log = |values: &[f64], mark| value_axis("IOPS", "IOPS", values, mark).log;
+        assert!(is_log(&[1.0, 100.0], Mark::Line) && !is_log(&[1.0, 10.0], Mark::Line));
+        assert!(!is_log(&[1.0, 100.0], Mark::Bars));
+    }
 }

@@ -476,6 +476,23 @@ fn a_front_says_which_of_its_points_have_not_settled() {
 }
 
 #[test]
+fn a_front_goes_up_where_the_better_point_begins() {
+    let folder = Folder::new("steps");
+    let steps = |better: &str| {
+        let front = format!("[charts]\n[[charts.pareto]]\nx = \"spare_percent\"\ny = \"waf\"\n{better}");
+        let plan = Plan::parse("small.toml", &format!("{PLAN}{front}")).unwrap_or_else(|e| panic!("{e}"));
+        let result = run(&plan, &folder, 2);
+        write_results(&folder.0, &plan, &result.states, "0").unwrap();
+        let page = fs::read_to_string(folder.0.join("index.html")).unwrap();
+        let line =
+            page.split("<path d=\"").find(|path| path.contains("stroke-opacity=\".6\"")).expect("a line of steps");
+        line.split('"').next().unwrap().chars().filter(char::is_ascii_alphabetic).collect::<String>()
+    };
+    assert_eq!(steps(""), "MHV", "spare area costs: what a point has can be had with more of it");
+    assert_eq!(steps("x_better = \"higher\"\ny_better = \"higher\"\n"), "MVH");
+}
+
+#[test]
 fn what_is_better_follows_from_the_figure() {
     let better = |x: &str| {
         let text = TWO_DEPTHS
