@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use ssdlab_bench::plan::{PlanJob, PlanOptions};
 use ssdlab_bench::{Lab, Metric, Outcome};
+use ssdlab_catalog::reference_identity;
 use ssdlab_core::input;
 use ssdlab_forecast::KeptTests;
 use ssdlab_sweep::{FINGERPRINT, digest, write_whole};
@@ -44,6 +45,7 @@ fn key<D: Tested>(drive: &D, job: &PlanJob, PlanOptions { seed, quick, .. }: Pla
         "test": job.test.name,
         "variant": job.variant,
         "params": params.map(|p| p.to_json()).unwrap_or_default(),
+        "reference": reference_identity(job.test),
         "seed": seed,
         "quick": quick,
     });

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use ssdlab_bench::plan::guarded;
 use ssdlab_bench::suite::run_test;
 use ssdlab_bench::{Metric, Monitor};
+use ssdlab_catalog::reference_identity;
 use ssdlab_core::Workers;
 
 use crate::changed::Changed;
@@ -51,6 +52,7 @@ impl Subject<'_> {
             "built": self.drive.identity(),
             "test": test.test.name,
             "settings": test.settings_list(),
+            "reference": reference_identity(test.test),
             "seed": self.seed,
             "quick": quick,
         })

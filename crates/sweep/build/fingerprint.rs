@@ -3,7 +3,7 @@
 //! The packages are those of the workspace that the manifests name as dependencies, directly or through others;
 //! packages of the registry are pinned by `Cargo.lock`. Of each package every file counts, its data included, except
 //! those that are not built into it (tests, examples, benchmarks). Drives and dies of the catalog do not count: every
-//! point is known by the values of its own drive and die.
+//! point is known by the values of its own drive and die, and of the device that its test measures others by.
 
 use std::collections::BTreeSet;
 use std::fs;

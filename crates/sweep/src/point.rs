@@ -10,7 +10,7 @@ use ssdlab_bench::fio_run::{FioError, FioOptions, run_file_whole};
 use ssdlab_bench::plan::guarded;
 use ssdlab_bench::suite::run_test;
 use ssdlab_bench::{BenchError, Lab, Metric, Monitor, PoweredOn};
-use ssdlab_catalog::{BuildSsd, DeviceRecipe, Parts};
+use ssdlab_catalog::{BuildSsd, DeviceRecipe, Parts, reference_identity};
 use ssdlab_device::Device;
 use ssdlab_nand::DieSpec;
 use ssdlab_ssd::{DriveSpec, build_unexplained};
@@ -132,7 +132,8 @@ impl Point {
             What::Test { def, settings } => {
                 let settings = [settings.as_slice(), parameters].concat();
                 let resolved = def.resolve(&settings, false);
-                (json!({ "test": def.name, "params": resolved.map(|p| p.to_json()).unwrap_or_default() }), settings)
+                let params = resolved.map(|p| p.to_json()).unwrap_or_default();
+                (json!({ "test": def.name, "params": params, "reference": reference_identity(def) }), settings)
             }
             // As they were read: what a file includes, and what its variables stand for, is in it.
             What::Job { file, prefill } => {

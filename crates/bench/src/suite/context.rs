@@ -216,15 +216,15 @@ impl<'a> Context<'a> {
         BenchError::Unsuitable(format!("{name} cannot be copied, so that its loads cannot start alike"))
     }
 
-    /// Lets `test` use a new drive of another model, if there is one. Its link stays up.
+    /// Lets `test` use a new drive of the model that it measures others by, if there is one. Its link stays up.
     ///
     /// # Errors
     /// As [`Context::on_fresh_drive`].
     pub fn on_reference_drive<T>(
         &self,
-        model: &str,
         test: impl FnOnce(&mut Host<'_>) -> Result<T, BenchError>,
     ) -> Result<Option<T>, BenchError> {
+        let Some(model) = self.def.reference else { return Ok(None) };
         let device = self.lab.reference(model, self.seed).map_err(BenchError::Device)?;
         device.map(|device| self.on(&mut device.into(), LinkPolicy::Active, test)).transpose()
     }

@@ -98,6 +98,8 @@ pub struct TestDef {
     pub hangs_on_time: bool,
     /// It shows nothing of a drive without power figures.
     pub needs_power_figures: bool,
+    /// The device of the catalog that it measures others by.
+    pub reference: Option<&'static str>,
 }
 
 /// What few tests differ in; the names are each test's own.
@@ -113,6 +115,7 @@ pub(crate) const PLAIN: TestDef = TestDef {
     in_sequence: false,
     hangs_on_time: false,
     needs_power_figures: false,
+    reference: None,
 };
 
 impl TestDef {

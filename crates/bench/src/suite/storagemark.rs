@@ -77,7 +77,7 @@ pub(super) fn run_storagemark(ctx: &mut Context<'_>, application: Application) -
         let counters = host.counters().since(&played.counters_before);
         Ok((played, counters, host.info().capacity_bytes))
     })?;
-    let reference = ctx.on_reference_drive(REFERENCE, |host| {
+    let reference = ctx.on_reference_drive(|host| {
         Ok(prepare_and_play(ctx, host, application, part(0.8, 1.0))?.measurement.latency().mean())
     })?;
     ctx.monitor().step(1.0, 1.0);

@@ -4,7 +4,7 @@ use ssdlab_workload::application_mix::Application;
 
 use super::context::Context;
 use super::definition::{PLAIN, TestDef};
-use super::storagemark::{BEFORE, LEADS, METRICS, requests, run_storagemark};
+use super::storagemark::{BEFORE, LEADS, METRICS, REFERENCE, requests, run_storagemark};
 use crate::error::BenchError;
 use crate::outcome::Outcome;
 
@@ -16,6 +16,7 @@ pub(super) const DEF: TestDef = TestDef {
     metrics: METRICS,
     weight: 13.0,
     leads: LEADS,
+    reference: Some(REFERENCE),
     ..PLAIN
 };
 

@@ -3,8 +3,10 @@
 use std::ops::Range;
 use std::path::Path;
 
+use serde_json::Value;
 use ssdlab_arrays::adapter_keys;
 use ssdlab_bench::parse_bytes;
+use ssdlab_bench::suite::TestDef;
 use ssdlab_core::{input, nearest};
 use ssdlab_device::Device;
 use toml::Table;
@@ -60,6 +62,12 @@ pub fn reference(name: &str, seed: u64) -> Result<Option<Box<dyn Device>>, Strin
     }
     let recipe = device(name).map_err(|d| d.to_string())?;
     recipe.build(seed).map(Some).map_err(|d| d.to_string())
+}
+
+/// Everything that decides on what a test measures others by: nothing for most tests.
+#[must_use]
+pub fn reference_identity(test: &TestDef) -> Option<Value> {
+    test.reference.and_then(|name| device(name).ok()).map(|recipe| recipe.identity())
 }
 
 /// As [`device`], with paths that begin at `folder`.

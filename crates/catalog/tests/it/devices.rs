@@ -251,3 +251,15 @@ fn twenty_terabytes_behind_an_adapter_take_writes_at_their_end() {
     device.advance(10_000_000_000, &mut done);
     assert_eq!((done.len(), device.check_books()), (1, Ok(())));
 }
+
+#[test]
+fn what_tests_measure_others_by_is_known() {
+    use ssdlab_bench::suite::TESTS;
+    use ssdlab_catalog::reference_identity;
+
+    let marks: Vec<&str> = TESTS.iter().filter(|t| reference_identity(t).is_some()).map(|t| t.name).collect();
+    assert_eq!(marks.len(), 5, "{marks:?}");
+    assert!(marks.iter().all(|name| name.starts_with("storagemark-")));
+    let desktop = TESTS.iter().find(|t| t.name == "storagemark-desktop").and_then(|t| reference_identity(t)).unwrap();
+    assert_eq!(desktop, device("raptor-wd360gd-36gb").unwrap().identity());
+}
