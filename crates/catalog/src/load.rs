@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use ssdlab_core::nearest;
-use ssdlab_keys::SpecError;
+use ssdlab_keys::{KeyTable, SpecError};
 use toml::Table;
 
 use crate::diagnostic::{Diagnostic, Place};
@@ -70,6 +70,7 @@ pub(crate) fn merged(kind: &Kind, file: &str, text: &str) -> Result<Table, Diagn
     let source = SourceText::new(file, text);
     let mut own: Table = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
     source.of_this_kind(&own, kind)?;
+    source.no_lists_of_sections(&own, kind)?;
     let Some(base) = own.get(BASE) else { return Ok(own) };
     let base = source.find_base(base, kind)?;
     let without = source.without(&mut own, base, kind)?;
@@ -122,6 +123,18 @@ fn all_missing(error: &toml::de::Error, kind: &Kind, parsed: &str) -> Option<Str
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let named = missing[..missing.len().min(NAMED)].join(", ");
     (missing.len() > 1).then(|| format!("{} keys are missing in all: {named}{more}", missing.len()))
+}
+
+/// The first path at which a list stands where a section belongs.
+fn list_for_section(table: &Table, prefix: &str, keys: &KeyTable) -> Option<String> {
+    table.iter().find_map(|(name, value)| {
+        let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+        match value {
+            toml::Value::Array(_) if keys.section_of(&path).is_some() => Some(path),
+            toml::Value::Table(inner) => list_for_section(inner, &path, keys),
+            _ => None,
+        }
+    })
 }
 
 /// Takes a key or a section out of a table.
@@ -243,18 +256,17 @@ impl SourceText {
         Err(error.help(format!("{} explains what a {} consists of", kind.manual, kind.word)))
     }
 
-    /// Refuses `[[gc]]` for `[gc]`: a list would be read as the values of the section's keys, in their order.
+    /// Refuses `[[gc]]` for `[gc]`, and `gc = [...]`: a list would be read as the values of the section's keys, in their order.
     fn no_lists_of_sections(&self, own: &Table, kind: &Kind) -> Result<(), Diagnostic> {
-        let is_list = |name: &str, value: &toml::Value| {
-            let tables =
-                value.as_array().is_some_and(|list| list.iter().all(toml::Value::is_table) && !list.is_empty());
-            tables && (kind.keys)().section_of(name).is_some()
+        let Some(path) = list_for_section(own, "", (kind.keys)()) else { return Ok(()) };
+        let head = format!("[[{path}]]");
+        let place = match self.text.find(&head) {
+            Some(at) => self.place(at..at + head.len()),
+            None => self.value_place(&path),
         };
-        let Some((name, _)) = own.iter().find(|(name, value)| is_list(name, value)) else { return Ok(()) };
-        let at = self.text.find(&format!("[[{name}]]")).unwrap_or(0);
-        Err(Diagnostic::new(format!("`{name}` is one section, not a list"))
-            .at(self.place(at..(at + name.len() + 4).min(self.text.len())))
-            .help(format!("write [{name}]")))
+        Err(Diagnostic::new(format!("`{path}` is one section, not a list"))
+            .at(place)
+            .help(format!("write [{path}], and its keys below")))
     }
 
     /// Explains an error in `parsed`, which is this file's text or this file merged with its base.

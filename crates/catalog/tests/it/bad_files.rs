@@ -438,3 +438,17 @@ fn a_base_is_changed_key_by_key_and_keeps_its_sources() {
     assert_eq!(shown, ["fifo"]);
     assert_eq!(drive.rows.len(), reference.rows.len());
 }
+
+#[test]
+fn a_list_stands_nowhere_for_a_section() {
+    for (text, path, line) in [
+        (format!("{BASE}[ecc]\nbch = [20, 9.0]\n"), "ecc.bch", "| bch = [20, 9.0]\n"),
+        (format!("{BASE}gc = [\"fifo\"]\n"), "gc", "| gc = [\"fifo\"]\n"),
+        (format!("{BASE}[[ecc.bch]]\ncorrectable_bits = 20\n"), "ecc.bch", "| [[ecc.bch]]\n"),
+        (format!("{BASE}slc_cache = []\n"), "slc_cache", "| slc_cache = []\n"),
+    ] {
+        let error = message("lists", &text);
+        assert!(error.contains(&format!("`{path}` is one section, not a list")) && error.contains(line), "{error}");
+        assert!(error.contains(&format!("write [{path}], and its keys below")), "{error}");
+    }
+}
