@@ -39,6 +39,16 @@ fn every_value_of_every_file_has_a_source_or_a_reasoned_estimate() {
     }
 }
 
+/// No source has such a value: what was published of something else decided it.
+#[test]
+fn what_was_chosen_with_a_figure_in_view_is_an_estimate() {
+    for (file, row) in rows_of_everything() {
+        if let Origin::Source(text) = &row.origin {
+            assert!(!text.contains("chosen with"), "{file}: {}: `{text}`", row.key);
+        }
+    }
+}
+
 #[test]
 fn quantities_with_a_dimension_carry_their_unit_in_the_key() {
     const PLAIN: &[&str] = &[
