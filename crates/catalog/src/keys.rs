@@ -23,13 +23,20 @@ pub enum Origin {
     Unstated,
 }
 
+/// The word with which the comment behind an estimate begins.
+const MARK: &str = "estimate";
+
 impl Origin {
     fn of_comment(comment: Option<&str>) -> Self {
         match comment {
             None | Some("") => Origin::Unstated,
-            Some(text) => match text.strip_prefix("estimate") {
-                Some(reason) => Origin::Estimate(reason.trim_start_matches([':', ',', ' ']).to_owned()),
-                None => Origin::Source(text.to_owned()),
+            Some(text) => match text.split_at_checked(MARK.len()) {
+                Some((word, reason))
+                    if word.eq_ignore_ascii_case(MARK) && !reason.starts_with(char::is_alphanumeric) =>
+                {
+                    Origin::Estimate(reason.trim_start_matches([':', ',', ' ']).to_owned())
+                }
+                _ => Origin::Source(text.to_owned()),
             },
         }
     }
@@ -101,23 +108,41 @@ fn trailing_comment(text: &str, value_end: usize) -> Option<String> {
 /// The values of a file as rows of a specification table. `base`, which is no key of the drive or die, is left out.
 pub(crate) fn rows_of(text: &str, table: &KeyTable) -> Vec<SpecRow> {
     let row = |place: KeyPlace| {
-        let key = table.key(&place.path)?;
-        let section = table.section_of(key.split().0)?;
-        Some(SpecRow {
-            section: section.heading.clone(),
-            heading: key.heading.clone(),
-            unit: key.unit.clone(),
-            value: text.get(place.value).unwrap_or_default().trim_matches('"').to_owned(),
-            origin: Origin::of_comment(place.comment.as_deref()),
-            key: place.path,
-        })
+        let value = text.get(place.value).unwrap_or_default().trim_matches('"');
+        row(table, &place.path, value, Origin::of_comment(place.comment.as_deref()))
     };
     keys_of(text).into_iter().filter_map(row).collect()
+}
+
+/// A row of a specification table; `None` if there is no such key.
+pub(crate) fn row(table: &KeyTable, path: &str, value: &str, origin: Origin) -> Option<SpecRow> {
+    let key = table.key(path)?;
+    let section = table.section_of(key.split().0)?;
+    Some(SpecRow {
+        key: path.to_owned(),
+        section: section.heading.clone(),
+        heading: key.heading.clone(),
+        unit: key.unit.clone(),
+        value: value.to_owned(),
+        origin,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_estimate_is_marked_by_a_whole_word_in_any_letters() {
+        let of = |text| Origin::of_comment(Some(text));
+        for text in ["estimate: halfway", "Estimate: halfway", "ESTIMATE, halfway", "estimate halfway"] {
+            assert_eq!(of(text), Origin::Estimate("halfway".into()), "{text}");
+        }
+        for text in ["estimated from a review", "estimä", "data sheet, an estimate"] {
+            assert_eq!(of(text), Origin::Source(text.into()));
+        }
+        assert_eq!(of("estimate"), Origin::Estimate(String::new()));
+    }
 
     #[test]
     fn rows_carry_the_value_as_written_and_the_comment_as_origin() {

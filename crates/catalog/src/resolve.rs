@@ -248,7 +248,7 @@ pub fn die(name: &str) -> Result<Die, Diagnostic> {
     }
 }
 
-fn read_die(name: &str, file: &str, text: &str) -> Result<Die, Diagnostic> {
+pub(crate) fn read_die(name: &str, file: &str, text: &str) -> Result<Die, Diagnostic> {
     let loaded: Loaded<DieSpec> = load(&DIE, file, text)?;
     loaded.spec.validate().map_err(|e| loaded.source.spec_error(&e))?;
     let mut spec = loaded.spec;

@@ -18,7 +18,7 @@ use crate::explain::explain;
 use crate::keys::{OVER_PROVISIONING, keys_of};
 use crate::kind::{DIE, DRIVE};
 use crate::load::merged;
-use crate::resolve::{Drive, RESERVED_BLOCKS, locate, missing_die, read_file, resolve};
+use crate::resolve::{Die, Drive, RESERVED_BLOCKS, die, locate, missing_die, read_die, read_file, resolve};
 
 /// What stands before the keys of a die file.
 pub const DIE_PREFIX: &str = "die.";
@@ -145,6 +145,25 @@ impl Template {
         Ok(())
     }
 
+    /// The die type that a drive names, with its values and their sources.
+    ///
+    /// # Errors
+    /// As [`Template::with`].
+    pub(crate) fn die_named(&self, name: &str) -> Result<Die, Refusal> {
+        let read = || match find(DIE.catalog, name) {
+            Some(_) => die(name),
+            None => {
+                let path = self.path_of_die(name);
+                read_die(&path, &path, &read_file(&path, "die")?)
+            }
+        };
+        read().map_err(|problem| Refusal::Value { key: "flash.die".to_owned(), problem })
+    }
+
+    fn path_of_die(&self, name: &str) -> String {
+        self.folder.clone().unwrap_or_default().join(name).display().to_string()
+    }
+
     fn die_table(&self, name: &str) -> Result<Table, Refusal> {
         let refuse = |problem: Diagnostic| Refusal::Value { key: "flash.die".to_owned(), problem };
         if let Some(file) = find(DIE.catalog, name) {
@@ -153,7 +172,7 @@ impl Template {
         if !name.ends_with(".toml") {
             return Err(refuse(missing_die(Diagnostic::new(format!("there is no die type `{name}`")), name)));
         }
-        let path = self.folder.clone().unwrap_or_default().join(name).display().to_string();
+        let path = self.path_of_die(name);
         let text = read_file(&path, "die").map_err(refuse)?;
         merged(&DIE, &path, &text).map_err(refuse)
     }
@@ -213,7 +232,7 @@ fn set(table: &mut Table, path: &str, value: Value) {
 }
 
 /// Reads a file that has been put together; a problem is that of the key it is about.
-fn read<T: DeserializeOwned>(table: &Table, prefix: &str) -> Result<T, Refusal> {
+pub(crate) fn read<T: DeserializeOwned>(table: &Table, prefix: &str) -> Result<T, Refusal> {
     Value::Table(table.clone()).try_into().or_else(|_| {
         // Once more from text: only there does an error have a place, and so a key.
         let text = table.to_string();

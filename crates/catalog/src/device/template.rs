@@ -4,13 +4,17 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use ssdlab_core::input;
+use ssdlab_keys::KeyTable;
+use ssdlab_nand::die_keys;
+use ssdlab_ssd::drive_keys;
 use toml::Value;
 
 use super::reader::{device_beside, device_of_text};
 use super::{DeviceRecipe, Parts};
 use crate::diagnostic::Diagnostic;
-use crate::keys::Origin;
+use crate::keys::{OVER_PROVISIONING, Origin, SpecRow, row};
 use crate::template::{DIE_PREFIX, Refusal, Template};
 
 /// The key whose value is another device: a name or a device expression.
@@ -126,37 +130,58 @@ impl DeviceTemplate {
         })?;
         restate(&mut recipe, changes);
         // A changed device must not be mistaken for the one it was made from.
-        let changes: Vec<String> = changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        recipe.name = format!("{} with {}", recipe.name, changes.join(", "));
+        let given: Vec<String> = changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        for said in [&mut recipe.name, &mut recipe.description] {
+            *said = format!("{said} with {}", given.join(", "));
+        }
         Ok(recipe)
     }
 
     fn change(&self, recipe: &mut DeviceRecipe, changes: &[(String, Value)]) -> Result<(), Refusal> {
         if let Parts::Ssd(drive) = &mut recipe.parts {
             let template = self.ssds.iter().find(|t| t.name == drive.name).expect("there is one for each SSD");
-            (drive.spec, drive.die.spec) = template.with(changes)?;
+            let (spec, die) = template.with(changes)?;
+            if spec.flash.die != drive.spec.flash.die {
+                drive.die = template.die_named(&spec.flash.die)?;
+            }
+            (drive.spec, drive.die.spec) = (spec, die);
             return Ok(());
         }
         recipe.members_mut().try_for_each(|member| self.change(member, changes))
     }
 }
 
-/// Puts changed values into what a device says of its keys.
+/// Puts changed values into what a device says of its keys, as the finished device has them.
 fn restate(recipe: &mut DeviceRecipe, changes: &[(String, String)]) {
     if let Parts::Ssd(drive) = &mut recipe.parts {
-        for (key, value) in changes {
-            let (rows, key) = match key.strip_prefix(DIE_PREFIX) {
-                Some(key) => (&mut drive.die.rows, key),
-                None => (&mut drive.rows, key.as_str()),
-            };
-            for row in rows.iter_mut().filter(|row| row.key == key) {
-                row.value.clone_from(value);
-                row.origin = Origin::Source("set on the command line".to_owned());
+        for (key, _) in changes {
+            match key.strip_prefix(DIE_PREFIX) {
+                Some(key) => put(&mut drive.die.rows, die_keys(), key, &drive.die.spec),
+                None if key != OVER_PROVISIONING => put(&mut drive.rows, drive_keys(), key, &drive.spec),
+                None if drive.spec.flash.exact_spare_per_10000.is_some() => {
+                    put(&mut drive.rows, drive_keys(), "flash.exact_spare_per_10000", &drive.spec);
+                }
+                None => put(&mut drive.rows, drive_keys(), "capacity_bytes", &drive.spec),
             }
         }
         return;
     }
     recipe.members_mut().for_each(|member| restate(member, changes));
+}
+
+/// The value that a key has in `spec`, in its row or in a new one behind those of its section.
+fn put(rows: &mut Vec<SpecRow>, keys: &KeyTable, key: &str, spec: &impl Serialize) {
+    let Ok(values) = Value::try_from(spec) else { return };
+    let Some(value) = key.split('.').try_fold(&values, |value, name| value.get(name)) else { return };
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let Some(row) = row(keys, key, &text, Origin::Source("set on the command line".to_owned())) else { return };
+    match rows.iter().position(|known| known.key == key) {
+        Some(place) => rows[place] = row,
+        None => {
+            let place = rows.iter().rposition(|known| known.section == row.section);
+            rows.insert(place.map_or(rows.len(), |place| place + 1), row);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -172,6 +197,51 @@ mod tests {
         let recipe = changed("raid0(raid0(ideal-32die*2), ideal-16k-32die)", "gc.policy", "fifo").unwrap();
         let policies: Vec<_> = recipe.ssds().iter().map(|drive| drive.spec.gc.policy).collect();
         assert_eq!(policies, [ssdlab_ftl::VictimPolicy::Fifo; 3]);
+    }
+
+    fn set(text: &str, changes: &[(&str, &str)]) -> DeviceRecipe {
+        let changes: Vec<(String, String)> =
+            changes.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        DeviceTemplate::open(text, Path::new("")).unwrap().set(&changes).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    #[test]
+    fn what_is_said_of_a_changed_drive_is_what_it_has() {
+        let recipe = set(
+            "jmf667h-toshiba-128gb",
+            &[("capacity_bytes", "96GB"), ("gc.policy", "d-choices"), ("gc.choices", "4")],
+        );
+        let drive = recipe.ssds()[0];
+        let value = |key: &str| drive.rows.iter().find(|row| row.key == key).map(|row| row.value.as_str());
+        assert_eq!((value("capacity_bytes"), value("gc.choices")), (Some("96000000000"), Some("4")));
+        let place = |key: &str| drive.rows.iter().position(|row| row.key == key).unwrap();
+        let [before, here, policy] = [place("gc.choices") - 1, place("gc.choices"), place("gc.policy")];
+        assert_eq!(drive.rows[before].section, drive.rows[here].section);
+        assert!(policy < here);
+        assert!(
+            recipe.description.ends_with(" with capacity_bytes=96GB, gc.policy=d-choices, gc.choices=4"),
+            "{}",
+            recipe.description
+        );
+        let exact = set("ideal-32die", &[(OVER_PROVISIONING, "12.5")]);
+        let row = exact.ssds()[0].rows.iter().find(|row| row.key == "flash.exact_spare_per_10000").unwrap();
+        assert_eq!(row.value, "1250");
+    }
+
+    #[test]
+    fn another_die_comes_with_its_own_values_and_sources() {
+        let recipe = set("m600-128gb", &[("flash.die", "imft-20nm-128gbit-mlc"), ("die.timing.erase_ms", "7.5")]);
+        let drive = recipe.ssds()[0];
+        let other = crate::resolve::die("imft-20nm-128gbit-mlc").unwrap();
+        assert_eq!(drive.die.name, other.name);
+        assert_eq!(drive.die.rows.len(), other.rows.len());
+        for (row, whole) in drive.die.rows.iter().zip(&other.rows) {
+            if row.key == "timing.erase_ms" {
+                assert_eq!(row.value, "7.5");
+            } else {
+                assert_eq!(row, whole);
+            }
+        }
     }
 
     #[test]
