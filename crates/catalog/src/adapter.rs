@@ -1,6 +1,7 @@
 //! Host adapters of the catalog, and adapter files of one's own.
 
 use ssdlab_arrays::{AdapterSpec, adapter_keys};
+use ssdlab_keys::SpecError;
 use toml::{Table, Value};
 
 use crate::diagnostic::Diagnostic;
@@ -8,6 +9,7 @@ use crate::embedded::{ADAPTERS, find};
 use crate::keys::{Origin, SpecRow};
 use crate::kind::ADAPTER;
 use crate::load::{Loaded, load, merged};
+use crate::template::{Refusal, read};
 
 /// An adapter that was found, read and checked.
 #[derive(Clone, Debug)]
@@ -29,7 +31,7 @@ pub fn adapter_names() -> impl Iterator<Item = &'static str> + Clone {
 /// # Errors
 /// What is wrong with its file: nothing, of an embedded one.
 pub fn adapter(name: &str) -> Option<Result<Adapter, Diagnostic>> {
-    find(ADAPTERS, name).map(|file| read_adapter(name, file.path, file.text, &[]))
+    find(ADAPTERS, name).map(|file| read_adapter(name, file.path, file.text, &[]).map_err(|unfit| unfit.problem))
 }
 
 /// Key of an adapter file by its path or its last word.
@@ -38,13 +40,21 @@ pub(crate) fn key_named(name: &str) -> Option<&'static str> {
     keys.find(|path| *path == name || path.rsplit('.').next() == Some(name) && *path != "link.name")
 }
 
+/// Why an adapter cannot be had.
+pub(crate) struct Unfit {
+    pub problem: Diagnostic,
+    /// The key at fault, where it is not the file.
+    pub key: Option<String>,
+}
+
+impl From<Diagnostic> for Unfit {
+    fn from(problem: Diagnostic) -> Self {
+        Unfit { problem, key: None }
+    }
+}
+
 /// Reads an adapter, with other values for some of its keys.
-pub(crate) fn read_adapter(
-    name: &str,
-    file: &str,
-    text: &str,
-    changes: &[(&str, &str)],
-) -> Result<Adapter, Diagnostic> {
+pub(crate) fn read_adapter(name: &str, file: &str, text: &str, changes: &[(&str, &str)]) -> Result<Adapter, Unfit> {
     let loaded: Loaded<AdapterSpec> = load(&ADAPTER, file, text)?;
     loaded.spec.validate().map_err(|e| loaded.source.spec_error(&e))?;
     let (mut spec, mut rows) = (loaded.spec, loaded.rows);
@@ -57,10 +67,25 @@ pub(crate) fn read_adapter(
                 row.origin = Origin::Source("device expression".to_owned());
             }
         }
-        spec = Value::Table(table).try_into().map_err(|e: toml::de::Error| Diagnostic::new(e.message().to_owned()))?;
-        spec.validate().map_err(|e| Diagnostic::new(format!("{}: {}", e.key, e.problem)).help(e.expected))?;
+        spec = read(&table, "").map_err(|refusal| match refusal {
+            Refusal::Value { key, problem } => {
+                let help =
+                    problem.help.iter().map(|help| help.replace("docs/drive-files.md", ADAPTER.manual)).collect();
+                Unfit {
+                    problem: Diagnostic { what: format!("{key}: {}", problem.what), help, ..problem },
+                    key: Some(key),
+                }
+            }
+            Refusal::Impossible(e) => unfit(e),
+        })?;
+        spec.validate().map_err(unfit)?;
     }
     Ok(Adapter { name: name.to_owned(), spec, rows: rows.into_iter().filter(|row| row.key != "kind").collect() })
+}
+
+fn unfit(error: SpecError) -> Unfit {
+    let problem = Diagnostic::new(format!("{}: {}", error.key, error.problem)).help(error.expected);
+    Unfit { problem, key: Some(error.key) }
 }
 
 fn set(table: &mut Table, path: &str, value: &str) {

@@ -195,8 +195,7 @@ impl DeviceRecipe {
     pub fn memory_bytes(&self) -> u64 {
         match &self.parts {
             Parts::Ssd(drive) => {
-                let flash_bytes = drive.die.spec.raw_bytes() * u64::from(drive.spec.flash.dies);
-                flash_bytes / u64::from(drive.spec.mapping.unit_bytes()) * 9
+                drive.spec.built_bytes(&drive.die.spec) / u64::from(drive.spec.mapping.unit_bytes()) * 9
             }
             Parts::Disk(_) => 0,
             _ => self.members().into_iter().map(DeviceRecipe::memory_bytes).sum(),

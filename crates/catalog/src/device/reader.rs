@@ -13,7 +13,7 @@ use toml::Table;
 
 use super::expression::{Argument, MAX_DEPTH, MAX_DEVICES, Node, parse};
 use super::{DeviceRecipe, Parts};
-use crate::adapter::{adapter_names, key_named, read_adapter};
+use crate::adapter::{Unfit, adapter_names, key_named, read_adapter};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::disk::{Disk, disk, disk_names, parse_disk};
 use crate::embedded::{ADAPTERS, ARRAYS, DISKS, DRIVES, find};
@@ -283,6 +283,7 @@ impl Origin<'_> {
     /// An adapter with one device, and other values for some of its keys.
     fn adapter(&self, node: &Node, arguments: &[Argument]) -> Result<DeviceRecipe, Diagnostic> {
         let mut changes: Vec<(&str, &str)> = Vec::new();
+        let mut spans: Vec<(&str, &Range<usize>)> = Vec::new();
         let mut device: Option<DeviceRecipe> = None;
         for Argument { key, node: value } in arguments {
             let Some((key, key_span)) = key else {
@@ -299,7 +300,15 @@ impl Origin<'_> {
                 let error = self.wrong(format!("an adapter has no key `{key}`"), key_span);
                 return Err(did_you_mean(error, key, known).help("docs/arrays.md has the keys of an adapter"));
             };
+            if value.arguments.is_some() || value.count.is_some() {
+                let error = self.wrong(format!("`{value}` is no value of `{key}`"), &value.span);
+                return Err(error.help(format!("values are plain, as in {key}={}", value.name)));
+            }
+            if changes.iter().any(|(before, _)| *before == path) {
+                return Err(self.wrong(format!("`{key}` is there twice"), key_span).help("leave one of them out"));
+            }
             changes.push((path, &value.name));
+            spans.push((path, &value.span));
         }
         let Some(device) = device else {
             return Err(nothing_attached(&node.name).at(self.place(node.span.clone())));
@@ -308,10 +317,15 @@ impl Origin<'_> {
             Some(file) => read_adapter(&node.name, file.path, file.text, &changes),
             None => {
                 let path = beside(self.folder, &node.name);
-                read_file(&path, "adapter").and_then(|text| read_adapter(&node.name, &path, &text, &changes))
+                let text = read_file(&path, "adapter").map_err(|e| e.at(self.place(node.span.clone())))?;
+                read_adapter(&node.name, &path, &text, &changes)
             }
         };
-        let adapter = adapter.map_err(|e| if e.place.is_some() { e } else { e.at(self.place(node.span.clone())) })?;
+        let adapter = adapter.map_err(|Unfit { problem, key }| {
+            let given = spans.iter().find(|(path, _)| key.as_deref() == Some(*path)).map(|(_, span)| *span);
+            // A file points at its own line.
+            if problem.place.is_some() { problem } else { problem.at(self.place(given.unwrap_or(&node.span).clone())) }
+        })?;
         if changes.iter().any(|(path, _)| path.starts_with("cache.")) && adapter.spec.cache.is_none() {
             let error = self.wrong(format!("{} has no cache", node.name), &node.span);
             return Err(error.help("leave the keys of a cache out"));

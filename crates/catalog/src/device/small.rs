@@ -8,6 +8,9 @@
 //! The write buffer, which takes the first writes of a run at the speed of the link, holds as much less, but two rows of all
 //! dies, which keep them busy.
 //!
+//! A block is read as often a second, for as much less time: data move for having been read after as many reads less. The
+//! errors that these reads make are not scaled.
+//!
 //! Its body warms up in as many drive writes, and its sensor is read as often in them.
 //!
 //! A drive that maps by log blocks copies whole blocks for a single write. There the blocks stay, and there are fewer, and
@@ -78,6 +81,9 @@ fn drive(drive: &Drive, by: u32) -> Option<Drive> {
     if let Some(cache) = &mut spec.slc_cache {
         cache.capacity_gb = cache.capacity_gb.map(|gb| gb / f64::from(by));
         cache.fold_pause_ms /= f64::from(by);
+    }
+    if let Some(reads) = spec.refresh.as_mut().and_then(|refresh| refresh.after_block_reads.as_mut()) {
+        *reads = (*reads / by).max(1);
     }
     if let Some(heat) = &mut spec.heat {
         heat.heat_capacity_j_per_k /= f64::from(by);

@@ -1,6 +1,8 @@
 //! Device expressions: what is read, what is built, and how wrong ones are pointed at.
 
-use ssdlab_catalog::{DeviceRecipe, Parts, array_names, device, drive_names};
+use std::path::Path;
+
+use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, Parts, array_names, device, drive_names};
 use ssdlab_device::Request;
 
 const SSD: &str = "jmf667h-toshiba-128gb";
@@ -180,6 +182,22 @@ fn wrong_expressions_are_pointed_at() {
 }
 
 #[test]
+fn values_of_an_adapter_are_read_whole_or_refused() {
+    let refused = |value: &str, marked: &str, told: &str| {
+        let (message, at) = wrong(&format!("arc-1280ml({SSD}, {value})"));
+        assert!(at == marked && message.contains(told), "{value}: `{at}` {message}");
+        assert!(!message.contains("drive-files.md"), "{message}");
+    };
+    refused("capacity_mib=64*2", "64*2", "`64*2` is no value of `capacity_mib`");
+    refused("capacity_mib=64(foo)", "64(foo)", "`64(foo)` is no value of `capacity_mib`");
+    refused("capacity_mib=64, cache.capacity_mib=32", "cache.capacity_mib", "`cache.capacity_mib` is there twice");
+    refused("capacity_mib=much", "much", "cache.capacity_mib: the text \"much\" does not fit here");
+    refused("flush_policy=brust", "brust", "did you mean \"burst\"?");
+    refused("capacity_mib=0", "0", "cache.capacity_mib");
+    assert!(device(&format!("arc-1280ml({SSD}, capacity_mib=64)")).is_ok());
+}
+
+#[test]
 fn what_cannot_be_built_is_pointed_at() {
     let refused = |text: &str| {
         let error = device(text).unwrap_err();
@@ -237,6 +255,11 @@ fn memory_is_told_as_it_was_measured_and_adds_up_over_a_set() {
     let one = memory("m600-1tb");
     assert!((one as f64 / 2.42e9 - 1.0).abs() < 0.1, "{one}");
     assert_eq!(memory("arc-1280ml(raid0(m600-1tb*3, spinpoint-f1-1tb))"), 3 * one);
+    // Of a drive with an exact spare the capacity decides how much flash there is.
+    let template = DeviceTemplate::open("ideal-32die", Path::new("")).unwrap();
+    let large = template.set(&[("capacity_bytes".to_owned(), "4TB".to_owned())]).unwrap_or_else(|e| panic!("{e}"));
+    let least = large.capacity_bytes() / 4096 * 9;
+    assert!((least..2 * least).contains(&large.memory_bytes()), "{}", large.memory_bytes());
 }
 
 /// Behind an adapter a device may be larger than what 32 bits count in 4 KiB.
@@ -262,4 +285,15 @@ fn what_tests_measure_others_by_is_known() {
     assert!(marks.iter().all(|name| name.starts_with("storagemark-")));
     let desktop = TESTS.iter().find(|t| t.name == "storagemark-desktop").and_then(|t| reference_identity(t)).unwrap();
     assert_eq!(desktop, device("raptor-wd360gd-36gb").unwrap().identity());
+}
+
+#[test]
+fn what_is_made_small_moves_data_as_often_for_being_read() {
+    let template = DeviceTemplate::open("sm2256-500gb", Path::new("")).unwrap();
+    let reads = |given: &str| {
+        let change = ("refresh.after_block_reads".to_owned(), given.to_owned());
+        let small = template.set(&[change]).unwrap_or_else(|e| panic!("{e}")).small(8).expect("it can be divided");
+        small.ssds()[0].spec.refresh.as_ref().and_then(|refresh| refresh.after_block_reads)
+    };
+    assert_eq!([reads("80000"), reads("3")], [Some(10_000), Some(1)]);
 }
