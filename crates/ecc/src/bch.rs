@@ -29,14 +29,15 @@ impl Bch {
             ));
         }
         let data_bits = data_bytes * 8;
-        let field = |m: u32| u64::from(data_bits) + u64::from(m) * u64::from(t) < 1 << m;
-        let fits = (3..=24).find(|&m| field(m) && m * t <= data_bits);
-        match fits {
+        // With 2^m - 1 bits in a codeword at most, and half of it data at least.
+        let most = |m: u32| ((1_u32 << m) - 1).saturating_sub(data_bits).min(data_bits) / m;
+        let fields = 3..=24;
+        match fields.clone().find(|&m| t <= most(m)) {
             Some(m) if t > 0 => Ok(Bch { data_bits, t, m }),
             _ => Err(SpecError::new(
                 "correctable_bits",
                 format!("{t} correctable bits in {data_bytes} bytes cannot be built"),
-                format!("use 1 to {} bits", data_bits / 24),
+                format!("use 1 to {} bits", fields.map(most).max().unwrap_or(0)),
             )),
         }
     }
@@ -106,7 +107,10 @@ mod tests {
     fn impossible_codes_are_refused() {
         assert_eq!(Bch::new(0, 4).unwrap_err().key, "codeword_bytes");
         assert_eq!(Bch::new(512, 0).unwrap_err().key, "correctable_bits");
-        let e = Bch::new(512, 4000).unwrap_err();
-        assert!(e.to_string().contains("use 1 to 170 bits"), "{e}");
+        for (bytes, most) in [(1, 1), (512, 315), (1024, 585), (65_536, 26_214)] {
+            let e = Bch::new(bytes, most + 1).unwrap_err();
+            assert!(e.to_string().contains(&format!("use 1 to {most} bits")), "{e}");
+            assert!((1..=most).all(|t| Bch::new(bytes, t).is_ok()), "{bytes}");
+        }
     }
 }

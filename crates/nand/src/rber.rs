@@ -96,7 +96,7 @@ pub struct ModeErrors {
     pub recoverable_percent: f64,
     /// References that a read of each kind of page compares with, from the first bit of a cell to the last: `[1]`,
     /// `[1, 2]` (MLC), `[1, 2, 4]` (TLC), `[1, 2, 4, 8]` or `[4, 4, 4, 3]` (QLC).
-    #[schemars(inner(range(min = 1)), length(min = 1))]
+    #[schemars(inner(range(min = 1, max = 15)), length(min = 1))]
     pub references_per_page: Vec<u32>,
 }
 
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(keys.check(&spec), Ok(()));
         spec.tlc.as_mut().unwrap().wear_rber = 0.7;
         assert_eq!(keys.check(&spec).unwrap_err().key, "tlc.wear_rber");
-        for none in [vec![], vec![1, 0]] {
+        for none in [vec![], vec![1, 0], vec![1, 16], vec![u32::MAX, 1]] {
             spec = ErrorSpec::planar_estimate();
             spec.mlc.as_mut().unwrap().references_per_page = none;
             assert_eq!(keys.check(&spec).unwrap_err().key, "mlc.references_per_page");
