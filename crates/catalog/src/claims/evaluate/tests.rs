@@ -260,7 +260,7 @@ fn a_figure_is_judged_on_its_own_run_whatever_else_has_run() {
     assert_eq!(alone.reason, "`random-read` has not run on d with queue_depth=32");
     // A shortened run is laid beside it; rather one that `--quick` has shortened than one for another figure.
     let quick = run_of(&[("queue_depth", "32")], true, 4.0);
-    let rows = [judged(&[shorter.clone()]), judged(&[shorter, quick])];
+    let rows = [judged(std::slice::from_ref(&shorter)), judged(&[shorter, quick])];
     assert_eq!(rows.map(|row| (row.state, row.ours)), [3.0, 4.0].map(|ours| (ClaimState::NotRun, Some(ours))));
 }
 
