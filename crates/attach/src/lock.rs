@@ -152,7 +152,11 @@ impl Lock {
         }
         match device.image_error() {
             None => self.tper.erased(ends),
-            Some(_) => self.tper.not_erased(ends),
+            Some(_) => {
+                self.tper.not_erased(ends);
+                // Data that go once there is space go without what the method has changed.
+                device.keep_reserved_with_erase(&self.tper.take_changed());
+            }
         }
         std::mem::take(&mut self.waiting)
     }

@@ -314,6 +314,33 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
     }
 
+    /// What is owed is paid while an erase is under way, which brings what it has to bring all the same.
+    #[test]
+    fn what_comes_with_an_erase_comes_though_other_things_were_owed() {
+        let path = std::env::temp_dir().join(format!("ssdlab-owed-erase-{}.ssd", std::process::id()));
+        drop(std::fs::remove_file(&path));
+        let mut store = Store::new(u64::from(PAGES) * UNIT_BYTES);
+        let mut open = OpenImage::default();
+        let key = crate::image::MediaKey::random(0).unwrap();
+        open.set(Image::create(&path, "a", 7, &store, Some(key)).unwrap());
+        let own = std::slice::from_ref(&(500..600));
+        open.change_key_of(&store, own);
+        open.append_reserved(&[(1, Some(vec![5; PAGE_BYTES]))]);
+        kill::room(Some(20_000));
+        let pages = write(&mut store, 0..100, 1);
+        open.append(&store, pages);
+        assert!(open.is_full());
+        open.reserve_with_erase(&[(1, Some(vec![6; PAGE_BYTES]))]);
+        kill::room(None);
+        open.catch_up(&store);
+        open.change_key_of(&store, own);
+        assert!(open.error().is_none());
+        drop(open);
+        let found = Image::inspect(&path).unwrap();
+        assert_eq!(found.reserved.pages().map(|page| (page.0, page.1[0])).collect::<Vec<_>>(), [(1, 6)]);
+        std::fs::remove_file(&path).unwrap();
+    }
+
     #[test]
     fn an_image_that_could_not_be_written_stays_in_use_and_is_left_alone() {
         let path = std::env::temp_dir().join(format!("ssdlab-failed-{}.ssd", std::process::id()));

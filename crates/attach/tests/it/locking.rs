@@ -1,8 +1,11 @@
 //! A drive that hosts lock: what they may read and write, and what an erase does to requests that come meanwhile.
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use ssdlab_attach::request::{DriveError, DriveRequest, Started};
 use ssdlab_attach::{Drive, Export, Lock};
-use ssdlab_contents::{ContentDevice, ContentOptions, Image, MediaKey};
+use ssdlab_contents::{ContentDevice, ContentOptions, Image, ImageContents, MediaKey};
 use ssdlab_core::{Cause, MILLISECOND, Nanos, Op};
 use ssdlab_device::Device;
 use ssdlab_opal::{Geometry, Identity, Tper};
@@ -200,10 +203,19 @@ fn an_erase_that_the_power_ends_has_not_happened_and_what_waited_is_never_answer
 }
 
 /// A drive with an image of this name.
-fn with_image(name: &str, key: bool) -> (Bench, std::path::PathBuf) {
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+fn with_image(name: &str, key: bool) -> (Bench, PathBuf) {
+    with_image_in(&folder(name), key)
+}
+
+/// An empty one.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     drop(std::fs::remove_dir_all(&folder));
     std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn with_image_in(folder: &Path, key: bool) -> (Bench, PathBuf) {
     let path = folder.join("drive.ssd");
     let mut bench = Bench::new();
     let key = key.then(|| MediaKey::random(0).unwrap());
@@ -231,6 +243,71 @@ fn an_erase_that_the_image_does_not_take_has_failed_and_nothing_is_set_afterward
     assert_eq!(sent, Err(DriveError::Aborted));
 }
 
+/// What an image holds now, and the locks of a drive that goes on with it.
+fn kept(path: &Path) -> (ImageContents, Tper) {
+    let copy = path.with_extension("copy");
+    std::fs::copy(path, &copy).unwrap();
+    let contents = Image::inspect(&copy).unwrap();
+    std::fs::remove_file(&copy).unwrap();
+    let geometry = Geometry { sectors: contents.header.capacity_bytes / 512, sector_bytes: 512, alignment_sectors: 8 };
+    let mut tper = Tper::new(Identity::of("steady", 1), geometry);
+    tper.load(contents.reserved.pages().map(|(number, page)| (number, page.to_vec()))).unwrap();
+    (contents, tper)
+}
+
+/// Once there is space again, only the data are gone. The test runs itself where a small file system is mounted.
+#[test]
+fn what_an_erase_without_space_would_have_set_is_not_set_once_there_is_space() {
+    const NAME: &str = "locking::what_an_erase_without_space_would_have_set_is_not_set_once_there_is_space";
+    let small = Path::new(env!("CARGO_TARGET_TMPDIR")).join("erase-without-space");
+    if small.join("is-small").exists() {
+        return without_space(&small);
+    }
+    let small = folder("erase-without-space");
+    let mount = |line: &str| {
+        let line = format!("mount -t tmpfs -o size=2m none \"$0\" {line}");
+        Command::new("unshare")
+            .args(["-rm", "sh", "-c", &line])
+            .arg(&small)
+            .arg(std::env::current_exe().unwrap())
+            .output()
+    };
+    if !mount("").is_ok_and(|output| output.status.success()) {
+        eprintln!("not tested: this machine does not let its users mount file systems of their own");
+        return;
+    }
+    let output = mount(&format!("&& touch \"$0/is-small\" && \"$1\" --exact {NAME}")).unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+fn without_space(small: &Path) {
+    let keeps_global = name(vec![0x83, 6, 0, 0], n(1));
+    let methods =
+        [call(1, REVERT_SP, &[keeps_global]), call(1, REVERT_SP, &[]), call(RANGE1, SET, &[values(&[(3, n(1600))])])];
+    for method in methods {
+        let (mut bench, path) = with_image_in(small, true);
+        let session = bench.own();
+        bench.ok(session, &call(DATA_STORE, SET, &[name(n(0), n(0)), name(n(1), b(b"kept"))]));
+        bench.set(session, RANGE1, &[(3, n(800)), (4, n(800)), (5, n(1))]);
+        for page in 0..20 {
+            bench.run(Op::Write, (100 + page) * 4096, &[0xa7; 4096]).unwrap();
+        }
+        let filler = small.join("filler");
+        assert!(std::fs::write(&filler, vec![1; 4 << 20]).is_err(), "it is larger than the file system");
+        assert_eq!(status(&bench.say(session, &method)), FAIL);
+        assert!(bench.drive.device.image_is_full());
+        std::fs::remove_file(&filler).unwrap();
+        bench.drive.device.catch_up_image();
+        let (contents, tper) = kept(&path);
+        assert!(tper.is_activated() && tper.is_locked());
+        assert!(contents.reserved.pages().any(|page| page.1.starts_with(b"kept")));
+        assert!(contents.store.page(100).is_none(), "the data are gone");
+        drop(bench);
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
 /// The process may end between any two steps: the erase and what is kept with it come into the image in one.
 #[test]
 fn a_revert_is_in_the_image_whole_with_nothing_of_the_old_owner() {
@@ -241,14 +318,8 @@ fn a_revert_is_in_the_image_whole_with_nothing_of_the_old_owner() {
         bench.ok(session, &call(DATA_STORE, SET, &[name(n(0), n(0)), name(n(1), b(secret))]));
         bench.set(session, RANGE1, &[(3, n(800)), (4, n(800)), (5, n(1)), (6, n(1))]);
         bench.run(Op::Write, 800 * 512, &[0xa7; 4096]).unwrap();
-        let kept = |path: &std::path::Path| {
-            let copy = path.with_extension("copy");
-            std::fs::copy(path, &copy).unwrap();
-            let contents = Image::inspect(&copy).unwrap();
-            let geometry =
-                Geometry { sectors: contents.header.capacity_bytes / 512, sector_bytes: 512, alignment_sectors: 8 };
-            let mut tper = Tper::new(Identity::of("steady", 1), geometry);
-            tper.load(contents.reserved.pages().map(|(number, page)| (number, page.to_vec()))).unwrap();
+        let kept = |path: &Path| {
+            let (contents, tper) = kept(path);
             (contents.store.page(100).is_some(), tper.is_activated(), tper.is_locked())
         };
         let keep_global = name(vec![0x83, 6, 0, 0], n((!everything).into()));
@@ -286,12 +357,7 @@ fn a_revert_that_did_not_happen_does_not_come_with_a_later_key() {
     bench.now = bench.drive.restore(bench.now);
     let session = bench.begin(LOCKING_SP, ADMIN1, Identity::of("steady", 1).msid.as_bytes());
     bench.ok(session, &call(KEY1, GEN_KEY, &[]));
-    let copy = path.with_extension("copy");
-    std::fs::copy(&path, &copy).unwrap();
-    let contents = Image::inspect(&copy).unwrap();
-    let geometry = Geometry { sectors: contents.header.capacity_bytes / 512, sector_bytes: 512, alignment_sectors: 8 };
-    let mut tper = Tper::new(Identity::of("steady", 1), geometry);
-    tper.load(contents.reserved.pages().map(|(number, page)| (number, page.to_vec()))).unwrap();
+    let (contents, tper) = kept(&path);
     assert!(tper.is_activated() && tper.is_locked());
     assert!(contents.reserved.pages().any(|page| page.1.starts_with(b"kept")));
 }

@@ -416,6 +416,9 @@ impl Image {
     /// # Errors
     /// If the file cannot be written.
     pub fn append_reserved(&mut self, pages: &[ReservedPage]) -> Result<(), ImageError> {
+        if pages.is_empty() {
+            return Ok(());
+        }
         // What would have come with an erase that has not happened.
         self.with_erase.clear();
         if runs(pages).nth(1).is_none() {
