@@ -432,6 +432,7 @@ impl ContentDevice {
         if !pages.is_empty() {
             self.image.append_reserved(pages);
             self.commit();
+            self.image.tidy(self.bytes.store());
         }
     }
 
@@ -655,5 +656,33 @@ impl Security for ContentDevice {
 
     fn key_changes(&mut self) -> u64 {
         self.inner.security().map_or(0, Security::key_changes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_ssd::Ssd;
+    use ssdlab_testkit::{ideal_die, ideal_drive};
+
+    use super::*;
+    use crate::pages::PAGE_BYTES;
+
+    /// Also if a host never writes anything, and only sets what is kept besides.
+    #[test]
+    fn an_image_does_not_grow_without_bound_by_what_the_firmware_keeps() {
+        let path = std::env::temp_dir().join(format!("ssdlab-reserved-{}.ssd", std::process::id()));
+        drop(std::fs::remove_file(&path));
+        let inner = Ssd::new("a", &ideal_drive(), &ideal_die(), 1).unwrap();
+        let mut device = ContentDevice::new(Box::new(inner), ContentOptions::default());
+        device.set_image(Image::create(&path, "a", 7, device.store(), None).unwrap());
+        for byte in 0..200 {
+            device.keep_reserved(&[(1, Some(vec![byte | 1; PAGE_BYTES]))]);
+        }
+        let bytes = std::fs::metadata(&path).unwrap().len();
+        assert!(bytes < 100 * PAGE_BYTES as u64, "{bytes} bytes for one page");
+        device.take_image().expect("it can be written").close().unwrap();
+        let reserved = Image::inspect(&path).unwrap().reserved;
+        assert_eq!(reserved.pages().map(|page| (page.0, page.1[0])).collect::<Vec<_>>(), [(1, 199)]);
+        std::fs::remove_file(&path).unwrap();
     }
 }

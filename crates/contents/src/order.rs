@@ -106,7 +106,7 @@ mod tests {
         assert!(!order.enter(4, 3..9, true));
         assert!(order.enter(5, 9..10, true));
         order.leave(0, &mut released);
-        assert_eq!(released, []);
+        assert!(released.is_empty());
         order.leave(1, &mut released);
         assert_eq!(released, [2]);
         released.clear();
