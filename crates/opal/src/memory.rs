@@ -35,11 +35,18 @@ const MOST_EXPRESSIONS: usize = 4 * (RANGES + 1) + 2 * USERS + 5;
 /// the file of a simulated drive.
 const ROUNDS: u32 = 2_000;
 
+/// What is kept instead of the length of a PIN that is not known.
+const UNKNOWN_LENGTH: u8 = 0xff;
+
 /// A stored PIN: salted and hashed (PBKDF2 with HMAC-SHA-256, RFC 8018).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Secret {
     salt: [u8; 16],
     hash: [u8; 32],
+    /// Bytes of the PIN: the hash is the same with zeroes behind it. Kept beside the state ([`State::pin_lengths`]); `None` of one
+    /// that an earlier program has kept.
+    #[serde(skip)]
+    pin_bytes: Option<u8>,
 }
 
 impl Secret {
@@ -51,7 +58,7 @@ impl Secret {
         }
         let mut salt = [0; 16];
         getrandom::fill(&mut salt).map_err(|_| Status::Fail)?;
-        Ok(Secret { salt, hash: hash(pin, &salt) })
+        Ok(Secret { salt, hash: hash(pin, &salt), pin_bytes: Some(pin.len() as u8) })
     }
 
     /// A PIN that everybody may know: its salt follows from it, so that a new drive is the same each time.
@@ -59,14 +66,15 @@ impl Secret {
     pub fn of_maker(pin: &[u8]) -> Secret {
         let digest = Sha256::digest(pin);
         let salt = digest[..16].try_into().expect("a digest has 32 bytes");
-        Secret { salt, hash: hash(pin, &salt) }
+        Secret { salt, hash: hash(pin, &salt), pin_bytes: Some(pin.len() as u8) }
     }
 
     #[must_use]
     pub fn is(&self, pin: &[u8]) -> bool {
         let found = hash(pin, &self.salt);
         // Every byte is looked at.
-        found.iter().zip(&self.hash).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+        let same = found.iter().zip(&self.hash).fold(0, |all, (a, b)| all | (a ^ b)) == 0;
+        same && self.pin_bytes.is_none_or(|bytes| usize::from(bytes) == pin.len())
     }
 }
 
@@ -288,6 +296,34 @@ impl State {
         }
     }
 
+    /// All authorities with a PIN, in order.
+    fn accounts(&self) -> impl Iterator<Item = &Account> {
+        let of_locking = self.locking.iter().flat_map(|locking| locking.admins.iter().chain(&locking.users));
+        [&self.sid, &self.psid, &self.admin].into_iter().chain(of_locking)
+    }
+
+    fn accounts_mut(&mut self) -> impl Iterator<Item = &mut Account> {
+        let of_locking =
+            self.locking.iter_mut().flat_map(|locking| locking.admins.iter_mut().chain(&mut locking.users));
+        [&mut self.sid, &mut self.psid, &mut self.admin].into_iter().chain(of_locking)
+    }
+
+    /// Bytes of each PIN, a byte each, to be kept beside the state.
+    #[must_use]
+    pub fn pin_lengths(&self) -> Vec<u8> {
+        self.accounts().map(|account| account.secret.pin_bytes.unwrap_or(UNKNOWN_LENGTH)).collect()
+    }
+
+    /// Takes back what was kept beside the state. `false`: that cannot be.
+    pub fn set_pin_lengths(&mut self, kept: &[u8]) -> bool {
+        let may_be = |&length: &u8| length == UNKNOWN_LENGTH || usize::from(length) <= MOST_PIN_BYTES;
+        let fits = kept.len() == self.accounts().count() && kept.iter().all(may_be);
+        for (account, &length) in self.accounts_mut().zip(kept) {
+            account.secret.pin_bytes = Some(length).filter(|&length| length != UNKNOWN_LENGTH);
+        }
+        fits
+    }
+
     /// Wrong tries are those of another state.
     pub fn take_tries(&mut self, of: &State) {
         (self.sid.tries, self.psid.tries, self.admin.tries) = (of.sid.tries, of.psid.tries, of.admin.tries);
@@ -302,16 +338,14 @@ impl State {
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let short = |name: &Vec<u8>| name.len() <= MOST_NAME_BYTES;
-        let account = |account: &Account| short(&account.common_name);
         let locking = self.locking.as_ref().is_none_or(|locking| {
-            locking.admins.iter().chain(&locking.users).all(account)
-                && locking.ranges.iter().all(|range| short(&range.common_name))
+            locking.ranges.iter().all(|range| short(&range.common_name))
                 && locking.expressions.len() <= MOST_EXPRESSIONS
                 && locking.expressions.values().all(Expression::is_sound)
         });
         let label = [&self.identity.msid, &self.identity.psid];
         locking
-            && [&self.sid, &self.psid, &self.admin].into_iter().all(account)
+            && self.accounts().all(|account| short(&account.common_name))
             && label.iter().all(|pin| pin.len() <= MOST_PIN_BYTES)
     }
 
@@ -498,6 +532,15 @@ mod tests {
             assert_eq!(account.authenticate(b"wrong"), Err(Status::NotAuthorized));
         }
         assert_eq!(account.authenticate(b"right"), Err(Status::AuthorityLockedOut));
+    }
+
+    /// HMAC fills keys up with zeroes.
+    #[test]
+    fn a_pin_with_zeroes_behind_it_is_another_one() {
+        for secret in [Secret::of_maker(b"right"), Secret::new(b"right").unwrap()] {
+            assert!(secret.is(b"right") && !secret.is(b"right\0") && !secret.is(b"righ"));
+        }
+        assert!(Secret::of_maker(b"").is(b"") && !Secret::of_maker(b"").is(&[0; 32]));
     }
 
     /// Vector of PBKDF2 with HMAC-SHA-256 from Python's `hashlib`, with the rounds above.

@@ -72,7 +72,15 @@ pub enum Refused {
 pub struct DamagedPages;
 
 fn written(state: &State) -> Vec<u8> {
-    postcard::to_stdvec(state).expect("memory is made of what can be written")
+    let mut bytes = postcard::to_stdvec(state).expect("memory is made of what can be written");
+    bytes.extend(state.pin_lengths());
+    bytes
+}
+
+/// Of an earlier form nothing stands behind the state itself.
+fn read_state(saved: &[u8]) -> Result<State, DamagedPages> {
+    let (mut state, lengths) = postcard::take_from_bytes::<State>(saved).map_err(|_| DamagedPages)?;
+    if lengths.is_empty() || state.set_pin_lengths(lengths) { Ok(state) } else { Err(DamagedPages) }
 }
 
 fn state_pages(saved: &[u8]) -> Vec<Page> {
@@ -177,7 +185,7 @@ impl Tper {
         if !state.is_empty() {
             let length = u32::from_le_bytes(state[..4].try_into().expect("four bytes")) as usize;
             let saved = state.get(4..4 + length).ok_or(DamagedPages)?;
-            memory.state = postcard::from_bytes(saved).map_err(|_| DamagedPages)?;
+            memory.state = read_state(saved)?;
             let locking = memory.state.locking.as_ref();
             let lie = locking.is_none_or(|locking| ranges::check(locking, self.geometry).is_ok());
             if !lie || !memory.state.is_sound() {

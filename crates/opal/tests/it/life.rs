@@ -267,3 +267,32 @@ fn activation_and_reverts_leave_the_pins_and_tables_that_the_standard_names() {
     host.with(LOCKING_SP, ADMIN1, &msid, as_new);
     host.with(ADMIN_SP, PSID, identity().psid.as_bytes(), |_| ());
 }
+
+/// What programs kept before the lengths of PINs stood behind the state.
+#[test]
+fn a_state_of_an_earlier_form_is_taken_back_and_its_pins_count() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    let mut kept: Vec<(u32, Vec<u8>)> =
+        host.tper.pages().into_iter().map(|(number, page)| (number, page.expect("it is not empty"))).collect();
+    let state = &mut kept[0].1;
+    let length = u32::from_le_bytes(state[..4].try_into().unwrap());
+    let behind = 4 + length as usize;
+    // SID, PSID, one administrator; four more, and nine users.
+    assert_eq!(state[behind - 16..behind], [3, 31, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let now = kept.clone();
+    let state = &mut kept[0].1;
+    state[behind - 16..behind].fill(0);
+    state[..4].copy_from_slice(&(length - 16).to_le_bytes());
+    for (kept, forgets) in [(&kept, true), (&now, false)] {
+        host.tper.load(kept.clone()).unwrap();
+        host.with(LOCKING_SP, ADMIN1, b"own", |_| ());
+        assert_eq!(host.begin_as(LOCKING_SP, Some((ADMIN1, b"own\0"))).is_ok(), forgets);
+        if forgets {
+            host.end();
+        }
+    }
+    let mut spoilt = now;
+    spoilt[0].1[behind - 1] = 33;
+    assert!(host.tper.load(spoilt).is_err());
+}
