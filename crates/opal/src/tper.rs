@@ -587,7 +587,10 @@ impl Tper {
                     _ => None,
                 })
             };
-            let packet = said("MaxComPacketSize").unwrap_or(0).clamp(LEAST_PACKET_BYTES, most);
+            // What is in a ComPacket fits in by itself. Of what the host does not say, the ComPacket decides.
+            let with_heads = [("MaxPacketSize", 20), ("MaxIndTokenSize", HEADS_BYTES as u64)];
+            let within = with_heads.into_iter().filter_map(|(name, heads)| Some(said(name)?.saturating_add(heads)));
+            let packet = within.fold(said("MaxComPacketSize").unwrap_or(0), u64::min).clamp(LEAST_PACKET_BYTES, most);
             self.host_packet_bytes = packet;
             let host = [
                 ("MaxComPacketSize", packet),

@@ -66,6 +66,24 @@ fn properties_say_what_both_sides_take() {
     assert_eq!(crate::host::status(&answer), 0);
 }
 
+/// The least of what a host says counts, but no less than any host takes.
+#[test]
+fn what_a_host_takes_is_what_all_of_its_properties_leave() {
+    let said = |properties: &[(&[u8], u64)]| {
+        let theirs = properties.iter().map(|(what, bytes)| name(b(what), n(*bytes))).collect::<Vec<_>>();
+        let answer = Host::new().exchange((0, 0), &call(0xff, 0xff01, &[name(n(0), list(&theirs))]));
+        let what = b"MaxIndTokenSize\x82";
+        // Its own come first.
+        let at = answer.windows(what.len()).rposition(|found| found == what).expect("it is said") + what.len();
+        usize::from(u16::from_be_bytes([answer[at], answer[at + 1]])) + 56
+    };
+    assert_eq!(said(&[(b"MaxComPacketSize", 8192)]), 8192);
+    assert_eq!(said(&[(b"MaxComPacketSize", 8192), (b"MaxPacketSize", 4076)]), 4096);
+    assert_eq!(said(&[(b"MaxIndTokenSize", 3000), (b"MaxPacketSize", 4076), (b"MaxComPacketSize", 8192)]), 3056);
+    assert_eq!(said(&[(b"MaxComPacketSize", 8192), (b"MaxIndTokenSize", 1)]), 2048);
+    assert_eq!(said(&[(b"MaxPacketSize", 60_000)]), 2048, "of the ComPacket it has said nothing");
+}
+
 #[test]
 fn an_answer_that_the_host_has_no_room_for_waits() {
     let mut host = Host::new();
