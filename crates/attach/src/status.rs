@@ -101,7 +101,14 @@ fn locking(lock: &Lock) -> Value {
         (true, false) => "unlocked",
         (true, true) => "locked",
     };
-    json!({ "ssc": "Opal 2.0", "state": state, "psid": tper.identity().psid, "msid": tper.identity().msid })
+    let label = tper.identity();
+    json!({
+        "ssc": "Opal 2.0",
+        "state": state,
+        "shadow": tper.has_shadow(),
+        "psid": label.psid,
+        "msid": label.msid,
+    })
 }
 
 /// For people and JSON.
@@ -243,7 +250,24 @@ pub const CONTROL_PATIENCE: Duration = Duration::from_secs(120);
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_opal::{Geometry, Identity, Tper};
+
     use super::*;
+
+    #[test]
+    fn what_a_drive_that_can_be_locked_tells_of_itself() {
+        let geometry = Geometry { sectors: 1 << 20, sector_bytes: 512, alignment_sectors: 8 };
+        let identity = Identity::of("a", 1);
+        let told = locking(&Lock::new(Tper::new(identity.clone(), geometry)));
+        let expected = json!({
+            "ssc": "Opal 2.0",
+            "state": "not activated",
+            "shadow": false,
+            "psid": identity.psid,
+            "msid": identity.msid,
+        });
+        assert_eq!(told, expected);
+    }
 
     fn of(values: [(u64, Nanos); 2]) -> Histogram {
         let mut histogram = Histogram::new();

@@ -258,11 +258,18 @@ impl Tper {
         self.in_force().state.locking.as_ref().is_some_and(Locking::is_locked)
     }
 
+    /// Whether the shadow of the master boot record stands before the drive's first sectors.
+    #[must_use]
+    pub fn has_shadow(&self) -> bool {
+        let locking = self.in_force().state.locking.as_ref();
+        locking.is_some_and(|locking| locking.mbr_control.enabled && !locking.mbr_control.done)
+    }
+
     /// What a host's command on these sectors meets. A command on sectors of several ranges needs the right of each.
     #[must_use]
     pub fn access(&self, first_lba: u64, lbas: u64, writes: bool) -> Access {
         let Some(locking) = &self.in_force().state.locking else { return Access::Allowed };
-        if locking.mbr_control.enabled && !locking.mbr_control.done {
+        if self.has_shadow() {
             let end = self.shadow_lbas();
             if first_lba < end {
                 // Nobody writes there, and a read ends within the shadow.

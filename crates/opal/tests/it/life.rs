@@ -98,9 +98,9 @@ fn the_shadow_stands_before_the_drive_until_it_is_done() {
         host.invoke(MBR, SET, &[name(n(0), n(512)), name(n(1), b(b"an image that asks for a password"))]).unwrap();
         host.set(MBR_CONTROL, &[(1, n(1)), (2, n(1))]).unwrap();
     });
-    assert_eq!(host.tper.access(0, 8, false), Access::Allowed);
+    assert_eq!((host.tper.access(0, 8, false), host.tper.has_shadow()), (Access::Allowed, false));
     host.cycle_power(&mut kept);
-    assert_eq!(host.tper.access(0, 8, false), Access::Shadow);
+    assert_eq!((host.tper.access(0, 8, false), host.tper.has_shadow()), (Access::Shadow, true));
     assert_eq!(host.tper.access(0, 8, true), Access::Locked);
     assert_eq!(host.tper.access(shadow - 8, 16, false), Access::Locked);
     assert_eq!(
