@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ssdlab_bench::host::{SlowestSeen, TRIM_COMMAND_BYTES, Watch};
 use ssdlab_contents::ContentDevice;
 use ssdlab_core::{Breakdown, Cause, Histogram, Nanos, Op};
-use ssdlab_device::{Completion, Device, PayloadId, Request, Status};
+use ssdlab_device::{Completion, Device, PayloadId, Request, Security, Status};
 
 use crate::export::Export;
 use crate::lock::{Lock, Meets};
@@ -445,7 +445,8 @@ impl Drive {
         self.lock.is_some()
     }
 
-    /// Gives data to a security protocol. `specific`: what the protocol makes of it, such as the number of a session.
+    /// Gives data to a security protocol. `specific`: what the protocol makes of it, such as the number of a session. Of a drive
+    /// that is served read-only, methods that erase fail; all else works, so that it can be unlocked.
     ///
     /// # Errors
     /// [`DriveError::NotSupported`] if the drive does not know the protocol; [`DriveError::Invalid`] if it refuses the data.
@@ -453,11 +454,10 @@ impl Drive {
         if !self.device.has_power() {
             return Err(DriveError::NoPower);
         }
-        if self.export.read_only {
-            return Err(DriveError::NotPermitted);
-        }
         let lock = self.lock.as_mut().ok_or(DriveError::NotSupported)?;
-        lock.send(&mut self.device, now, protocol, specific, data)
+        lock.send(&mut self.device, self.export.read_only, now, protocol, specific, data)?;
+        self.wake();
+        Ok(())
     }
 
     /// Takes from a security protocol what it has to say, at most so many bytes.
@@ -474,7 +474,19 @@ impl Drive {
         if !self.device.has_power() {
             return Err(DriveError::NoPower);
         }
-        self.lock.as_mut().ok_or(DriveError::NotSupported)?.receive(now, protocol, specific, most_bytes)
+        let lock = self.lock.as_mut().ok_or(DriveError::NotSupported)?;
+        let bytes = lock.receive(now, protocol, specific, most_bytes)?;
+        self.wake();
+        Ok(bytes)
+    }
+
+    /// A command came that is none of the device's queue: a drive that stands by does so no longer, or not once it does.
+    fn wake(&mut self) {
+        if let Some(stand_by) = &mut self.standing_by {
+            stand_by.woken = true;
+        } else if std::mem::take(&mut self.stands_by) {
+            self.device.wake();
+        }
     }
 
     fn send_parts(&mut self, now: Nanos, slot: u32) {
@@ -573,6 +585,9 @@ impl Drive {
             Some(_) => Err(DriveError::Aborted),
         };
         outcomes.push(stand_by.outcome(result, ends));
+        if stand_by.woken {
+            self.wake();
+        }
         self.start_all(now, stand_by.waiting, outcomes);
     }
 

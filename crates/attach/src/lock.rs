@@ -60,13 +60,14 @@ impl Lock {
         }
     }
 
-    /// TRUSTED SEND and its like.
+    /// TRUSTED SEND and its like. `read_only`: methods that erase fail.
     ///
     /// # Errors
     /// If the drive does not take it.
     pub fn send(
         &mut self,
         device: &mut ContentDevice,
+        read_only: bool,
         now: Nanos,
         protocol: u8,
         specific: u16,
@@ -83,6 +84,8 @@ impl Lock {
             if !self.is_erasing() {
                 self.keep(device);
             }
+        } else if read_only {
+            self.tper.not_erased(now);
         } else {
             self.erase = Some(Erase { what, ends: None, key_changes: device.key_changes() });
         }

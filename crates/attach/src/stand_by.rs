@@ -12,6 +12,8 @@ pub struct StandBy {
     cookie: u64,
     /// `None`: it waits for what is under way.
     pub ends: Option<Nanos>,
+    /// Something else than a request has come since.
+    pub woken: bool,
     /// Requests that came since, and when.
     pub waiting: Vec<(Nanos, DriveRequest)>,
 }
@@ -19,7 +21,7 @@ pub struct StandBy {
 impl StandBy {
     #[must_use]
     pub fn new(request: &DriveRequest) -> Self {
-        StandBy { owner: request.owner, cookie: request.cookie, ends: None, waiting: Vec::new() }
+        StandBy { owner: request.owner, cookie: request.cookie, ends: None, woken: false, waiting: Vec::new() }
     }
 
     /// How it has ended, for who asked for it.

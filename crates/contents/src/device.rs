@@ -657,6 +657,10 @@ impl Security for ContentDevice {
     fn key_changes(&mut self) -> u64 {
         self.inner.security().map_or(0, Security::key_changes)
     }
+
+    fn wake(&mut self) {
+        self.inner.security().into_iter().for_each(Security::wake);
+    }
 }
 
 #[cfg(test)]

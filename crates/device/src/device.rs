@@ -172,6 +172,10 @@ pub trait Security {
     fn key_changes(&mut self) -> u64 {
         0
     }
+
+    /// A command for whoever keeps the ranges locked has come, which the device does not see: a cut from now on is no clean one,
+    /// until it stands by again ([`Plug::stand_by`]).
+    fn wake(&mut self) {}
 }
 
 /// A device whose plug can be pulled, and which comes back with what such a device would have kept.

@@ -25,9 +25,13 @@ struct Bench {
 
 impl Bench {
     fn new() -> Bench {
+        Bench::serving(false)
+    }
+
+    fn serving(read_only: bool) -> Bench {
         let device = Steady::new(LATENCY, true).erasing(ERASE, true).telling();
         let sectors = device.info().capacity_bytes / 512;
-        let export = Export::new(device.info(), false);
+        let export = Export::new(device.info(), read_only);
         let device = ContentDevice::new(Box::new(device), ContentOptions::default());
         let geometry = Geometry { sectors, sector_bytes: 512, alignment_sectors: 8 };
         let tper = Tper::new(Identity::of("steady", 1), geometry);
@@ -393,4 +397,47 @@ fn what_stands_under_the_shadow_is_not_told() {
     assert!(!bench.drive.is_hidden(all));
     bench.set(session, MBR_CONTROL, &[(1, n(1))]);
     assert!(bench.drive.is_hidden(all));
+}
+
+/// Nothing of it is kept: whoever has the PIN can read.
+#[test]
+fn a_drive_that_is_served_read_only_can_be_unlocked_and_not_erased() {
+    let mut bench = Bench::serving(true);
+    let session = bench.own();
+    bench.set(session, GLOBAL_RANGE, &[(5, n(1)), (7, n(1))]);
+    assert_eq!(bench.run(Op::Read, 0, &[]), Err(DriveError::Locked));
+    let global_key = 0x806_0000_0001;
+    let set_up = call(RANGE1, SET, &[values(&[(3, n(800)), (4, n(800))])]);
+    for method in [call(1, REVERT_SP, &[]), call(global_key, GEN_KEY, &[]), set_up] {
+        assert_eq!(status(&bench.say(session, &method)), FAIL);
+        assert_eq!(bench.drive.under_way(), 0);
+    }
+    assert_eq!(bench.run(Op::Read, 0, &[]), Err(DriveError::Locked));
+    bench.set(session, GLOBAL_RANGE, &[(7, n(0))]);
+    assert_eq!(bench.run(Op::Read, 0, &[]), Ok(vec![0; 4096]));
+    assert_eq!(bench.run(Op::Write, 0, &[1; 4096]), Err(DriveError::NotPermitted));
+}
+
+/// Of a session, too: a cut after it is no clean one.
+#[test]
+fn a_command_of_a_security_protocol_wakes_a_drive_that_stands_by() {
+    for (before, after) in [(false, false), (true, false), (false, true)] {
+        let mut bench = Bench::new();
+        let stand_by = DriveRequest { stands_by: true, ..DriveRequest::new(1, 1, Op::Flush, 0, 0) };
+        bench.drive.start(bench.now, stand_by).unwrap();
+        bench.drive.advance(bench.now, &mut Vec::new());
+        let discovery = |bench: &mut Bench| drop(bench.drive.security_receive(bench.now, 1, 1, 512).unwrap());
+        if before {
+            discovery(&mut bench);
+        }
+        assert_eq!(bench.wait(), [Ok(vec![])]);
+        if after {
+            discovery(&mut bench);
+        }
+        let awake = before || after;
+        assert_eq!(bench.drive.stands_by(), !awake);
+        bench.drive.cut(bench.now);
+        bench.drive.restore(bench.now);
+        assert_eq!(bench.drive.device.unclean_shutdowns(), Some(u64::from(awake)));
+    }
 }

@@ -206,6 +206,10 @@ impl Security for Steady {
     fn key_changes(&mut self) -> u64 {
         self.key_changes
     }
+
+    fn wake(&mut self) {
+        self.stands_by = false;
+    }
 }
 
 impl Plug for Steady {

@@ -160,4 +160,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Security for Simula
     fn key_changes(&mut self) -> u64 {
         self.security.key_changes
     }
+
+    fn wake(&mut self) {
+        self.plug.host_is_back();
+    }
 }
