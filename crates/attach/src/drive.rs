@@ -654,7 +654,7 @@ impl Drive {
         self.account(&job, completed);
         let mut pieces: Vec<Vec<u8>> = job.payloads.into_iter().flatten().map(|id| self.device.take(id)).collect();
         let shadow = self.lock.as_ref().map(Lock::tper).filter(|_| job.shadow);
-        if let Some(tper) = shadow {
+        if let Some(tper) = shadow.filter(|_| !job.cache_only) {
             let mut bytes = vec![0; job.headroom_bytes + job.total_bytes as usize];
             tper.read_shadow(job.offset_bytes, &mut bytes[job.headroom_bytes..]);
             pieces = vec![bytes];

@@ -228,15 +228,19 @@ fn block_status(drive: &Drive, r: &NbdRequest) -> Vec<u8> {
     let one = r.flags & CMD_FLAG_REQ_ONE != 0;
     let extent =
         Extent { offset_bytes: r.offset_bytes, length_bytes: u64::from(r.length_bytes).min(MOST_STATUS_BYTES) };
-    let stretches = drive.device.store().stretches(extent.offset_bytes, extent.length_bytes);
     let state = |kind| match kind {
         Kind::Hole => STATE_HOLE | STATE_ZERO,
         Kind::Zeroes => STATE_ZERO,
         Kind::Data => 0,
     };
-    let hidden = drive.is_hidden(extent);
-    let extents = stretches.map(|(bytes, kind)| (bytes as u32, if hidden { 0 } else { state(kind) }));
-    let extents: Vec<_> = extents.take(if one { 1 } else { MOST_EXTENTS }).collect();
+    // Nor do its stretches tell what lies under a shadow.
+    let extents: Vec<_> = if drive.is_hidden(extent) {
+        vec![(extent.length_bytes as u32, 0)]
+    } else {
+        let stretches = drive.device.store().stretches(extent.offset_bytes, extent.length_bytes);
+        let most = if one { 1 } else { MOST_EXTENTS };
+        stretches.map(|(bytes, kind)| (bytes as u32, state(kind))).take(most).collect()
+    };
     let mut out = Vec::new();
     reply::block_status(&mut out, r.cookie, ALLOCATION, &extents);
     out

@@ -146,6 +146,10 @@ fn the_shadow_is_read_before_the_drive() {
     let found = bench.run(Op::Read, 4096, &[]).unwrap();
     assert_eq!((found.len(), &found[..13], bench.now - before), (4096, &b"who are you?\0"[..], LATENCY));
     assert_eq!(bench.run(Op::Write, 4096, &[9; 4096]), Err(DriveError::Locked));
+    // Of what nobody wants nothing is copied.
+    let verified = DriveRequest { cache_only: true, ..DriveRequest::new(1, 9, Op::Read, 0, 128 << 20) };
+    bench.drive.start(bench.now, verified).unwrap();
+    assert_eq!(bench.wait(), [Ok(vec![])]);
     bench.set(session, MBR_CONTROL, &[(2, n(1))]);
     assert_eq!(bench.run(Op::Read, 4096, &[]), Ok(vec![7; 4096]));
 }
