@@ -301,6 +301,15 @@ impl Drive {
     /// # Errors
     /// Why not.
     pub fn check(&self, op: Op, extent: Extent) -> Result<(), DriveError> {
+        self.check_without_locks(op, extent)?;
+        self.meets(op, extent).map(drop)
+    }
+
+    /// The same as if nothing were locked.
+    ///
+    /// # Errors
+    /// As of [`Drive::check`].
+    pub fn check_without_locks(&self, op: Op, extent: Extent) -> Result<(), DriveError> {
         let Extent { offset_bytes, length_bytes } = extent;
         if !self.device.has_power() {
             return Err(DriveError::NoPower);
@@ -321,7 +330,7 @@ impl Drive {
         if !device.is_whole(offset_bytes, length_bytes) {
             return Err(DriveError::Invalid);
         }
-        self.meets(op, extent).map(drop)
+        Ok(())
     }
 
     /// Whether the image has room for what is asked for.

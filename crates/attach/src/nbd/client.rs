@@ -200,7 +200,9 @@ fn judge(r: &NbdRequest, drive: &Drive, agreed: Agreed) -> Result<Judged, NbdErr
         _ => Op::Read,
     };
     let extent = Extent { offset_bytes: r.offset_bytes, length_bytes: r.length_bytes.into() };
-    drive.check(op, extent).map_err(|error| error_of(error, r.command))?;
+    // What the locks say of a command counts when its turn comes, which may be behind an erase.
+    let check = if r.command == CMD_BLOCK_STATUS { Drive::check } else { Drive::check_without_locks };
+    check(drive, op, extent).map_err(|error| error_of(error, r.command))?;
     match r.command {
         CMD_READ if r.length_bytes > MAX_PAYLOAD_BYTES => Err(NbdError::Invalid),
         // As slow as any write.

@@ -3,6 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ssdlab_attach::client::{Client, Step};
+use ssdlab_attach::nbd::NbdClient;
+use ssdlab_attach::nbd::words::*;
+use ssdlab_attach::output::Output;
 use ssdlab_attach::request::{DriveError, DriveRequest, Started};
 use ssdlab_attach::{Drive, Export, Lock};
 use ssdlab_contents::{ContentDevice, ContentOptions, Image, ImageContents, MediaKey};
@@ -401,6 +405,78 @@ fn what_stands_under_the_shadow_is_not_told() {
     assert!(!bench.drive.is_hidden(all));
     bench.set(session, MBR_CONTROL, &[(1, n(1))]);
     assert!(bench.drive.is_hidden(all));
+}
+
+/// A client of NBD that is through the handshake, and has agreed on `base:allocation`.
+struct Nbd {
+    client: NbdClient,
+    out: Output,
+}
+
+impl Nbd {
+    fn new(bench: &mut Bench) -> Nbd {
+        let mut nbd = Nbd { client: NbdClient::new(1), out: Output::default() };
+        let string = |text: &str| [&(text.len() as u32).to_be_bytes()[..], text.as_bytes()].concat();
+        let allocation = [string(""), vec![0, 0, 0, 1], string("base:allocation")].concat();
+        let options = [
+            (OPT_STRUCTURED_REPLY, vec![]),
+            (OPT_SET_META_CONTEXT, allocation),
+            (OPT_GO, [string(""), vec![0, 0]].concat()),
+        ];
+        let mut said = vec![0, 0, 0, 3];
+        for (option, data) in options {
+            said.extend([&OPTION_MAGIC.to_be_bytes()[..], &option.to_be_bytes()].concat());
+            said.extend([&(data.len() as u32).to_be_bytes()[..], &data].concat());
+        }
+        nbd.say(bench, &said);
+        nbd
+    }
+
+    /// What is answered at once.
+    fn say(&mut self, bench: &mut Bench, bytes: &[u8]) -> Vec<u8> {
+        self.client.space()[..bytes.len()].copy_from_slice(bytes);
+        self.client.filled(bytes.len());
+        while self.client.step(bench.now, &mut bench.drive, &mut self.out) == Step::Went {}
+        self.out.take()
+    }
+
+    fn ask(&mut self, bench: &mut Bench, command: u16, offset_bytes: u64, length_bytes: u32) -> Vec<u8> {
+        let head = [&REQUEST_MAGIC.to_be_bytes()[..], &[0, 0], &command.to_be_bytes(), &[0; 8]].concat();
+        self.say(bench, &[&head[..], &offset_bytes.to_be_bytes(), &length_bytes.to_be_bytes()].concat())
+    }
+}
+
+#[test]
+fn block_status_of_what_stands_under_the_shadow_is_one_extent_of_data() {
+    let mut bench = Bench::new();
+    let session = bench.own();
+    bench.run(Op::Write, 4096, &[7; 4096]).unwrap();
+    let mut nbd = Nbd::new(&mut bench);
+    let extents = |answer: &[u8]| -> Vec<(u32, u32)> {
+        let pairs = answer[24..].chunks_exact(8);
+        let u32_of = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap());
+        pairs.map(|pair| (u32_of(&pair[..4]), u32_of(&pair[4..]))).collect()
+    };
+    let hole = STATE_HOLE | STATE_ZERO;
+    let found = nbd.ask(&mut bench, CMD_BLOCK_STATUS, 0, 16_384);
+    assert_eq!(extents(&found), [(4096, hole), (4096, 0), (8192, hole)]);
+    bench.set(session, MBR_CONTROL, &[(1, n(1))]);
+    let found = nbd.ask(&mut bench, CMD_BLOCK_STATUS, 0, 16_384);
+    assert_eq!(extents(&found), [(16_384, 0)]);
+}
+
+/// What is locked while an erase is under way may not be once its turn has come.
+#[test]
+fn requests_of_nbd_wait_for_an_erase_that_ends_the_locks() {
+    let mut bench = Bench::new();
+    let session = bench.own();
+    bench.set(session, RANGE1, &[(3, n(800)), (4, n(800)), (5, n(1)), (7, n(1))]);
+    let mut nbd = Nbd::new(&mut bench);
+    assert!(!nbd.ask(&mut bench, CMD_READ, 800 * 512, 4096).is_empty(), "it is locked");
+    bench.send(session, &call(1, REVERT_SP, &[name(vec![0x83, 6, 0, 0], n(1))]));
+    assert!(nbd.ask(&mut bench, CMD_READ, 800 * 512, 4096).is_empty());
+    assert!(!nbd.ask(&mut bench, CMD_BLOCK_STATUS, 800 * 512, 4096).is_empty(), "that is told as it is now");
+    assert!(matches!(&bench.wait()[..], [Ok(_)]));
 }
 
 /// Nothing of it is kept: whoever has the PIN can read.
