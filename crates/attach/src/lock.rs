@@ -193,6 +193,6 @@ fn error_of(refused: Refused) -> DriveError {
     match refused {
         Refused::NoProtocol => DriveError::NotSupported,
         Refused::BadField => DriveError::Invalid,
-        Refused::Sequence => DriveError::Aborted,
+        Refused::Sequence => DriveError::Sequence,
     }
 }

@@ -103,6 +103,8 @@ pub enum DriveError {
     Locked,
     #[error("the drive gave the command up")]
     Aborted,
+    #[error("a command that does not follow the one before it")]
+    Sequence,
     #[error("the drive has no such command")]
     NotSupported,
     #[error("the drive has no power")]

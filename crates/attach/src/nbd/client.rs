@@ -222,7 +222,11 @@ fn error_of(error: DriveError, command: u16) -> NbdError {
         DriveError::NotPermitted | DriveError::Locked => NbdError::NotPermitted,
         DriveError::NoSpace => NbdError::NoSpace,
         DriveError::NotSupported => NbdError::NotSupported,
-        DriveError::Medium | DriveError::WriteProtected | DriveError::Aborted | DriveError::NoPower => NbdError::Io,
+        DriveError::Medium
+        | DriveError::WriteProtected
+        | DriveError::Aborted
+        | DriveError::Sequence
+        | DriveError::NoPower => NbdError::Io,
     }
 }
 

@@ -93,6 +93,8 @@ impl Sense {
             DriveError::Medium => Sense::new(MEDIUM_ERROR, 0x0c, 0),
             DriveError::Locked => Sense::new(DATA_PROTECT, 0x20, 0x02),
             DriveError::Aborted => Sense::new(ABORTED_COMMAND, 0, 0),
+            // Command sequence error.
+            DriveError::Sequence => Sense::new(ILLEGAL_REQUEST, 0x2c, 0),
             DriveError::NotSupported => Sense::INVALID_OPERATION,
             DriveError::NoPower => Sense::NO_POWER,
         }

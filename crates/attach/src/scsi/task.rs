@@ -108,7 +108,17 @@ impl Task {
 
     fn failed(&self, error: DriveError) -> Answer {
         let sense = match (&self.ata, error) {
-            (Some(ata), DriveError::Aborted | DriveError::NotSupported | DriveError::Invalid) => ata.aborted(),
+            (
+                Some(ata),
+                DriveError::Aborted
+                | DriveError::Sequence
+                | DriveError::NotSupported
+                | DriveError::Invalid
+                | DriveError::Locked
+                | DriveError::NotPermitted
+                | DriveError::WriteProtected
+                | DriveError::NoSpace,
+            ) => ata.aborted(),
             _ => Sense::of(error, self.op),
         };
         Answer { wanted_bytes: self.wanted_bytes, ..Answer::failed(sense) }
@@ -145,4 +155,25 @@ fn is_repeated(pieces: &[Vec<u8>], expected: &[u8]) -> bool {
         }
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scsi::words::ATA_PASS_THROUGH_16;
+
+    /// A drive tells of a command of ATA that it does not take by its registers, whatever the reason.
+    #[test]
+    fn what_the_drive_refuses_of_ata_is_aborted_by_ata() {
+        let mut cdb = [0; 16];
+        // DATA SET MANAGEMENT, with data to the drive.
+        (cdb[0], cdb[1], cdb[2], cdb[14]) = (ATA_PASS_THROUGH_16, 6 << 1, 0x22, 0x06);
+        let ata = PassThrough::read(&cdb, 512).unwrap();
+        for error in [DriveError::Locked, DriveError::NotPermitted, DriveError::WriteProtected, DriveError::NoSpace] {
+            let of_ata = Task::new([], Then::Nothing, 0).of_ata(ata.clone()).failed(error);
+            assert_eq!(of_ata.sense, Some(ata.aborted()), "{error}");
+            let of_scsi = Task::new([], Then::Nothing, 0).failed(error);
+            assert_eq!(of_scsi.sense, Some(Sense::of(error, Op::Flush)));
+        }
+    }
 }

@@ -8,6 +8,8 @@ use ssdlab_attach::nbd::NbdClient;
 use ssdlab_attach::nbd::words::*;
 use ssdlab_attach::output::Output;
 use ssdlab_attach::request::{DriveError, DriveRequest, Started};
+use ssdlab_attach::scsi::words::SECURITY_PROTOCOL_OUT;
+use ssdlab_attach::scsi::{Command as ScsiCommand, LogicalUnit, Progress, Sense};
 use ssdlab_attach::{Drive, Export, Lock};
 use ssdlab_contents::{ContentDevice, ContentOptions, Image, ImageContents, MediaKey};
 use ssdlab_core::{Cause, MILLISECOND, Nanos, Op};
@@ -519,5 +521,23 @@ fn a_command_of_a_security_protocol_wakes_a_drive_that_stands_by() {
         bench.drive.cut(bench.now);
         bench.drive.restore(bench.now);
         assert_eq!(bench.drive.device.unclean_shutdowns(), Some(u64::from(awake)));
+    }
+}
+
+#[test]
+fn a_packet_before_the_answer_to_the_last_is_fetched_is_out_of_sequence() {
+    let mut bench = Bench::new();
+    let mut unit = LogicalUnit::new(&bench.drive);
+    let mut cdb = [0; 16];
+    let id = COM_ID.to_be_bytes();
+    // One block of 512 bytes.
+    cdb[..10].copy_from_slice(&[SECURITY_PROTOCOL_OUT, 1, id[0], id[1], 0x80, 0, 0, 0, 0, 1]);
+    for expected in [None, Some(Sense::new(5, 0x2c, 0))] {
+        let data = packet(0, 0, &call(0xff, 0xff01, &[]));
+        let command = ScsiCommand { owner: 1, cookie: 1, lun: 0, cdb, data };
+        let Progress::Done(answer) = unit.begin(bench.now, &mut bench.drive, command) else {
+            panic!("it takes no time")
+        };
+        assert_eq!(answer.sense, expected);
     }
 }
