@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, Op, Rng, SECOND};
-use ssdlab_device::{Completion, Device, Held, Plug, Request, Status};
+use ssdlab_device::{Completion, Device, Held, Plug, Request, Security, Status};
 use ssdlab_ftl::{HostShare, KeepsOlderPages, Translation};
 use ssdlab_nand::{DieSpec, Geometry, PageOrder, ReducedMode, Suspend};
 use ssdlab_ssd::{DriveSpec, PowerLossSpec, Protection, Ssd, energy_to_save_mj};
@@ -457,6 +457,11 @@ fn a_flush_that_takes_no_time_after_standby_makes_a_cut_unclean() {
         assert_eq!(drive.unclean_shutdowns(), unclean);
         drive.restore(at);
     }
+    // So does a command that others answer for the drive.
+    let at = drive.stand_by(0);
+    drive.wake();
+    drive.cut(at);
+    assert_eq!(drive.unclean_shutdowns(), 2);
 }
 
 #[test]
