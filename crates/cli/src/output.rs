@@ -1,5 +1,7 @@
 //! Standard output: whole documents, tables, and readers that leave early.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use serde_json::Value;
@@ -38,9 +40,38 @@ pub fn print_raw(text: &str) -> Result<(), Failure> {
 /// Prints one JSON document and nothing else.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print_raw`].
 pub fn print_json(document: &Value) -> Result<(), Failure> {
-    print(&format!("{document:#}\n"))
+    print_json_text(&format!("{document:#}\n"))
+}
+
+/// Prints a JSON document that is text already.
+///
+/// # Errors
+/// As [`print_raw`].
+pub fn print_json_text(json: &str) -> Result<(), Failure> {
+    print_raw(&printable_json(json))
+}
+
+/// JSON with what would move a terminal's cursor escaped as JSON does it, so that a parser reads what was meant. Such characters
+/// stand in strings only.
+pub fn printable_json(json: &str) -> Cow<'_, str> {
+    let escaped = |c: char| c != '\n' && input::is_unprintable(c);
+    if !json.contains(escaped) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        match c {
+            c if escaped(c) => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    write!(out, "\\u{unit:04x}").expect("a String takes all that is written to it");
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
 }
 
 /// A table whose columns are as wide as their widest cell, left-aligned, two spaces apart; the last is not padded.
@@ -67,7 +98,19 @@ pub fn table(rows: &[Vec<String>]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::table;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn json_is_read_back_as_it_was_and_moves_no_cursor() {
+        for c in "\u{7f}\u{9b}\u{200e}\u{2028}\u{202e}\u{2069}\u{feff}\u{1b}".chars() {
+            let document = json!({ "name": format!("größe{c}\t1 µs") });
+            let shown = printable_json(&format!("{document:#}\n")).into_owned();
+            assert!(!shown.contains(|c| c != '\n' && input::is_unprintable(c)), "{shown:?}");
+            assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), document);
+        }
+    }
 
     #[test]
     fn columns_line_up_and_lines_have_no_trailing_blanks() {

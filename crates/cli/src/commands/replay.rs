@@ -14,7 +14,7 @@ use crate::commands::review::write_into;
 use crate::failure::Failure;
 use crate::folder::OutputFolder;
 use crate::lab::Tested as _;
-use crate::output::{STANDARD_INPUT, complain, print};
+use crate::output::{STANDARD_INPUT, complain, print, print_json_text};
 use crate::plan::{help_to_write, may_only_be_read};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 use crate::review_of::review_of;
@@ -59,7 +59,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     }
     if args.json {
         let review = review();
-        return print(&results_json(&review).map_err(|e| Failure::run(e.to_string()))?);
+        return print_json_text(&results_json(&review).map_err(|e| Failure::run(e.to_string()))?);
     }
     print(&replayed.text())
 }

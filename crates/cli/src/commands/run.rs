@@ -16,7 +16,7 @@ use crate::commands::review::write_into;
 use crate::failure::Failure;
 use crate::folder::OutputFolder;
 use crate::lab::Tested as _;
-use crate::output::{STANDARD_INPUT, complain, print};
+use crate::output::{STANDARD_INPUT, complain, print_raw, printable_json};
 use crate::plan::{help_to_write, may_only_be_read};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 use crate::review_of::review_of;
@@ -79,10 +79,15 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         OutputFormat::JsonPlus => json(report.to_json_plus())?,
         OutputFormat::Terse => report.to_terse(),
     };
+    let text = match args.output_format {
+        OutputFormat::Normal | OutputFormat::Terse => input::printable(&text, &['\n', '\t']),
+        OutputFormat::Json | OutputFormat::JsonPlus => printable_json(&text),
+    };
     match &args.output {
-        None => print(&text)?,
-        Some(path) => ssdlab_sweep::write_whole(path, input::printable(&text, &['\n', '\t']).as_bytes())
-            .map_err(|e| Failure::run(e.to_string()))?,
+        None => print_raw(&text)?,
+        Some(path) => {
+            ssdlab_sweep::write_whole(path, text.as_bytes()).map_err(|e| Failure::run(e.to_string()))?;
+        }
     }
     stopped.map_or(Ok(()), |stopped| Err(Failure::run(stopped)))
 }

@@ -11,7 +11,7 @@ use crate::commands::review::write_into;
 use crate::failure::Failure;
 use crate::folder::OutputFolder;
 use crate::lab::is_of_drive;
-use crate::output::{print, table};
+use crate::output::{print, print_json_text, table};
 use crate::plan::{self, param_failure};
 use crate::review_of::review_of;
 use crate::tested::TestedDevice;
@@ -42,7 +42,7 @@ pub fn run(args: &TestArgs) -> Result<(), Failure> {
         }
         if args.json {
             let review = review_of(drives, vec![outcome], Vec::new(), seed, options.quick);
-            print(&results_json(&review).map_err(|e| Failure::run(e.to_string()))?)?;
+            print_json_text(&results_json(&review).map_err(|e| Failure::run(e.to_string()))?)?;
         } else {
             print(&text(&outcome))?;
         }
