@@ -22,6 +22,10 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     let options = args.plan.options();
     let (seed, quick) = (options.seed, options.quick);
     let (devices, only) = sort_names(&args.devices, &args.only);
+    if devices.is_empty() {
+        return Err(Failure::bad_input(format!("no drive is named: {} are tests to run", only.join(", ")))
+            .help("name the drives first, as in `ssdlab review DEVICE --only TEST`; `ssdlab list devices` has them"));
+    }
     let tests = chosen_tests(&only)?;
     let settings = parse_settings(&args.settings);
     let (of_drives, settings): (Vec<_>, Vec<_>) =

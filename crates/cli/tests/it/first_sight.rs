@@ -638,3 +638,10 @@ fn n33_what_was_run_in_small_says_so_in_words() {
         .done();
     assert!(said.out.contains(", of an eighth of the drive for an eighth of the time, seed 1"), "{}", said.out);
 }
+
+#[test]
+fn n34_a_review_of_tests_alone_is_refused() {
+    let place = Place::new("34");
+    place.ssdlab(&["review", "--only", "trim", "atto"]).refused("no drive is named: trim, atto are tests to run");
+    assert!(!place.path("review").exists());
+}
