@@ -94,13 +94,22 @@ pub fn device_json(recipe: &DeviceRecipe) -> Value {
         "schema": "ssdlab.show/1",
         "device": {
             "name": recipe.name,
-            "kind": "array",
+            "kind": kind(recipe),
             "description": recipe.description,
             "capacity_bytes": recipe.capacity_bytes(),
         },
         "values": rows_json(&recipe.rows()),
         "members": members.collect::<Vec<Value>>(),
     })
+}
+
+/// As results.json has it.
+fn kind(recipe: &DeviceRecipe) -> &'static str {
+    match recipe.parts {
+        Parts::Ssd(_) => "ssd",
+        Parts::Disk(_) => "hdd",
+        Parts::Raid0 { .. } | Parts::Adapter(..) | Parts::Ranges(_) => "array",
+    }
 }
 
 fn drive_json(drive: &Drive) -> Value {
@@ -143,6 +152,14 @@ mod tests {
     use ssdlab_catalog::{drive_names, resolve};
 
     use super::*;
+
+    #[test]
+    fn a_device_is_of_the_kind_that_results_have() {
+        for name in ["m550-256gb", "spinpoint-f1-1tb", "a-data-and-spinpoint", "arc-1280ml(m550-256gb)"] {
+            let recipe = device(name).unwrap();
+            assert_eq!(device_json(&recipe)["device"]["kind"], recipe.build(1).unwrap().info().kind, "{name}");
+        }
+    }
 
     #[test]
     fn every_section_of_every_drive_and_die_has_its_heading() {
