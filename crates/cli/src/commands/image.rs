@@ -45,7 +45,11 @@ fn erase(path: &Path) -> Result<(), Failure> {
         return Err(wrong(e));
     }
     let key = if image.is_encrypted() { ", and its media key changed" } else { "" };
-    let drive = if contents.state.is_some() { "; the drive erases its flash when it is attached next" } else { "" };
+    let drive = if contents.state.is_some() {
+        "; an erase that the drive has is carried out when it is attached next"
+    } else {
+        ""
+    };
     // One whose process was killed is still to be told so.
     if contents.header.clean {
         image.close().map_err(wrong)?;

@@ -53,7 +53,10 @@ fn an_encrypting_drive_has_an_encrypted_image_and_each_erase_changes_its_key() {
     assert!(told.contains("AES-256-XTS; the key stands in the file; changes of it so far: 2"), "{told}");
     assert!(says(&folder, &["image", "check", "d.ssd"]).contains("every checksum of them matches"));
     let told = says(&folder, &["image", "erase", "d.ssd"]);
-    assert_eq!(told, "d.ssd: erased, and its media key changed; the drive erases its flash when it is attached next\n");
+    assert_eq!(
+        told,
+        "d.ssd: erased, and its media key changed; an erase that the drive has is carried out when it is attached next\n"
+    );
     let found = info(&folder);
     assert_eq!((&found["encryption"]["key_changes"], &found["erased_since"]), (&3.into(), &true.into()));
     assert!(attach(&folder, "./encrypts.toml", "$ctl snapshot s.ssd").status.success());
@@ -75,7 +78,7 @@ fn a_drive_that_does_not_encrypt_says_so_and_can_be_erased_all_the_same() {
     assert_eq!(info(&folder)["encryption"], serde_json::Value::Null);
     assert!(says(&folder, &["image", "info", "d.ssd"]).contains("encryption     none"));
     let told = says(&folder, &["image", "erase", "d.ssd"]);
-    assert_eq!(told, "d.ssd: erased; the drive erases its flash when it is attached next\n");
+    assert_eq!(told, "d.ssd: erased; an erase that the drive has is carried out when it is attached next\n");
     assert!(attach(&folder, "./plain.toml", "true").status.success());
     // On a drive that encrypts, the image becomes encrypted.
     let output = ssdlab(&folder, &["attach", "./encrypts.toml", "--image", "d.ssd", "--new-drive", "--run", "true"]);
