@@ -18,6 +18,14 @@ pub(crate) struct Kind {
     pub manual: &'static str,
 }
 
+impl Kind {
+    /// The word with its article.
+    pub fn one(&self) -> String {
+        let article = if self.word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+        format!("{article} {}", self.word)
+    }
+}
+
 const DRIVE_FILES: &str = "docs/drive-files.md";
 pub(crate) const DRIVE: Kind = Kind { word: "drive", catalog: DRIVES, keys: drive_keys, manual: DRIVE_FILES };
 pub(crate) const DIE: Kind = Kind { word: "die type", catalog: DIES, keys: die_keys, manual: DRIVE_FILES };

@@ -209,15 +209,15 @@ impl SourceText {
         let Some(name) = base.as_str() else {
             return Err(Diagnostic::new("`base` does not fit here")
                 .at(self.value_place(BASE))
-                .help(format!("give the name of a {} of the catalog in double quotes", kind.word)));
+                .help(format!("give the name of {} of the catalog in double quotes", kind.one())));
         };
         find(kind.catalog, name).ok_or_else(|| {
             let known = kind.catalog.iter().map(|f| f.name);
             let mut error = Diagnostic::new(format!("there is no {} `{name}`", kind.word)).at(self.value_place(BASE));
             if name.contains(['.', '/']) {
                 return error.help(format!(
-                    "a file builds on a {} of the catalog, which is named without folder and ending",
-                    kind.word
+                    "a file builds on {} of the catalog, which is named without folder and ending",
+                    kind.one()
                 ));
             }
             let close = nearest(name, known.clone());
@@ -251,9 +251,9 @@ impl SourceText {
     fn of_this_kind(&self, own: &Table, kind: &Kind) -> Result<(), Diagnostic> {
         let Some(other) = other_kind(own, kind) else { return Ok(()) };
         let first = own.keys().map(|name| self.value_place(name)).min_by_key(|place| place.line);
-        let error = Diagnostic::new(format!("this file describes a {}, and a {} is wanted", other.word, kind.word))
+        let error = Diagnostic::new(format!("this file describes {}, and {} is wanted", other.one(), kind.one()))
             .at(first.unwrap_or_else(|| self.place(0..0)));
-        Err(error.help(format!("{} explains what a {} consists of", kind.manual, kind.word)))
+        Err(error.help(format!("{} explains what {} consists of", kind.manual, kind.one())))
     }
 
     /// Refuses `[[gc]]` for `[gc]`, and `gc = [...]`: a list would be read as the values of the section's keys, in their order.

@@ -210,7 +210,7 @@ fn find_die(drive: &Loaded<DriveSpec>, folder: Option<&Path>) -> Result<Die, Dia
         let path = path.display().to_string();
         let text = read_file(&path, "die")?;
         if let Some(other) = toml::from_str(&text).ok().and_then(|table| other_kind(&table, &DIE)) {
-            let error = missing(format!("flash.die: {path} describes a {}, not a die type", other.word));
+            let error = missing(format!("flash.die: {path} describes {}, not a die type", other.one()));
             return Err(error.help("give the path of a die file, or a name that `ssdlab list nand` shows"));
         }
         return read_die(&path, &path, &text);

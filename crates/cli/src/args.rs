@@ -483,6 +483,9 @@ pub struct CalibrateArgs {
     pub json: bool,
 }
 
+/// What `predict` varies numbers by.
+pub const PREDICT_BY: f64 = 20.0;
+
 #[derive(Debug, clap::Args)]
 pub struct PredictArgs {
     /// SSDs of the catalog; without any, prints what was predicted before beside what was published
@@ -494,7 +497,7 @@ pub struct PredictArgs {
     #[command(flatten)]
     pub own: FiguresArgs,
     /// How far numbers are varied each way whose file states no band
-    #[arg(long, value_name = "PERCENT", default_value_t = 20.0, value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = PREDICT_BY, value_parser = percent)]
     pub by: f64,
     /// Only estimates whose key begins so make the bands, such as die.timing; may be given several times
     #[arg(long = "key", value_name = "KEY")]

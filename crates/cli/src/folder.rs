@@ -198,7 +198,12 @@ impl OutputFolder {
                     .as_ref()
                     .map_or_else(|| "another command of ssdlab".to_owned(), |known| format!("`ssdlab {known}`"))
             ))
-            .help("choose another folder, or replace what is there with --force")),
+            // What leaves nothing replaces nothing either.
+            .help(if command.is_empty() {
+                "choose another folder"
+            } else {
+                "choose another folder, or replace what is there with --force"
+            })),
             _ => Ok(()),
         }
     }

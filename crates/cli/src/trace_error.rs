@@ -11,7 +11,21 @@ pub fn no_request(file: &str) -> Failure {
         .help("a trace needs at least one read, write, trim or flush; of blkparse, the lines of D events are taken")
 }
 
+/// Why a trace cannot be replayed.
 pub fn trace_failure(error: &TraceError) -> Failure {
+    failure(error, "name it with --format")
+}
+
+/// Why `check` knows no trace in a file.
+pub fn check_failure(error: &TraceError) -> Failure {
+    failure(
+        error,
+        "if it is no trace, name what it is with --as; of a trace, `ssdlab replay` takes the format with --format",
+    )
+}
+
+/// `of_unknown`: what to do about a format that is not recognised.
+fn failure(error: &TraceError, of_unknown: &str) -> Failure {
     let formats = || format!("the formats are {}", FORMATS.map(|f| f.1).join(", "));
     let diagnostic = match error {
         TraceError::Read { file, source } => Diagnostic::new(format!("cannot read the trace {file}: {source}"))
@@ -21,7 +35,7 @@ pub fn trace_failure(error: &TraceError) -> Failure {
         }
         TraceError::UnknownFormat { file } => {
             Diagnostic::new(format!("the format of the trace {file} is not recognised"))
-                .help(format!("name it with --format; {}", formats()))
+                .help(format!("{of_unknown}; {}", formats()))
         }
         TraceError::UnknownFormatName { name } => {
             let diagnostic = Diagnostic::new(format!("there is no trace format `{name}`"));

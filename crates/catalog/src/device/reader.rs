@@ -16,7 +16,7 @@ use super::{DeviceRecipe, Parts};
 use crate::adapter::{Unfit, adapter_names, key_named, read_adapter};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::disk::{Disk, disk, disk_names, parse_disk};
-use crate::embedded::{ADAPTERS, ARRAYS, DISKS, DRIVES, find};
+use crate::embedded::{ADAPTERS, ARRAYS, DISKS, DRIVES, EmbeddedFile, find};
 use crate::explain::Problem;
 use crate::load;
 use crate::resolve::{Drive, drive_names, drive_of, locate, read_file};
@@ -136,8 +136,15 @@ fn ssd(drive: Drive) -> DeviceRecipe {
     }
 }
 
+/// What kind of device a file says that it is of, or else that which it builds on; an SSD's has none.
 fn kind_of(text: &str) -> Option<String> {
-    toml::from_str::<Table>(text).ok().and_then(|table| Some(table.get("kind")?.as_str()?.to_owned()))
+    let table: Table = toml::from_str(text).ok()?;
+    if let Some(kind) = table.get("kind") {
+        return kind.as_str().map(str::to_owned);
+    }
+    let base = table.get("base")?.as_str()?;
+    let is_of = |(files, kind): (&'static [EmbeddedFile], &str)| find(files, base).map(|_| kind.to_owned());
+    [(DISKS, "disk"), (ADAPTERS, "adapter")].into_iter().find_map(is_of)
 }
 
 fn nothing_attached(name: &str) -> Diagnostic {
@@ -428,4 +435,19 @@ fn example(function: &str) -> String {
 fn did_you_mean<'a>(error: Diagnostic, typed: &str, known: impl IntoIterator<Item = &'a str>) -> Diagnostic {
     let close = nearest(typed, known);
     if close.is_empty() { error } else { error.help(format!("did you mean {}?", close.join(" or "))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_builds_on_a_disk_or_adapter_is_one_without_saying_so() {
+        let recipe = device_of_text("my.toml", "base = \"spinpoint-f1-1tb\"\n[cache]\nread_segments = 32\n");
+        assert!(matches!(recipe.unwrap_or_else(|e| panic!("{e}")).parts, Parts::Disk(_)));
+        let error = device_of_text("my.toml", "base = \"arc-1280ml\"\nports = 8\n").unwrap_err().to_string();
+        assert!(error.starts_with("error: `my.toml` is an adapter with nothing attached\n"), "{error}");
+        let error = crate::parse_die("my.toml", "base = \"arc-1280ml\"\nports = 8\n").unwrap_err().to_string();
+        assert!(error.starts_with("error: this file describes an adapter, and a die type is wanted\n"), "{error}");
+    }
 }

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::figures::Figures;
 use crate::lab::SimulatedDrive;
 use crate::output::{complain, print};
-use crate::trace_error::{no_request, trace_failure};
+use crate::trace_error::{check_failure, no_request};
 
 pub fn run(args: &CheckArgs) -> Result<(), Failure> {
     let name = args.file.display().to_string();
@@ -122,8 +122,8 @@ fn job(file: &Path) -> Result<String, Failure> {
 }
 
 fn trace(file: &Path) -> Result<String, Failure> {
-    let mut reader = TraceSource::from(file).open(None).map_err(|e| trace_failure(&e))?;
-    let summary = TraceSummary::read(&mut reader).map_err(|e| trace_failure(&e))?;
+    let mut reader = TraceSource::from(file).open(None).map_err(|e| check_failure(&e))?;
+    let summary = TraceSummary::read(&mut reader).map_err(|e| check_failure(&e))?;
     if summary.requests == 0 {
         return Err(no_request(&file.display().to_string()));
     }

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read as _, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use ssdlab_attach::{CONTROL_PATIENCE, Order};
 use ssdlab_bench::host::SlowestSeen;
 
@@ -45,8 +45,12 @@ pub fn run(args: &CtlArgs) -> Result<(), Failure> {
         let strange = |why: &dyn Display| Failure::run(format!("the device answers what cannot be: {why}"));
         let seen: SlowestSeen = serde_json::from_value(answer["seen"].clone()).map_err(|e| strange(&e))?;
         seen.check().map_err(|why| strange(&why))?;
-        let said = timeline.write(Some(&seen), answer["device"].as_str().unwrap_or_default())?;
-        return print(&(said.unwrap_or_default() + "\n"));
+        let device = answer["device"].as_str().unwrap_or_default();
+        let said = timeline.write(Some(&seen), device)?.unwrap_or_default();
+        if let (true, CtlOrder::Timeline { file }) = (args.json, &args.order) {
+            return print_json(&json!({ "device": device, "file": file, "sentence": said }));
+        }
+        return print(&(said + "\n"));
     }
     if args.json {
         return print_json(&answer);

@@ -5,7 +5,7 @@ use ssdlab_forecast::{
     read_predictions,
 };
 
-use crate::args::PredictArgs;
+use crate::args::{PREDICT_BY, PredictArgs};
 use crate::commands::forecast::{KeepFolder, bench};
 use crate::failure::Failure;
 use crate::figures::Figures;
@@ -20,6 +20,10 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
         if !args.dir.is_dir() {
             let error = Failure::bad_input(format!("there is no folder {}", args.dir.display()));
             return Err(error.help("`ssdlab predict DRIVE` makes a prediction, and the folder for it"));
+        }
+        if let Some(option) = of_new_ones(args) {
+            let error = Failure::bad_input(format!("{option} is about drives that are predicted, and none is named"));
+            return Err(error.help("name a drive, or leave it out to see what was predicted before"));
         }
         return print(&beside_figures(&before, &published));
     }
@@ -51,6 +55,20 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
     }
     kept.clear();
     Ok(())
+}
+
+/// An option that says how something is predicted.
+fn of_new_ones(args: &PredictArgs) -> Option<&'static str> {
+    let given = [
+        ("--by", args.by != PREDICT_BY),
+        ("--key", !args.keys.is_empty()),
+        ("--full-bands", args.full_bands),
+        ("--quick", args.plan.common.quick),
+        ("--seed", args.plan.common.seed != 1),
+        ("--threads", args.plan.threads.is_some()),
+        ("--keep", args.keep.is_some()),
+    ];
+    given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
 }
 
 /// What is wrong before anything has run.

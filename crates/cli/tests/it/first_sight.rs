@@ -645,3 +645,26 @@ fn n34_a_review_of_tests_alone_is_refused() {
     place.ssdlab(&["review", "--only", "trim", "atto"]).refused("no drive is named: trim, atto are tests to run");
     assert!(!place.path("review").exists());
 }
+
+#[test]
+fn n35_options_that_a_command_does_not_have_are_not_advised_and_those_without_a_use_refused() {
+    let place = Place::new("35");
+    place.file("nt.bin", [0, 1, 2, 3]);
+    let said = place.ssdlab(&["check", "nt.bin"]).refused("the format of the trace nt.bin is not recognised");
+    assert!(said.err.contains("name what it is with --as"), "{}", said.err);
+    fs::create_dir(place.path("p")).unwrap();
+    for options in [&["--by", "5"][..], &["--key", "gc."], &["--seed", "2"], &["--quick"], &["--keep", "k"]] {
+        let said = place.ssdlab(&[&["predict", "--dir", "p"], options].concat());
+        said.refused(&format!("{} is about drives that are predicted, and none is named", options[0]));
+    }
+    assert!(!place.path("k").exists());
+    let written = r#"{ "schema": "ssdlab.written/1", "command": "review", "files": { "index.html": "0" } }"#;
+    fs::create_dir_all(place.path("out/.ssdlab")).unwrap();
+    place.file("out/.ssdlab/written.json", written).file("out/index.html", "");
+    place.file("m.toml", "drive = \"small.toml\"\n[[unknown]]\nkey = \"controller.read_unit_us\"\nleast = 1\nmost = 50\n\
+         [[measurement]]\ntest = \"random-read\"\nmetric = \"latency_mean\"\nvalue = 130\ntolerance_percent = 1\nsource = \"me\"\n");
+    let said = place
+        .ssdlab(&["calibrate", "m.toml", "--keep", "out"])
+        .refused("out/index.html is what `ssdlab review` has written");
+    assert!(!said.err.contains("--force"), "{}", said.err);
+}

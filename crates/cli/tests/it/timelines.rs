@@ -147,12 +147,14 @@ fn a_timeline_that_cannot_be_is_refused() {
             let answer = serde_json::json!({ "device": "a drive", "seen": seen });
             std::io::Write::write_all(&mut stream, format!("{answer}\n").as_bytes()).unwrap();
         });
-        let output = ssdlab(&folder, &["ctl", "./s", "timeline", "slow.json"]);
+        let output = ssdlab(&folder, &["ctl", "./s", "--json", "timeline", "slow.json"]);
         server.join().unwrap();
         std::fs::remove_file(folder.join("s")).unwrap();
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         if said.is_empty() {
             assert!(output.status.success() && folder.join("slow.json").exists(), "{error}");
+            let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert_eq!((&told["device"], &told["file"]), (&"a drive".into(), &"slow.json".into()));
         } else {
             assert!(
                 output.status.code() == Some(1) && error.contains("the device answers what cannot be: "),
