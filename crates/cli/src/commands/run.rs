@@ -110,11 +110,18 @@ fn check_places(args: &RunArgs, logs: &[String]) -> Result<(), Failure> {
         ("--save", args.used.save.as_deref()),
         ("--timeline", args.used.timeline.as_deref()),
     ];
+    let begins = args.used.start.from.as_deref().map(place_of);
+    if let Some(log) = logs.iter().find(|name| begins == Some(place_of(&args.log_dir.join(name)))) {
+        return Err(Failure::bad_input(format!("the log {log} is the saved drive that is begun with"))
+            .help("choose another folder with --log-dir"));
+    }
     for (asks, path) in files {
         let Some(path) = path else { continue };
         let place = place_of(path);
         let what = if logs.iter().any(|name| place_of(&args.log_dir.join(name)) == place) {
             "a log of this job file"
+        } else if asks != "--save" && begins.as_ref() == Some(&place) {
+            "the saved drive that is begun with"
         } else if place_of(&args.job) == place {
             "the job file itself"
         } else if place_of(Path::new(&args.device)) == place {

@@ -109,5 +109,9 @@ fn what_is_no_such_drive_is_told_before_anything_runs() {
     let bytes = std::fs::read(folder.join("new.state")).unwrap();
     std::fs::write(folder.join("cut.state"), &bytes[..bytes.len() / 2]).unwrap();
     assert!(with(&["--from", "cut.state"]).contains("damaged"));
+    let begun = std::fs::read(folder.join("new.state")).unwrap();
+    let over = with(&["--from", "new.state", "--output", "./new.state", "--force"]);
+    assert!(over.contains("--output ./new.state is the saved drive that is begun with"), "{over}");
+    assert!(std::fs::read(folder.join("new.state")).unwrap() == begun);
     assert_eq!(std::fs::read_to_string(folder.join("age.fio")).unwrap().lines().next(), Some("[j]"));
 }
