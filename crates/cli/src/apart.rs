@@ -1,6 +1,7 @@
 //! Files that one command writes, and that must not take each other's place.
 
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::failure::Failure;
 
@@ -24,6 +25,17 @@ pub fn check_apart(files: &[(&str, Option<&Path>)], out: Option<&Path>) -> Resul
         }
     }
     Ok(())
+}
+
+/// Sees before anything runs that a file could be written to this path, by one beside it that goes at once.
+///
+/// # Errors
+/// Those of the system.
+pub fn try_to_write(path: &Path) -> io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".partial-{}", std::process::id()));
+    fs::File::create(&beside)?;
+    fs::remove_file(&beside)
 }
 
 /// Where a path leads, as far as it exists.

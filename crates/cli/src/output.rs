@@ -25,6 +25,32 @@ pub fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", input::printable(text, &['\n', '\t']));
 }
 
+/// Failures of several things that are all to be done, whatever becomes of the others.
+#[derive(Default)]
+pub struct Failures(Vec<Failure>);
+
+impl Failures {
+    /// What came of one of them, if it could be done.
+    pub fn note<T>(&mut self, done: Result<T, Failure>) -> Option<T> {
+        done.map_err(|failure| self.0.push(failure)).ok()
+    }
+
+    /// Says all but the first, which is what the command ends with. That a reader has gone is nothing wrong beside them.
+    ///
+    /// # Errors
+    /// The first failure.
+    pub fn conclude(self) -> Result<(), Failure> {
+        let (gone, mut others): (Vec<_>, Vec<_>) =
+            self.0.into_iter().partition(|failure| matches!(failure, Failure::ReaderGone));
+        if others.is_empty() {
+            return gone.into_iter().next().map_or(Ok(()), Err);
+        }
+        let first = others.remove(0);
+        others.iter().for_each(|failure| complain(&failure.to_string()));
+        Err(first)
+    }
+}
+
 /// Prints `text` as it is.
 ///
 /// # Errors
@@ -101,6 +127,19 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+
+    #[test]
+    fn a_verdict_is_told_to_nobody_all_the_same() {
+        let ended = |all: Vec<Result<(), Failure>>| {
+            let mut failures = Failures::default();
+            all.into_iter().for_each(|done| _ = failures.note(done));
+            failures.conclude().map_err(|failure| failure.exit_code())
+        };
+        assert_eq!(ended(vec![Ok(()), Ok(())]), Ok(()));
+        assert_eq!(ended(vec![Err(Failure::ReaderGone), Ok(())]), Err(0));
+        assert_eq!(ended(vec![Err(Failure::ReaderGone), Err(Failure::run("missed"))]), Err(1));
+        assert_eq!(ended(vec![Err(Failure::bad_input("first")), Err(Failure::run("second"))]), Err(2));
+    }
 
     #[test]
     fn json_is_read_back_as_it_was_and_moves_no_cursor() {

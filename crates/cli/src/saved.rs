@@ -8,6 +8,7 @@ use ssdlab_contents::{Image, ImageError, StateFileError, check_state_file, read_
 use ssdlab_core::{Fnv1a, Nanos};
 use ssdlab_device::{Device, EccScheme, Flash, LoadError};
 
+use crate::apart::try_to_write;
 use crate::failure::Failure;
 use crate::output::complain;
 
@@ -218,10 +219,12 @@ impl Keep {
     /// If there is something else, or no folder.
     pub fn at(save: Option<&Path>) -> Result<Self, Failure> {
         if let Some(path) = save {
-            check_state_file(path).map_err(|e| {
+            let refused = |e: &dyn std::fmt::Display| {
                 Failure::bad_input(format!("cannot save a drive in {}: {e}", path.display()))
                     .help("choose another name or folder")
-            })?;
+            };
+            check_state_file(path).map_err(|e| refused(&e))?;
+            try_to_write(path).map_err(|e| refused(&e))?;
         }
         Ok(Keep { path: save.map(Path::to_owned) })
     }

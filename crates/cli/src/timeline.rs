@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use ssdlab_bench::host::SlowestSeen;
 use ssdlab_report::{PICTURE_BEGINS, TIMELINE_BEGINS, slowest_text, timeline_json, timeline_svg};
 
+use crate::apart::try_to_write;
 use crate::failure::Failure;
 
 /// Where a timeline is written in the end.
@@ -35,6 +36,9 @@ impl TimelineFile {
                     }
                 }
             }
+            if let Err(e) = try_to_write(path) {
+                return refused(&e.to_string());
+            }
         }
         Ok(TimelineFile { path: path.map(Path::to_owned) })
     }
@@ -51,7 +55,10 @@ impl TimelineFile {
     pub fn write(&self, seen: Option<&SlowestSeen>, device: &str) -> Result<Option<String>, Failure> {
         let Some(path) = &self.path else { return Ok(None) };
         let Some(seen) = seen else {
-            return Err(Failure::run(format!("no request was measured: there is no timeline for {}", path.display())));
+            return Err(Failure::run(format!(
+                "no request that took time was measured: there is no timeline for {}",
+                path.display()
+            )));
         };
         let (text, how) = if is_picture(path) {
             (timeline_svg(seen, device), "")

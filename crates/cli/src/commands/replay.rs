@@ -14,7 +14,7 @@ use crate::commands::review::write_into;
 use crate::failure::Failure;
 use crate::folder::OutputFolder;
 use crate::lab::Tested as _;
-use crate::output::{STANDARD_INPUT, complain, print, print_json_text};
+use crate::output::{Failures, STANDARD_INPUT, complain, print, print_json_text};
 use crate::plan::{help_to_write, may_only_be_read};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 use crate::review_of::review_of;
@@ -45,23 +45,24 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
         e => failure(e),
     })?;
     drop(bar);
-    keep.write(drive.reviewed().facts.capacity_bytes, replayed.kept.as_deref())?;
-    timeline
-        .write(replayed.slowest_seen.as_ref(), drive.name())?
-        .iter()
-        .for_each(|said| complain(&format!("notice: {said}")));
+    // What has run is not lost for want of a place for one thing of it.
+    let mut failures = Failures::default();
+    failures.note(keep.write(drive.reviewed().facts.capacity_bytes, replayed.kept.as_deref()));
+    let told = failures.note(timeline.write(replayed.slowest_seen.as_ref(), drive.name())).flatten();
+    told.iter().for_each(|said| complain(&format!("notice: {said}")));
     let review = || {
         let drives = std::slice::from_ref(&drive);
         review_of(drives, vec![replayed.outcome()], Vec::new(), args.seed, false)
     };
     if let Some(folder) = &mut folder {
-        write_into(folder, &review())?;
+        failures.note(write_into(folder, &review()));
     }
-    if args.json {
-        let review = review();
-        return print_json_text(&results_json(&review).map_err(|e| Failure::run(e.to_string()))?);
-    }
-    print(&replayed.text())
+    failures.note(if args.json {
+        results_json(&review()).map_err(|e| Failure::run(e.to_string())).and_then(|json| print_json_text(&json))
+    } else {
+        print(&replayed.text())
+    });
+    failures.conclude()
 }
 
 fn spec(args: &ReplayArgs) -> Result<ReplaySpec, Failure> {

@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ssdlab_bench::fio_run::{FioError, FioOptions, FioRun, LogSink, Prefill, log_names, run_file_logging};
+use ssdlab_bench::fio_run::{FioError, FioOptions, FioReport, FioRun, LogSink, Prefill, log_names, run_file_logging};
 use ssdlab_bench::{BenchError, Lab as _, Monitor};
 use ssdlab_catalog::Diagnostic;
 use ssdlab_core::input;
 use ssdlab_workload::fio::JobFile;
 
-use crate::apart::{check_apart, place_of};
+use crate::apart::{check_apart, place_of, try_to_write};
 use crate::args::{OutputFormat, RunArgs, RunPrefillArg};
 use crate::commands::review::write_into;
 use crate::failure::Failure;
 use crate::folder::OutputFolder;
 use crate::lab::Tested as _;
-use crate::output::{STANDARD_INPUT, complain, print_raw, printable_json};
+use crate::output::{Failures, STANDARD_INPUT, complain, print_raw, printable_json};
 use crate::plan::{help_to_write, may_only_be_read};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 use crate::review_of::review_of;
@@ -48,6 +48,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if !names.is_empty() {
         std::fs::create_dir_all(&args.log_dir)
             .map_err(|e| Failure::bad_input(format!("cannot write to {}: {e}", args.log_dir.display())))?;
+        names.iter().try_for_each(|name| check_folder(&args.log_dir.join(name)))?;
     }
     let mut folder = OutputFolder::for_page("run", args.out.as_deref(), args.force)?;
     stop_on_ctrl_c()?;
@@ -64,14 +65,21 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             e => failure(e),
         })?;
     drop(bar);
-    keep.write(drive.reviewed().facts.capacity_bytes, kept.as_deref())?;
-    timeline.write(slowest_seen.as_ref(), drive.name())?.iter().for_each(|said| complain(&format!("notice: {said}")));
-    for said in fresh.into_iter().chain(searches) {
-        complain(&format!("notice: {said}"));
-    }
+    // What has run is not lost for want of a place for one thing of it.
+    let mut failures = Failures::default();
+    failures.note(keep.write(drive.reviewed().facts.capacity_bytes, kept.as_deref()));
+    let told = failures.note(timeline.write(slowest_seen.as_ref(), drive.name())).flatten();
+    told.iter().chain(&fresh).chain(&searches).for_each(|said| complain(&format!("notice: {said}")));
     if let Some(folder) = &mut folder {
-        write_into(folder, &review_of(&[drive], outcomes, Vec::new(), args.seed, false))?;
+        failures.note(write_into(folder, &review_of(&[drive], outcomes, Vec::new(), args.seed, false)));
     }
+    failures.note(write_report(args, &report));
+    failures.note(stopped.map_or(Ok(()), |stopped| Err(Failure::run(stopped))));
+    failures.conclude()
+}
+
+/// Writes the report into the file that it is for; without one, or if that cannot be done, to standard output.
+fn write_report(args: &RunArgs, report: &FioReport) -> Result<(), Failure> {
     let json = |json: Result<String, serde_json::Error>| json.map_err(|e| Failure::run(e.to_string()));
     let text = match args.output_format {
         OutputFormat::Normal => report.to_text(),
@@ -83,13 +91,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         OutputFormat::Normal | OutputFormat::Terse => input::printable(&text, &['\n', '\t']),
         OutputFormat::Json | OutputFormat::JsonPlus => printable_json(&text),
     };
-    match &args.output {
-        None => print_raw(&text)?,
-        Some(path) => {
-            ssdlab_sweep::write_whole(path, text.as_bytes()).map_err(|e| Failure::run(e.to_string()))?;
-        }
-    }
-    stopped.map_or(Ok(()), |stopped| Err(Failure::run(stopped)))
+    let Some(path) = &args.output else { return print_raw(&text) };
+    let written = ssdlab_sweep::write_whole(path, text.as_bytes()).map_err(|e| Failure::run(e.to_string()));
+    written.or_else(|failure| print_raw(&text).and(Err(failure)))
 }
 
 /// Nothing that is there is overwritten unless that is asked for.
@@ -144,7 +148,9 @@ fn check_folder(path: &Path) -> Result<(), Failure> {
                 Failure::bad_input(format!("cannot write {}: there is no folder {}", path.display(), folder.display()));
             Err(error.help("make it, or choose another"))
         }
-        _ => Ok(()),
+        _ => try_to_write(path).map_err(|e| {
+            Failure::bad_input(format!("cannot write {}: {e}", path.display())).help("choose another name or folder")
+        }),
     }
 }
 

@@ -84,10 +84,12 @@ fn a_ramp_beside_another_job_does_not_count_and_a_run_without_a_measurement_has_
     let slowest = report["jobs"][0]["read"]["lat_ns"]["max"].as_f64().unwrap();
     assert_eq!(stretches(&read(&folder.join("slow.json")))[0]["dur"].as_f64().unwrap() * 1000.0, slowest);
     std::fs::write(folder.join("none.fio"), writer).unwrap();
-    let output = ssdlab(&folder, &["run", "none.fio", "./small.toml", "--timeline", "none.json"]);
+    let output = ssdlab(&folder, &["run", "none.fio", "./small.toml", "--timeline", "none.json", "--out", "page"]);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{error}");
-    assert!(error.contains("no request was measured"), "{error}");
+    assert!(error.contains("no request that took time was measured"), "{error}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("writer: "), "the report is there all the same");
+    assert!(folder.join("page/index.html").exists(), "and the page");
 }
 
 /// Two jobs whose slowest requests are equally slow: the page shows it with the one whose request it is.
@@ -180,6 +182,12 @@ fn nothing_of_others_is_overwritten_and_what_cannot_tell_is_refused() {
     assert!(error.contains("mine.json: it is there already, and no timeline"), "{error}");
     let error = refused(&["run", "write.fio", "./small.toml", "--timeline", "nowhere/t.json"]);
     assert!(error.contains("there is no such folder"), "{error}");
+    // A folder in which nobody can make a file.
+    #[cfg(target_os = "linux")]
+    for option in ["--timeline", "--save", "--output"] {
+        let error = refused(&["run", "write.fio", "./small.toml", option, "/proc/slow.json"]);
+        assert!(error.contains("/proc/slow.json: "), "{error}");
+    }
     let error = refused(&["replay", "trace.csv", "./small.toml", "--timeline", "one", "--save", "one"]);
     assert!(error.contains("--timeline one is the file of --save as well"), "{error}");
     std::fs::write(folder.join("read.fio"), "[j]\nrw=randread\nbs=4k\nsize=64k\n").unwrap();
