@@ -15,7 +15,7 @@ use crate::figures::Figures;
 use crate::finished;
 use crate::folder::{OutputFolder, Writes};
 use crate::lab::{SimulatedDrive, drives};
-use crate::output::{print, print_json, table};
+use crate::output::{Failures, print, print_json, table};
 use crate::plan::{self, param_failure};
 
 const FILE: &str = "claims.json";
@@ -46,26 +46,25 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     let mut document = document(&rows, seed, quick);
     // A figure whose test was stopped or failed is not told from one that nothing was run for.
     document["complete"] = results.is_whole().into();
-    if let Some(folder) = &mut folder {
-        folder.begin_writing()?;
-        write_whole(&folder.path().join(FILE), format!("{document:#}\n").as_bytes())
-            .map_err(|e| Failure::run(format!("the figures were not written: {e}")))?;
-        folder.written(&[PathBuf::from(FILE)])?;
-    }
+    let mut failures = Failures::default();
+    let written = failures.note(folder.as_mut().map_or(Ok(()), |folder| write(folder, &document)));
     // What a test that failed leaves is kept, too: the same command goes on from there.
-    if let (true, Some(finished)) = (results.is_whole(), finished) {
+    if let (Some(()), true, Some(finished)) = (written, results.is_whole(), finished) {
         finished.clear();
     }
-    if args.json {
-        print_json(&document)?;
-    } else {
-        print(&text(&rows))?;
-    }
-    results.conclude()?;
+    failures.note(if args.json { print_json(&document) } else { print(&text(&rows)) });
+    failures.note(results.conclude());
     if args.strict {
-        strict(&rows)?;
+        failures.note(strict(&rows));
     }
-    Ok(())
+    failures.conclude()
+}
+
+fn write(folder: &mut OutputFolder, document: &Value) -> Result<(), Failure> {
+    folder.begin_writing()?;
+    write_whole(&folder.path().join(FILE), format!("{document:#}\n").as_bytes())
+        .map_err(|e| Failure::run(format!("the figures were not written: {e}")))?;
+    folder.written(&[PathBuf::from(FILE)])
 }
 
 /// What is laid beside what.

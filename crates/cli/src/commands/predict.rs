@@ -9,7 +9,7 @@ use crate::args::{PREDICT_BY, PredictArgs};
 use crate::commands::forecast::{KeepFolder, bench};
 use crate::failure::Failure;
 use crate::figures::Figures;
-use crate::output::print;
+use crate::output::{Failures, print};
 use crate::progress::{Bar, stop_on_ctrl_c};
 
 pub fn run(args: &PredictArgs) -> Result<(), Failure> {
@@ -38,6 +38,7 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
     let folder = KeepFolder::open(args.keep.as_deref())?;
     let kept = folder.kept()?;
     stop_on_ctrl_c()?;
+    let mut failures = Failures::default();
     for (made_before, device) in args.devices.iter().enumerate() {
         let bar = Bar::new();
         let progress = |done: usize, of: usize| bar.runs(done as u64, of as u64);
@@ -51,10 +52,10 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
             _ => kept.stopped().help("what was predicted is written; name only the others to go on"),
         })?;
         let path = made.write(&args.dir).map_err(|e| Failure::run(e.to_string()))?;
-        print(&format!("{}\n", path.display()))?;
+        failures.note(print(&format!("{}\n", path.display())));
     }
     kept.clear();
-    Ok(())
+    failures.conclude()
 }
 
 /// An option that says how something is predicted.

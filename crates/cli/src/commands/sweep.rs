@@ -11,7 +11,7 @@ use ssdlab_sweep::{
 use crate::args::SweepArgs;
 use crate::failure::Failure;
 use crate::folder::{OutputFolder, Writes};
-use crate::output::{complain, print};
+use crate::output::{Failures, complain, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 
 /// What a sweep consists of on disk.
@@ -43,8 +43,10 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     for file in files {
         text.push_str(&format!("  {}\n", file.display()));
     }
-    print(&text)?;
-    conclude(&plan, &result)
+    let mut failures = Failures::default();
+    failures.note(print(&text));
+    failures.note(conclude(&plan, &result));
+    failures.conclude()
 }
 
 /// Writes the table and the page. Those of an unfinished sweep stand beside what an earlier one may have left; those of a

@@ -11,7 +11,7 @@ use crate::commands::review::write_into;
 use crate::failure::Failure;
 use crate::folder::OutputFolder;
 use crate::lab::is_of_drive;
-use crate::output::{print, print_json_text, table};
+use crate::output::{Failures, print, print_json_text, table};
 use crate::plan::{self, param_failure};
 use crate::review_of::review_of;
 use crate::tested::TestedDevice;
@@ -34,20 +34,22 @@ pub fn run(args: &TestArgs) -> Result<(), Failure> {
     // The band of some of them would not be that of the number asked for.
     let whole = if outcomes.len() == drives.len() { band(&outcomes) } else { None };
     let drives = &drives[..1];
+    let mut failures = Failures::default();
     if let Some(outcome) = whole {
         if let Some(folder) = &mut folder {
             let outcomes = vec![outcome.clone()];
             let review = review_of(drives, outcomes, Vec::new(), seed, options.quick);
-            write_into(folder, &review)?;
+            failures.note(write_into(folder, &review));
         }
-        if args.json {
+        failures.note(if args.json {
             let review = review_of(drives, vec![outcome], Vec::new(), seed, options.quick);
-            print_json_text(&results_json(&review).map_err(|e| Failure::run(e.to_string()))?)?;
+            results_json(&review).map_err(|e| Failure::run(e.to_string())).and_then(|json| print_json_text(&json))
         } else {
-            print(&text(&outcome))?;
-        }
+            print(&text(&outcome))
+        });
     }
-    results.conclude()
+    failures.note(results.conclude());
+    failures.conclude()
 }
 
 /// How many of the slowest I/Os are told.

@@ -6,7 +6,7 @@ use ssdlab_torture::{Campaign, Kind, Original, Report, build_ssd, cut_specimens,
 
 use crate::args::TortureArgs;
 use crate::failure::Failure;
-use crate::output::{complain, print};
+use crate::output::{Failures, complain, print};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 
 /// Failures told in full; beyond these only their number.
@@ -27,8 +27,10 @@ pub fn run(args: &TortureArgs) -> Result<(), Failure> {
         originals => cut_specimens(&campaign, originals, &build_ssd, &progress),
     };
     drop(bar);
-    print(&format!("torture, seed {}\n{}", args.seed, report.tally))?;
-    conclude(args, &report)
+    let mut failures = Failures::default();
+    failures.note(print(&format!("torture, seed {}\n{}", args.seed, report.tally)));
+    failures.note(conclude(args, &report));
+    failures.conclude()
 }
 
 /// The drives that specimens are taken of.

@@ -668,3 +668,18 @@ fn n35_options_that_a_command_does_not_have_are_not_advised_and_those_without_a_
         .refused("out/index.html is what `ssdlab review` has written");
     assert!(!said.err.contains("--force"), "{}", said.err);
 }
+
+#[test]
+fn n36_a_verdict_is_one_also_where_nobody_reads() {
+    let place = Place::new("36");
+    let missed = "[[claim]]\nid = \"o-1\"\ndevices = [\"small.toml\"]\nquantity = \"sequential read\"\npublished = \"540 MB/s\"\nsource = \"me\"\n\
+        check.value = { test = \"sequential-read\", metric = \"bandwidth\", value = 540.0, unit = \"MB/s\", tolerance_percent = 5, \
+        params = { seconds = 1 } }\n";
+    place.file("figures.toml", missed);
+    let mut command = place.command(&["claims", DRIVE, "--figures", "figures.toml", "--strict"]);
+    // A pipe without a reader.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let ended = command.stdout(writer).stderr(Stdio::null()).status().unwrap();
+    assert_eq!(ended.code(), Some(1));
+}
