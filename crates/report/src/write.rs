@@ -1,7 +1,8 @@
 //! Writing a review so that nobody ever sees half of it.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::compare::{self, TestGroup};
@@ -28,7 +29,8 @@ pub struct Written {
 
 /// Writes `index.html`, `results.json`, `series/` and `charts/` into `dir`.
 ///
-/// Everything is first written beside its destination, and moved there when it is complete; the page comes last.
+/// Everything is first written beside its destination, and moved there when it is complete; the page comes last. After that
+/// all of it is there even if the machine loses power.
 /// A folder that exists keeps what else is in it; files of the same names are replaced, no others are touched.
 ///
 /// # Errors
@@ -130,13 +132,21 @@ impl Staging {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(|e| refused("create the folder", parent, e))?;
         }
-        fs::write(&path, bytes).map_err(|e| refused("write", &path, e))
+        let write = || {
+            let mut out = fs::File::create(&path)?;
+            out.write_all(bytes)?;
+            out.sync_all()
+        };
+        write().map_err(|e| refused("write", &path, e))
     }
 
     /// Moves everything to `dir`: in one step if there is no such folder yet, else file by file.
     fn publish(self, dir: &Path, files: &[PathBuf]) -> Result<(), ReportError> {
         if !dir.exists() {
-            return fs::rename(&self.path, dir).map_err(|e| refused("create the folder", dir, e));
+            folders_of(files).for_each(|folder| keep_names(&self.path.join(folder)));
+            fs::rename(&self.path, dir).map_err(|e| refused("create the folder", dir, e))?;
+            dir.parent().into_iter().for_each(keep_names);
+            return Ok(());
         }
         for file in files {
             let to = dir.join(file);
@@ -145,8 +155,21 @@ impl Staging {
             }
             fs::rename(self.path.join(file), &to).map_err(|e| refused("replace", &to, e))?;
         }
+        folders_of(files).for_each(|folder| keep_names(&dir.join(folder)));
         Ok(())
     }
+}
+
+/// The folders that these files stand in, and those around them, each once.
+fn folders_of(files: &[PathBuf]) -> impl Iterator<Item = &Path> {
+    files.iter().flat_map(|file| file.ancestors().skip(1)).collect::<BTreeSet<_>>().into_iter()
+}
+
+/// After this the names in a folder are there even if the machine loses power; without, only their files' bytes are.
+fn keep_names(folder: &Path) {
+    // Not every system can be asked for that, and none has lost anything by then.
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
 }
 
 impl Drop for Staging {
