@@ -135,26 +135,17 @@ impl OutputFolder {
         self.dir.join(OWN).join("tests")
     }
 
-    /// Names of files that a run leaves when it is killed while it writes.
+    /// Removes what a run leaves when it is killed while it writes: a folder in which a review grew, and files beside their place.
+    /// Beside these, the folder is the user's, and the others are ours.
     fn sweep_up(&self) {
         let own_name = self.dir.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let staging = format!(".{own_name}");
+        sweep(&self.dir, &|begin, is_folder| {
+            if is_folder { begin == staging } else { self.writes.files.contains(&begin) }
+        });
         let stores = self.writes.stores.iter().map(|s| self.dir.join(s));
-        for folder in [self.dir.clone(), self.dir.join(OWN), self.tests()].into_iter().chain(stores) {
-            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-                let name = entry.file_name().to_string_lossy().into_owned();
-                let Some((begin, number)) = name.rsplit_once(".partial-") else { continue };
-                let ours = number.bytes().all(|b| b.is_ascii_digit())
-                    && (begin == format!(".{own_name}")
-                        || begin.ends_with(".json")
-                        || self.writes.files.contains(&begin));
-                if ours {
-                    // What cannot be removed is in nobody's way.
-                    let _ = match entry.file_type() {
-                        Ok(kind) if kind.is_dir() => fs::remove_dir_all(entry.path()),
-                        _ => fs::remove_file(entry.path()),
-                    };
-                }
-            }
+        for folder in [self.dir.join(OWN), self.tests()].into_iter().chain(stores) {
+            sweep(&folder, &|begin, is_folder| begin.ends_with(".json") && !is_folder);
         }
     }
 
@@ -302,6 +293,20 @@ impl OutputFolder {
     }
 }
 
+/// Removes from a folder what is named `NAME.partial-NUMBER`, of the names that are ours: they are given with whether it is a
+/// folder.
+fn sweep(folder: &Path, ours: &dyn Fn(&str, bool) -> bool) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some((begin, number)) = name.rsplit_once(".partial-") else { continue };
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) && ours(begin, is_folder) {
+            // What cannot be removed is in nobody's way.
+            let _ = if is_folder { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
+        }
+    }
+}
+
 impl Drop for OutputFolder {
     fn drop(&mut self) {
         if self.lock.is_none() {
@@ -404,5 +409,30 @@ fn read_known(path: &Path) -> Known {
         files: files.filter(|(name, _)| inside(name)).collect(),
         command: command.map(str::to_owned),
         writing: document["writing"] == true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_run_leaves_goes_and_what_is_named_like_it_stays() {
+        let dir = std::env::temp_dir().join(format!("ssdlab-sweep-up-{}", std::process::id()));
+        let name = dir.file_name().unwrap().to_string_lossy().into_owned();
+        let files = ["results.json.partial-3", ".ssdlab/written.json.partial-3", ".ssdlab/tests/0f.json.partial-3"];
+        let staging = format!(".{name}.partial-1");
+        let users =
+            ["notes.json.partial-3", "mine.json.partial-4/file", "index.html.partial-5/file", "index.html.partial-"];
+        for file in files.into_iter().chain(users).chain([&*format!("{staging}/index.html")]) {
+            let path = dir.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        OutputFolder::open(&dir, Writes::REVIEW, false).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(files.map(|file| dir.join(file).exists()), [false; 3]);
+        assert!(!dir.join(staging).exists());
+        assert_eq!(users.map(|file| dir.join(file).exists()), [true; 4]);
+        fs::remove_dir_all(dir).unwrap();
     }
 }
