@@ -22,6 +22,8 @@ use crate::args::ReportArgs;
 use crate::failure::Failure;
 
 const OWN: &str = ".ssdlab";
+/// Folder of a review of which tests did not finish.
+pub const UNFINISHED: &str = "unfinished";
 const SCHEMA: &str = "ssdlab.written/1";
 /// Depth of folders within a folder of ours: `series/DRIVE/file`.
 const MAX_DEPTH: u32 = 8;
@@ -42,7 +44,7 @@ impl Writes {
     /// Nothing but finished tests, while a command runs.
     pub const NOTHING: Writes = Writes { command: "", files: &[], folders: &[], stores: &[] };
     /// A review and what it consists of on disk.
-    pub const REVIEW: Writes = Writes::page("review");
+    pub const REVIEW: Writes = Writes { folders: &["series", "charts", UNFINISHED], ..Writes::page("review") };
 
     /// A command that writes a page as a review does.
     pub const fn page(command: &'static str) -> Writes {
@@ -139,10 +141,12 @@ impl OutputFolder {
     /// Beside these, the folder is the user's, and the others are ours.
     fn sweep_up(&self) {
         let own_name = self.dir.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        let staging = format!(".{own_name}");
+        let is_staging =
+            |begin: &str| begin.strip_prefix('.').is_some_and(|name| name == own_name || name == UNFINISHED);
         sweep(&self.dir, &|begin, is_folder| {
-            if is_folder { begin == staging } else { self.writes.files.contains(&begin) }
+            if is_folder { is_staging(begin) } else { self.writes.files.contains(&begin) }
         });
+        sweep(&self.dir.join(UNFINISHED), &|begin, is_folder| is_folder && is_staging(begin));
         let stores = self.writes.stores.iter().map(|s| self.dir.join(s));
         for folder in [self.dir.join(OWN), self.tests()].into_iter().chain(stores) {
             sweep(&folder, &|begin, is_folder| begin.ends_with(".json") && !is_folder);
@@ -249,6 +253,21 @@ impl OutputFolder {
     /// If that cannot be written down, or a file that was written cannot be read.
     pub fn written(&mut self, files: &[PathBuf]) -> Result<(), Failure> {
         let now = self.digests(files)?;
+        self.replace(now)
+    }
+
+    /// As [`OutputFolder::written`], of what is written into a folder within: what stands beside that stays.
+    ///
+    /// # Errors
+    /// As [`OutputFolder::written`].
+    pub fn written_within(&mut self, within: &str, files: &[PathBuf]) -> Result<(), Failure> {
+        let beside = self.known.files.iter().filter(|(file, _)| !Path::new(file).starts_with(within));
+        let mut now: BTreeMap<String, String> = beside.map(|(file, digest)| (file.clone(), digest.clone())).collect();
+        now.extend(self.digests(files)?);
+        self.replace(now)
+    }
+
+    fn replace(&mut self, now: BTreeMap<String, String>) -> Result<(), Failure> {
         for (old, digest) in &self.known.files {
             let path = self.dir.join(old);
             let unchanged = || file_digest(&path).is_ok_and(|found| found == *digest);

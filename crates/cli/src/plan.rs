@@ -24,6 +24,8 @@ pub struct Results {
     pub unsuitable: Vec<Unsuitable>,
     /// Tests that Ctrl-C stopped or kept from beginning.
     pub cancelled: Vec<String>,
+    /// Every test without an outcome, in the order of the plan.
+    pub left_out: Vec<LeftOut>,
     /// Whether any test ran to its end.
     ran: bool,
     /// Whether finished tests are kept for a later run.
@@ -49,15 +51,22 @@ pub fn help_to_write(device: &str) -> String {
     )
 }
 
-/// What a report says of a test that ended in this error: nothing, unless the test makes no sense on the device, or may not
+/// What a report says of a test that ended in this error. It is unfinished unless it makes no sense on the device, or may not
 /// write to it.
-pub fn left_out(test: &str, device: &str, error: &BenchError) -> Option<LeftOut> {
+pub fn left_out(test: &str, device: &str, error: &BenchError) -> LeftOut {
     let sectors = matches!(error, BenchError::Host(HostError::Refused(Refusal::NotWholeSectors { .. })));
-    (matches!(error, BenchError::Unsuitable(_)) || sectors || may_only_be_read(error)).then(|| LeftOut {
+    LeftOut {
         device: device.to_owned(),
         test: test.to_owned(),
         why: error.to_string(),
-    })
+        unfinished: !(matches!(error, BenchError::Unsuitable(_)) || sectors || may_only_be_read(error)),
+    }
+}
+
+/// What a report says of a test that was stopped.
+pub fn stopped(test: &str, device: &str) -> LeftOut {
+    let (device, test, why) = (device.to_owned(), test.to_owned(), "it was stopped".to_owned());
+    LeftOut { device, test, why, unfinished: true }
 }
 
 /// Runs the plan.
@@ -128,12 +137,17 @@ impl Results {
                 JobResult::Failed(error) => {
                     let left_out = left_out(job.test.name, names[job.lab], &error);
                     let failure = bench_failure(job.test.name, names[job.lab], error);
-                    match left_out {
-                        Some(left_out) => sorted.unsuitable.push(Unsuitable { left_out, failure }),
-                        None => sorted.failures.push(failure),
+                    sorted.left_out.push(left_out.clone());
+                    if left_out.unfinished {
+                        sorted.failures.push(failure);
+                    } else {
+                        sorted.unsuitable.push(Unsuitable { left_out, failure });
                     }
                 }
-                JobResult::Cancelled => sorted.cancelled.push(format!("{} on {}", job.test.name, names[job.lab])),
+                JobResult::Cancelled => {
+                    sorted.left_out.push(stopped(job.test.name, names[job.lab]));
+                    sorted.cancelled.push(format!("{} on {}", job.test.name, names[job.lab]));
+                }
             }
         }
         sorted
@@ -156,7 +170,7 @@ impl Results {
     /// The last failure, or that the run was stopped.
     pub fn conclude(self) -> Result<(), Failure> {
         if self.ran {
-            for Unsuitable { left_out: LeftOut { device, test, why }, .. } in &self.unsuitable {
+            for Unsuitable { left_out: LeftOut { device, test, why, .. }, .. } in &self.unsuitable {
                 complain(&format!("left out: {test} on {device}: {why}"));
             }
         }

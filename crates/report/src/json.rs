@@ -22,6 +22,9 @@ pub struct ResultsDocument {
     /// Whether tests were shortened on request.
     #[serde(default)]
     pub quick: bool,
+    /// Whether no test was stopped or failed.
+    #[serde(default = "yes")]
+    pub complete: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceFacts>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -31,6 +34,11 @@ pub struct ResultsDocument {
     pub left_out: Vec<LeftOut>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<ClaimRow>,
+}
+
+/// Documents of earlier versions were not written otherwise, or did not say so.
+fn yes() -> bool {
+    true
 }
 
 /// The result of one test on one device. The series behind its charts are in CSV files, not here.
@@ -78,6 +86,7 @@ impl ResultsDocument {
             version: review.version.clone(),
             seed: review.seed,
             quick: review.quick,
+            complete: review.is_complete(),
             device: facts().next().filter(|_| !several),
             devices: facts().filter(|_| several).collect(),
             results: review.outcomes.iter().map(|o| ResultRow::from_outcome(o, several)).collect(),

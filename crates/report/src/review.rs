@@ -111,7 +111,7 @@ pub struct SpecRow {
     pub estimate: bool,
 }
 
-/// A test that makes no sense on a device, or cannot be made there.
+/// A test that makes no sense on a device, cannot be made there, or did not finish.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Name of the device as in [`DeviceFacts::name`].
@@ -119,6 +119,14 @@ pub struct LeftOut {
     pub test: String,
     /// Why, in a clause.
     pub why: String,
+    /// It was stopped, or failed: the review lacks what it asked for.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unfinished: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// A published figure beside the one measured here.
@@ -211,6 +219,12 @@ impl DeviceFacts {
 }
 
 impl Review {
+    /// Whether every test that was asked for, and that its device allows, has an outcome.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        !self.left_out.iter().any(|test| test.unfinished)
+    }
+
     pub(crate) fn reality(&self) -> Reality {
         match self.devices.iter().filter(|d| d.facts.is_real()).count() {
             0 => Reality::Simulated,

@@ -1,6 +1,7 @@
 //! `ssdlab review`: the suite on one or several drives, and a report.
 
 use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
 
 use ssdlab_bench::parse_settings;
 use ssdlab_bench::plan::PlanJob;
@@ -11,9 +12,9 @@ use crate::args::ReviewArgs;
 use crate::failure::Failure;
 use crate::figures::Figures;
 use crate::finished;
-use crate::folder::{OutputFolder, Writes};
+use crate::folder::{OutputFolder, UNFINISHED, Writes};
 use crate::lab::{Tested, is_of_drive};
-use crate::output::print_raw;
+use crate::output::{Failures, print_raw};
 use crate::plan::param_failure;
 use crate::review_of::{claims_about, review_of};
 use crate::tested::TestedDevice;
@@ -41,18 +42,21 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
     let mut folder = OutputFolder::open(&args.out, Writes::REVIEW, args.force)?;
     let (mut results, finished) = finished::run_into(&folder, &drives, &jobs, options)?;
     let outcomes = std::mem::take(&mut results.outcomes);
+    let mut failures = Failures::default();
     if !outcomes.is_empty() {
         // A drive with other values is not the one that something was published about.
         let claims = if of_drives.is_empty() { claims_about(&drives, &outcomes, figures.all()) } else { Vec::new() };
-        let left_out = results.unsuitable.iter().map(|u| u.left_out.clone()).collect();
+        let left_out = std::mem::take(&mut results.left_out);
         let review = Review { left_out, ..review_of(&drives, outcomes, claims, seed, quick) };
-        let written = write_into(&mut folder, &review)?;
-        if results.is_whole() {
+        let write = if review.is_complete() { write_into } else { write_unfinished };
+        let written = failures.note(write(&mut folder, &review));
+        if written.is_some() && results.is_whole() {
             finished.clear();
         }
-        print_raw(&terminal_summary(&review, Some(&written), use_colour()))?;
+        failures.note(print_raw(&terminal_summary(&review, written.as_ref(), use_colour())));
     }
-    results.conclude()
+    failures.note(results.conclude());
+    failures.conclude()
 }
 
 /// The tests of a review, or those that were `asked` for by name, on each drive.
@@ -132,6 +136,16 @@ pub fn write_into(folder: &mut OutputFolder, review: &Review) -> Result<Written,
     let written =
         write_review(folder.path(), review).map_err(|e| Failure::run(format!("the review was not written: {e}")))?;
     folder.written(&written.files)?;
+    Ok(written)
+}
+
+/// Writes what there is of a review of which tests did not finish into a folder within: a whole one stays what it is.
+fn write_unfinished(folder: &mut OutputFolder, review: &Review) -> Result<Written, Failure> {
+    folder.begin_writing()?;
+    let written = write_review(&folder.path().join(UNFINISHED), review)
+        .map_err(|e| Failure::run(format!("the review was not written: {e}")))?;
+    let files: Vec<PathBuf> = written.files.iter().map(|file| Path::new(UNFINISHED).join(file)).collect();
+    folder.written_within(UNFINISHED, &files)?;
     Ok(written)
 }
 

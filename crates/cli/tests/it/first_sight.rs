@@ -412,6 +412,14 @@ fn n21_a_review_that_is_stopped_goes_on_and_ends_in_the_same_bytes() {
     assert_eq!(child.wait().unwrap().code(), Some(1));
     let found = kept();
     assert!(found > 0, "finished tests are kept");
+    // What there is by now takes the place of no whole review.
+    assert!(!stopped.path("out/index.html").exists() && !stopped.path("out/results.json").exists());
+    assert!(
+        fs::read_to_string(stopped.path("out/unfinished/index.html")).unwrap().contains("This review is not whole.")
+    );
+    let document = fs::read_to_string(stopped.path("out/unfinished/results.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!((&document["complete"], &document["left_out"][0]["why"]), (&false.into(), &"it was stopped".into()));
     // What another run left there is removed; what was half written, too.
     stopped.file(&format!("out/.ssdlab/tests/{}.json", "0".repeat(32)), "{}");
     stopped.file("out/.ssdlab/tests/a.json.partial-77", "{");
@@ -428,6 +436,7 @@ fn n21_a_review_that_is_stopped_goes_on_and_ends_in_the_same_bytes() {
         assert!(read(&whole) == read(&stopped), "{file} differs");
     }
     assert_eq!(kept(), 0);
+    assert!(!stopped.path("out/unfinished").exists());
     assert!(!stopped.path("out/.out.partial-3").exists());
 }
 

@@ -55,6 +55,7 @@ pub(crate) fn page(review: &Review, groups: &[TestGroup]) -> String {
     document(&title, &review.version, "Skip to the review", |out| {
         masthead(out, review);
         out.push_str("<main id=\"main\">\n");
+        summary::unfinished(out, review);
         let concludes = first_screen::write(out, review, groups);
         let chosen = selected::choose(groups);
         selected::write(out, review, groups, &chosen);

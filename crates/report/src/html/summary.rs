@@ -197,6 +197,27 @@ fn felt_like(out: &mut String, review: &Review, groups: &[TestGroup]) {
     }
 }
 
+/// Says of a review that lacks tests that it does.
+pub(crate) fn unfinished(out: &mut String, review: &Review) {
+    let missing: Vec<&LeftOut> = review.left_out.iter().filter(|test| test.unfinished).collect();
+    if missing.is_empty() {
+        return;
+    }
+    let of = |test: &&LeftOut| format!("{} of {}", test.test, name::pretty(&test.device));
+    let mut named: Vec<String> = missing.iter().map(of).collect();
+    named.dedup();
+    let (count, more) = (super::counted(missing.len(), "test"), if named.len() > MISSING_NAMED { ", …" } else { "" });
+    named.truncate(MISSING_NAMED);
+    out.push_str(&format!(
+        "<p class=\"notes\"><strong>This review is not whole.</strong> {count} did not finish: {}{more}. \
+         What is below is of the others.</p>\n",
+        escape(&named.join(", "))
+    ));
+}
+
+/// Tests that are named among those that did not finish; all of them stand below, each with its reason.
+const MISSING_NAMED: usize = 8;
+
 /// Tests that a device of the review has no figures of, and why.
 pub(crate) fn left_out(out: &mut String, review: &Review) {
     if review.left_out.is_empty() {
@@ -214,7 +235,7 @@ pub(crate) fn left_out(out: &mut String, review: &Review) {
         "<details class=\"left-out\"><summary>Left out: {tests} of {}</summary>\n<ul>\n",
         escape(&devices.join(", "))
     ));
-    for LeftOut { device, test, why } in &review.left_out {
+    for LeftOut { device, test, why, .. } in &review.left_out {
         out.push_str(&format!("<li>{} of {}: {}</li>\n", escape(test), escape(&name::pretty(device)), escape(why)));
     }
     out.push_str("</ul></details>\n");

@@ -748,9 +748,22 @@ fn a_chart_of_only_one_of_two_drives_names_it_and_what_the_other_lacks_is_listed
         device: FIRST.to_owned(),
         test: "qd-scaling".to_owned(),
         why: "it <cannot> be made there".to_owned(),
+        unfinished: false,
     });
     let page = index_html(&review).unwrap();
+    assert!(!page.contains("This review is not whole."));
     assert!(page.contains("Left out: 1 test of ") && page.contains("it &lt;cannot&gt; be made there"));
     let document: serde_json::Value = serde_json::from_str(&ssdlab_report::results_json(&review).unwrap()).unwrap();
     assert_eq!(document["left_out"][0]["device"], FIRST);
+    assert_eq!(
+        (&document["complete"], &document["left_out"][0]["unfinished"]),
+        (&true.into(), &serde_json::Value::Null)
+    );
+    let stopped = LeftOut { test: "trim".to_owned(), why: "it was stopped".to_owned(), ..review.left_out[0].clone() };
+    review.left_out.push(LeftOut { unfinished: true, ..stopped });
+    let page = index_html(&review).unwrap();
+    let told = "<strong>This review is not whole.</strong> 1 test did not finish: trim of ";
+    assert!(page.find(told) < page.find("Left out: 2 tests of ") && page.contains(told));
+    let document: serde_json::Value = serde_json::from_str(&ssdlab_report::results_json(&review).unwrap()).unwrap();
+    assert_eq!((&document["complete"], &document["left_out"][1]["unfinished"]), (&false.into(), &true.into()));
 }
