@@ -11,6 +11,7 @@ use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, device, is_key_without_sectio
 use ssdlab_core::input;
 use ssdlab_device::Device;
 use ssdlab_report::{DeviceFacts, ReviewedDevice};
+use ssdlab_sweep::digest;
 
 use crate::failure::Failure;
 use crate::saved::SavedDrive;
@@ -107,7 +108,8 @@ impl SimulatedDrive {
         // A file that gives an array a name describes it, too.
         let description = input::printable(&recipe.description, &[]).into_owned();
         // So do changes of its values.
-        let facts = DeviceFacts { name: recipe.name.clone(), description, ..facts };
+        let identity = Some(digest(recipe.identity().to_string().as_bytes()));
+        let facts = DeviceFacts { name: recipe.name.clone(), description, identity, ..facts };
         let (specification, members, hangs_on) = (specification(&recipe), members(&recipe), hangs_on(&recipe));
         let (traits, superblock_bytes) = (traits(&recipe, &specification), superblock_bytes(&recipe));
         let (lost_with_power_bytes, loses_flushed) = (lost_with_power_bytes(&recipe), loses_flushed(&recipe));
@@ -139,6 +141,7 @@ impl SimulatedDrive {
     pub fn starting(&self, saved: Option<SavedDrive>) -> Self {
         let mut reviewed = self.reviewed.clone();
         reviewed.traits.extend(saved.is_some().then(|| BEGINS_AS_SAVED.to_owned()));
+        reviewed.facts.begins_as = saved.as_ref().map(|saved| format!("{:016x}", saved.fingerprint()));
         SimulatedDrive { recipe: self.recipe.clone(), small: OnceLock::new(), specimen: self.specimen, saved, reviewed }
     }
 

@@ -89,9 +89,9 @@ impl Review {
         let figures = figures.about(&names);
         figures.concern(&names).map_err(parameter)?;
         let options = PlanOptions { threads, seed, quick };
-        let results = run(py, &drives, jobs, options, progress)?;
+        let mut results = run(py, &drives, jobs, options, progress)?;
+        let left_out = std::mem::take(&mut results.left_out);
         let failures = results.without_outcome();
-        let left_out = results.unsuitable.into_iter().map(|unsuitable| unsuitable.left_out).collect();
         let outcomes = results.outcomes;
         let claims = claims_about(&drives, &outcomes, figures.all());
         let review = ssdlab_report::Review { left_out, ..review_of(&drives, outcomes, claims, seed, quick) };

@@ -32,6 +32,7 @@
 //!         facts: DeviceFacts {
 //!             name: "my-drive".into(), kind: "ssd".into(), description: "a drive of one's own".into(),
 //!             capacity_bytes: 128_035_676_160, queue_depth: 32, supports_trim: true, over_provisioning_percent: Some(7.4),
+//!             ..DeviceFacts::default()
 //!         },
 //!         ..ReviewedDevice::default()
 //!     }],

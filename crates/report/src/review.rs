@@ -80,6 +80,13 @@ pub struct DeviceFacts {
     /// Spare area, as a percentage of the capacity sold; `None` for a device without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_provisioning_percent: Option<f64>,
+    /// Digest of all that decides on what it is: its files, and what was changed of them. `None` of a real device, whose state nobody
+    /// knows, and in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
+    /// Digest of the saved drive that it began as, and of how long that had lain; `None` if it was new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begins_as: Option<String>,
 }
 
 impl From<&DeviceInfo> for DeviceFacts {
@@ -92,6 +99,8 @@ impl From<&DeviceInfo> for DeviceFacts {
             queue_depth: info.queue_depth,
             supports_trim: info.supports_trim,
             over_provisioning_percent: info.over_provisioning_percent,
+            identity: None,
+            begins_as: None,
         }
     }
 }

@@ -30,7 +30,7 @@ mod rate;
 mod speed;
 mod text;
 
-pub use outcome::{LEADS, TEST};
+pub use outcome::{LEADS, TEST, TRACE_DIGEST};
 pub use speed::{Speed, SpeedError};
 
 pub use ssdlab_core::MAX_DURATION;

@@ -145,6 +145,9 @@ pub(super) fn method(r: &Replayed) -> String {
     )
 }
 
+/// The parameter that tells traces of one name from each other.
+pub const TRACE_DIGEST: &str = "trace_digest";
+
 fn params(r: &Replayed) -> BTreeMap<String, serde_json::Value> {
     let placement = match r.spec.placement.fit {
         Fit::Wrap => "wrap",
@@ -156,12 +159,14 @@ fn params(r: &Replayed) -> BTreeMap<String, serde_json::Value> {
     };
     [
         ("trace", json!(file_name(r))),
+        (TRACE_DIGEST, json!(format!("{:016x}", r.summary.digest.value()))),
         ("format", json!(r.format.name())),
         ("speed", json!(r.spec.speed.to_string())),
         ("queue_depth", json!(r.spec.queue_depth)),
         ("placement", json!(placement)),
         ("devices", json!(devices)),
         ("prefill", json!(r.spec.prefill)),
+        ("rest_seconds", json!(r.rested as f64 / 1e9)),
     ]
     .map(|(key, value)| (key.to_owned(), value))
     .into()

@@ -5,10 +5,11 @@ use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use ssdlab_bench::replay::{self, TRACE_DIGEST};
 use ssdlab_bench::suite::{Better, better_end};
 use ssdlab_catalog::Diagnostic;
 use ssdlab_core::input;
-use ssdlab_report::{ResultRow, ResultsDocument, figure_text, metric_label};
+use ssdlab_report::{DeviceFacts, ResultRow, ResultsDocument, figure_text, metric_label};
 
 use crate::args::CompareArgs;
 use crate::failure::Failure;
@@ -27,6 +28,10 @@ struct Pair {
     settings: Vec<Setting>,
     /// What sets the two runs apart beside that: sentences.
     states: Vec<String>,
+    /// What ran is of one name and not the same: a sentence.
+    changed: Option<String>,
+    /// Whether both are known to have begun with the same.
+    alike: bool,
     metric: String,
     unit: String,
     values: [f64; 2],
@@ -46,7 +51,8 @@ impl Setting {
         let of = |row: &ResultRow, key: &String| row.params.get(key).cloned().unwrap_or(Value::Null);
         keys.into_iter()
             .map(|key| Setting { key: key.clone(), first: of(first, key), second: of(second, key) })
-            .filter(|setting| setting.first != setting.second)
+            // That a trace is another one says its name, or a state.
+            .filter(|setting| setting.first != setting.second && setting.key != TRACE_DIGEST)
             .collect()
     }
 
@@ -80,6 +86,66 @@ fn of_real(runs: [(&ResultsDocument, &ResultRow); 2]) -> Option<String> {
         [false, false] => return None,
     };
     Some(format!("{whose} of a real device, whose figures differ from run to run: none is called better or worse"))
+}
+
+/// What two runs began with: the drive, and the trace where one was replayed.
+struct Beginnings<'a> {
+    rows: [&'a ResultRow; 2],
+    drives: [Option<&'a DeviceFacts>; 2],
+    /// Of the programs that ran.
+    one_version: bool,
+}
+
+impl Beginnings<'_> {
+    fn traces(&self) -> [Option<&Value>; 2] {
+        self.rows.map(|row| row.params.get(TRACE_DIGEST))
+    }
+
+    fn identities(&self) -> [Option<&String>; 2] {
+        self.drives.map(|drive| drive?.identity.as_ref())
+    }
+
+    /// Whether all of it is known, and the same.
+    fn are_alike(&self) -> bool {
+        let is_same = |what: [Option<_>; 2]| what[0].is_some() && what[0] == what[1];
+        let needs_trace = self.rows.iter().any(|row| row.test == replay::TEST);
+        let trace = !needs_trace || self.traces()[0].is_some() && self.traces()[0] == self.traces()[1];
+        is_same(self.identities()) && self.starts()[0] == self.starts()[1] && trace
+    }
+
+    fn starts(&self) -> [Option<&String>; 2] {
+        self.drives.map(|drive| drive?.begins_as.as_ref())
+    }
+
+    /// What is known to differ of the states in which they began, and of what was done.
+    fn states(&self) -> Vec<String> {
+        let mut states = Vec::new();
+        // Documents of earlier versions do not say whether a drive was new.
+        if self.identities().iter().all(Option::is_some) {
+            states.extend(match self.starts() {
+                [None, Some(_)] => Some("the first began new, the second as it was saved".to_owned()),
+                [Some(_), None] => Some("the first began as it was saved, the second new".to_owned()),
+                [first, second] => {
+                    (first != second).then(|| "they began as saved drives that are not the same".to_owned())
+                }
+            });
+        }
+        let [first, second] = self.rows.map(|row| row.params.get("trace"));
+        if let ([Some(a), Some(b)], true) = (self.traces(), first == second) {
+            states.extend((a != b).then(|| "the trace was changed in between".to_owned()));
+        }
+        states
+    }
+
+    fn changed(&self) -> Option<String> {
+        let [Some(first), Some(second)] = self.drives else { return None };
+        let [Some(a), Some(b)] = self.identities() else { return None };
+        // Another version may know more keys, with values of their own.
+        let is_changed = self.one_version && first.name == second.name && a != b;
+        is_changed.then(|| {
+            "the drive is not the same: its file, or one that it is made of, was changed in between".to_owned()
+        })
+    }
 }
 
 impl Pair {
@@ -138,7 +204,7 @@ pub fn document(documents: &[ResultsDocument; 2]) -> Result<Value, Failure> {
             json!({
                 "test": p.test, "metric": p.metric, "unit": p.unit, "first": p.values[0], "second": p.values[1],
                 "change_percent": p.change(), "settings": p.settings.iter().map(Setting::to_json).collect::<Vec<_>>(),
-                "second_is_better": p.is_better().filter(|_| !by_chance), "states": p.states,
+                "second_is_better": p.is_better().filter(|_| !by_chance), "states": p.states.iter().chain(&p.changed).collect::<Vec<_>>(),
             })
         })
         .collect();
@@ -155,6 +221,7 @@ pub fn document(documents: &[ResultsDocument; 2]) -> Result<Value, Failure> {
         "first": of(&documents[0]),
         "second": of(&documents[1]),
         "figures": figures,
+        "differ_by_chance_alone": by_chance,
         "one_sided": one_sided,
         "alone": alone.concat(),
         "alone_first": alone[0],
@@ -177,6 +244,11 @@ pub fn read(path: &Path) -> Result<ResultsDocument, Diagnostic> {
     let file = input::open_regular(path).map_err(|e| refused(&e))?;
     file.take(MAX_BYTES).read_to_string(&mut text).map_err(|e| refused(&e))?;
     ResultsDocument::from_json(&text, &path.display().to_string()).map_err(|e| refused(&e))
+}
+
+/// The drive that a row is about, with all that is told of it.
+fn facts<'a>(document: &'a ResultsDocument, row: &ResultRow) -> Option<&'a DeviceFacts> {
+    document.all_devices().find(|drive| row.device.as_ref().is_none_or(|name| *name == drive.name))
 }
 
 /// The drive that a row is about.
@@ -221,6 +293,9 @@ fn compared(documents: &[ResultsDocument; 2]) -> Result<Compared, Failure> {
         let test = if theirs == test { test } else { format!("{test}, against {theirs}") };
         let (settings, mut states) = (Setting::between(row, other), states([row, other]));
         states.extend(of_real([(first, row), (second, other)]));
+        let drives = [facts(first, row), facts(second, other)];
+        let begun = Beginnings { rows: [row, other], drives, one_version: first.version == second.version };
+        states.extend(begun.states());
         let without = |a: &ResultRow, b: &ResultRow| -> Vec<String> {
             let has = |metric: &String, unit: &str| b.metrics.get(metric).is_some_and(|m| m.unit == unit);
             a.metrics.iter().filter(|(metric, m)| !has(metric, &m.unit)).map(|(metric, _)| metric.clone()).collect()
@@ -232,8 +307,16 @@ fn compared(documents: &[ResultsDocument; 2]) -> Result<Compared, Failure> {
         for (metric, figure) in &row.metrics {
             if let Some(theirs) = other.metrics.get(metric).filter(|m| m.unit == figure.unit) {
                 let values = [figure.value, theirs.value];
-                let (settings, states, unit) = (settings.clone(), states.clone(), figure.unit.clone());
-                pairs.push(Pair { test: test.clone(), settings, states, metric: metric.clone(), unit, values });
+                pairs.push(Pair {
+                    test: test.clone(),
+                    settings: settings.clone(),
+                    states: states.clone(),
+                    changed: begun.changed(),
+                    alike: begun.are_alike(),
+                    metric: metric.clone(),
+                    unit: figure.unit.clone(),
+                    values,
+                });
             }
         }
     }
@@ -286,7 +369,7 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], compared: &Compare
             for Setting { key, first, second } in &pair.settings {
                 text.push_str(&format!("  not the same: {key} is {first} and {second}\n"));
             }
-            for state in &pair.states {
+            for state in pair.states.iter().chain(&pair.changed) {
                 text.push_str(&format!("  {state}\n"));
             }
             present = &pair.test;
@@ -318,14 +401,15 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], compared: &Compare
     text
 }
 
-/// Whether nothing but the seed sets the two apart, so that a reader must not take one for better.
+/// Whether nothing but the seed sets the two apart, so that a reader must not take one for better. What does not say what it
+/// began with may be anything.
 fn differ_by_chance_alone([first, second]: &[ResultsDocument; 2], pairs: &[Pair]) -> bool {
     let devices = |document: &ResultsDocument| document.all_devices().map(|d| d.name.clone()).collect::<Vec<_>>();
     first.seed != second.seed
         && first.version == second.version
         && first.quick == second.quick
         && devices(first) == devices(second)
-        && pairs.iter().all(|pair| pair.settings.is_empty() && pair.states.is_empty())
+        && pairs.iter().all(|pair| pair.alike && pair.settings.is_empty() && pair.states.is_empty())
 }
 
 #[cfg(test)]
@@ -364,6 +448,8 @@ mod tests {
             test: "consistency".to_owned(),
             settings: Vec::new(),
             states: Vec::new(),
+            changed: None,
+            alike: true,
             metric: metric.to_owned(),
             unit: unit.to_owned(),
             values,
@@ -395,6 +481,49 @@ mod tests {
         assert!(!chance([by(1, json!({})), by(2, json!({ "seconds": 9 }))]), "a parameter was set");
         let other = ResultsDocument { seed: 2, ..about(document(vec![row("consistency", json!({}))]), &["b"]) };
         assert!(!chance([by(1, json!({})), other]), "two drives");
+        let mut old = by(2, json!({}));
+        old.device.as_mut().unwrap().identity = None;
+        assert!(!chance([by(1, json!({})), old]), "an earlier program did not say which drive it was");
+    }
+
+    #[test]
+    fn what_was_changed_between_two_runs_is_not_chance() {
+        let of = |seed: u64, test: &str, params: Value, drive: &str, begins_as: Option<&str>| {
+            let mut document = about(document(vec![row(test, json!({ "params": params }))]), &["a"]);
+            let facts = document.device.as_mut().unwrap();
+            (facts.identity, facts.begins_as) = (Some(drive.to_owned()), begins_as.map(str::to_owned));
+            ResultsDocument { seed, ..document }
+        };
+        let told = |documents: [ResultsDocument; 2]| {
+            let document = super::document(&documents).unwrap_or_else(|e| panic!("{e}"));
+            let figure = &document["figures"][0];
+            assert_eq!(figure["settings"], json!([]));
+            let state = figure["states"][0].as_str().unwrap_or_default().to_owned();
+            (document["differ_by_chance_alone"].as_bool().unwrap(), state)
+        };
+        let test = |seed, drive, begins_as| of(seed, "trim", json!({}), drive, begins_as);
+        assert_eq!(told([test(1, "d", None), test(2, "d", None)]), (true, String::new()));
+        assert_eq!(told([test(1, "d", Some("s")), test(2, "d", Some("s"))]), (true, String::new()));
+        let (chance, state) = told([test(1, "d", None), test(2, "e", None)]);
+        assert!(!chance && state.starts_with("the drive is not the same: its file"), "{state}");
+        let (chance, state) = told([test(1, "d", None), test(2, "d", Some("s"))]);
+        assert!(!chance && state == "the first began new, the second as it was saved", "{state}");
+        let (chance, state) = told([test(1, "d", Some("r")), test(2, "d", Some("s"))]);
+        assert!(!chance && state == "they began as saved drives that are not the same", "{state}");
+        let replay = |seed, params| of(seed, "replay", params, "d", None);
+        let trace = |digest: &str| json!({ "trace": "t.csv", TRACE_DIGEST: digest });
+        assert_eq!(told([replay(1, trace("a")), replay(2, trace("a"))]), (true, String::new()));
+        assert_eq!(
+            told([replay(1, trace("a")), replay(2, trace("b"))]),
+            (false, "the trace was changed in between".to_owned())
+        );
+        let (chance, _) = told([replay(1, trace("a")), replay(2, json!({ "trace": "t.csv" }))]);
+        assert!(!chance, "an earlier program did not say which trace it was");
+        // A drive that was changed is better or worse all the same: that is what was run for.
+        let mut faster = test(1, "e", None);
+        faster.results[0].metrics.values_mut().for_each(|figure| figure.value *= 2.0);
+        let compared = compared(&[test(1, "d", None), faster]).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(compared.pairs[0].is_better(), Some(true));
     }
 
     #[test]
@@ -429,7 +558,7 @@ mod tests {
     }
 
     fn about(document: ResultsDocument, devices: &[&str]) -> ResultsDocument {
-        let facts = |name: &&str| json!({ "name": name, "description": "", "kind": "ssd", "capacity_bytes": 1, "queue_depth": 1, "supports_trim": true });
+        let facts = |name: &&str| json!({ "name": name, "description": "", "kind": "ssd", "capacity_bytes": 1, "queue_depth": 1, "supports_trim": true, "identity": "d" });
         let facts: Vec<Value> = devices.iter().map(facts).collect();
         let mut whole = serde_json::to_value(&document).unwrap();
         match facts.as_slice() {

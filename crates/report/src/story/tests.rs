@@ -111,6 +111,7 @@ fn review(f: Figures) -> Review {
                 queue_depth: 32,
                 supports_trim: true,
                 over_provisioning_percent: Some(7.0),
+                ..DeviceFacts::default()
             },
             superblock_bytes: Some(256 << 20),
             ..ReviewedDevice::default()

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use ssdlab_core::{Nanos, Op};
+use ssdlab_core::{Fnv1a, Nanos, Op};
 
 use super::error::TraceError;
 use super::reader::{Stamps, TraceReader, TraceRecord};
@@ -41,6 +41,8 @@ pub struct TraceSummary {
     pub stamps: Stamps,
     /// Lines or records that are no requests to a drive.
     pub skipped: u64,
+    /// Of all requests in their order: equal for traces that ask for the same.
+    pub digest: Fnv1a,
 }
 
 impl TraceSummary {
@@ -66,6 +68,10 @@ impl TraceSummary {
     /// Counts one request.
     pub fn add(&mut self, record: &TraceRecord) {
         self.requests += 1;
+        for number in [record.at, record.offset_bytes, record.length_bytes, record.device.into()] {
+            self.digest.add(&number.to_le_bytes());
+        }
+        self.digest.add(&[record.op as u8, record.fua.into()]);
         self.duration = self.duration.max(record.at);
         let device = record.device as usize;
         if self.device_bytes.len() <= device {
@@ -102,5 +108,37 @@ impl TraceSummary {
     pub fn read_percent(&self) -> Option<f64> {
         let both = self.reads + self.writes;
         (both > 0).then(|| self.reads as f64 * 100.0 / both as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traces_that_ask_for_something_else_have_another_digest() {
+        let request = TraceRecord { at: 5, op: Op::Write, device: 0, offset_bytes: 0, length_bytes: 4096, fua: false };
+        let digest = |records: &[TraceRecord]| {
+            let mut summary = TraceSummary::default();
+            records.iter().for_each(|record| summary.add(record));
+            summary.digest
+        };
+        let other = |change: fn(&mut TraceRecord)| {
+            let mut other = request;
+            change(&mut other);
+            digest(&[request, other])
+        };
+        let same = other(|_| ());
+        assert_eq!(same, digest(&[request, request]));
+        let changes: [fn(&mut TraceRecord); 6] = [
+            |r| r.at = 6,
+            |r| r.op = Op::WriteZeroes,
+            |r| r.device = 1,
+            |r| r.offset_bytes = 4096,
+            |r| r.length_bytes = 8192,
+            |r| r.fua = true,
+        ];
+        assert!(changes.into_iter().all(|change| other(change) != same));
+        assert_ne!(digest(&[request]), same);
     }
 }

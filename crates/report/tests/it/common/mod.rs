@@ -323,6 +323,7 @@ fn device(name: &str, description: &str) -> ReviewedDevice {
             queue_depth: 32,
             supports_trim: true,
             over_provisioning_percent: Some(7.37),
+            ..DeviceFacts::default()
         },
         specification: vec![
             row("Controller", "channels", "4", "", "data sheet of the controller", false),
