@@ -15,12 +15,12 @@ const MOST_PAGES: u32 = 256;
 const DEPTH: usize = 32;
 
 /// Writes every written page of the store to a device at time `now`, once, in the order of addresses, and flushes. Returns
-/// the time at which that was done.
+/// the time at which that was done. `go_on` is asked now and then whether to.
 ///
 /// # Errors
-/// If the device fails a command, or stops.
-pub fn lay_out(device: &mut dyn Device, store: &Store, now: Nanos) -> Result<Nanos, String> {
-    let mut loader = Loader::new(device, now);
+/// If the device fails a command, or stops; if it was not to go on.
+pub fn lay_out(device: &mut dyn Device, store: &Store, now: Nanos, go_on: &dyn Fn() -> bool) -> Result<Nanos, String> {
+    let mut loader = Loader::new(device, now, go_on);
     let mut run: Option<Range<u32>> = None;
     // What was trimmed and is still read is on no drive.
     for (unit, ..) in store.written().filter(|written| written.1 != 0) {
@@ -43,13 +43,14 @@ pub fn lay_out(device: &mut dyn Device, store: &Store, now: Nanos) -> Result<Nan
 /// # Errors
 /// As those of [`lay_out`].
 pub(crate) fn replay(device: &mut dyn Device, changes: &[Change], now: Nanos) -> Result<Nanos, String> {
-    let mut loader = Loader::new(device, now);
+    let mut loader = Loader::new(device, now, &|| true);
     changes.iter().try_for_each(|change| loader.change(change))?;
     loader.finish()
 }
 
 struct Loader<'a> {
     device: &'a mut dyn Device,
+    go_on: &'a dyn Fn() -> bool,
     now: Nanos,
     in_flight: usize,
     /// Pages of the commands that were sent since none was in flight.
@@ -58,8 +59,8 @@ struct Loader<'a> {
 }
 
 impl<'a> Loader<'a> {
-    fn new(device: &'a mut dyn Device, now: Nanos) -> Self {
-        Loader { device, now, in_flight: 0, sent: Vec::new(), done: Vec::new() }
+    fn new(device: &'a mut dyn Device, now: Nanos, go_on: &'a dyn Fn() -> bool) -> Self {
+        Loader { device, go_on, now, in_flight: 0, sent: Vec::new(), done: Vec::new() }
     }
 
     fn change(&mut self, change: &Change) -> Result<(), String> {
@@ -70,6 +71,9 @@ impl<'a> Loader<'a> {
         let Range { start, end } = change.pages;
         for first in (start..end).step_by(MOST_PAGES as usize) {
             let pages = first..end.min(first.saturating_add(MOST_PAGES));
+            if !(self.go_on)() {
+                return Err("it was stopped".to_owned());
+            }
             self.wait_for(DEPTH - 1)?;
             // Commands that touch the same pages go one after the other.
             if self.sent.iter().any(|sent| sent.start < pages.end && pages.start < sent.end) {

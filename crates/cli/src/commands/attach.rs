@@ -5,6 +5,8 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use ssdlab_attach::{
@@ -32,6 +34,7 @@ const NEEDS_SPACE: &str = "an image needs free space on its disk; with --read-on
 
 pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     options_before_run(args)?;
+    image_is_there(args)?;
     let recipe = device(&args.device)?;
     let memory = parse_bytes(&args.memory).filter(|&bytes| bytes > 0);
     let memory =
@@ -42,32 +45,48 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
             .help("use 127.0.0.1 or --socket; --allow-remote if that is meant: there is neither TLS nor a password"));
     }
     say_if_scarce(&recipe);
-    let inner = recipe.build(args.seed)?;
+    let mut inner = recipe.build(args.seed)?;
     let info = inner.info().clone();
     if info.capacity_bytes > Store::MAX_CAPACITY_BYTES {
         return Err(Failure::bad_input(format!("{} has 16 TiB or more", recipe.name)).help("attach a smaller device"));
     }
-    let places = Places::choose(args)?;
-    let (device, now, lock) = contents(args, inner, &recipe.name)?;
-    if !device.has_plug() && (!args.cut_at.is_empty() || args.cut_every.is_some()) {
+    if inner.plug().is_none() && (!args.cut_at.is_empty() || args.cut_every.is_some()) {
         return Err(Failure::bad_input(format!("{} has no plug that can be pulled", recipe.name))
             .help("leave --cut-at and --cut-every out"));
     }
+    let failed = |e: std::io::Error| Failure::run(format!("cannot serve {}: {e}", recipe.name));
+    // Before anything is made: what is then left by a signal is ours to remove.
+    let (stop, stopper) = UnixStream::pair().map_err(failed)?;
+    let stopped = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stopped)).map_err(failed)?;
+        signal_hook::low_level::pipe::register(signal, stopper.try_clone().map_err(failed)?).map_err(failed)?;
+    }
+    let places = Places::choose(args)?;
     let export = Export {
         serial: serial(&recipe.name, args.seed),
         trimmed_reads_zeroes: args.trimmed == TrimmedArg::Zeroes,
         ..Export::new(&DeviceInfo { name: recipe.name.clone(), ..info }, args.read_only)
     };
+    // Whoever comes before the drive is ready waits.
+    let (listener, mut uris) = places.listener()?;
+    let mut listeners = vec![(Protocol::Nbd, listener)];
+    let mut url = None;
+    if let Some(address) = args.iscsi {
+        let (listener, address) = iscsi_listener(address, &export)?;
+        listeners.push((Protocol::Iscsi, listener));
+        uris = format!("{uris}, {address}");
+        url = Some(address);
+    }
+    let control = UnixListener::bind(&places.control).map_err(failed)?;
+    let mut made = NewImage::default();
+    let may_go_on = || !stopped.load(Ordering::Relaxed);
+    let (device, now, lock) = contents(args, inner, &recipe.name, &mut made, &may_go_on)?;
     let drive = Drive::new(device, export, memory);
     let drive = match lock {
         Some(lock) => drive.with_lock(lock),
         None => drive,
     };
-    let failed = |e: std::io::Error| Failure::run(format!("cannot serve {}: {e}", recipe.name));
-    let (stop, stopper) = UnixStream::pair().map_err(failed)?;
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::low_level::pipe::register(signal, stopper.try_clone().map_err(failed)?).map_err(failed)?;
-    }
     let options = ServerOptions {
         limits: Limits { connections: args.connections.into(), ..Limits::default() },
         time_scale: args.time_scale,
@@ -76,17 +95,10 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
         notice: complain,
     };
     let begin = || -> Result<_, Failure> {
-        let (listener, mut uris) = places.listener()?;
-        let mut listeners = vec![(Protocol::Nbd, listener)];
-        let mut url = None;
-        if let Some(address) = args.iscsi {
-            let (listener, address) = iscsi_listener(address, drive.export())?;
-            listeners.push((Protocol::Iscsi, listener));
-            uris = format!("{uris}, {address}");
-            url = Some(address);
+        if !may_go_on() {
+            return Err(Failure::run(format!("stopped before {} was served", recipe.name)));
         }
-        let control = UnixListener::bind(&places.control).map_err(failed)?;
-        let captive = match args.run.as_slice() {
+        Ok(match args.run.as_slice() {
             [] => {
                 print(&format!("{}: {uris}, control {}\n", recipe.name, places.control.display()))?;
                 None
@@ -95,10 +107,9 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
                 let started = captive::start(command, &places.socket, &places.control, url.as_deref(), stopper);
                 Some(started.map_err(|e| cannot_run(command, &e))?)
             }
-        };
-        Ok((listeners, control, captive))
+        })
     };
-    let (listeners, control, captive) = match begin() {
+    let captive = match begin() {
         Ok(begun) => begun,
         Err(failure) => {
             // Nobody has pulled its plug.
@@ -106,6 +117,7 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
             return Err(failure);
         }
     };
+    made.keep();
     let server = Server::new(drive, now, listeners, Some(Listener::Unix(control)), stop, options).map_err(failed)?;
     let (drive, now, statistics, snapshots) = server.run().map_err(failed)?;
     drop(places);
@@ -117,6 +129,35 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     warning.iter().for_each(|warning| complain(&format!("warning: {warning}")));
     closed?;
     captive.map_or(Ok(()), |captive| conclude(&captive))
+}
+
+/// What goes on with an image, or only reads it, makes none.
+fn image_is_there(args: &AttachArgs) -> Result<(), Failure> {
+    let Some(image) = args.image.as_deref().filter(|image| !image.exists()) else { return Ok(()) };
+    let option = match (args.read_only, args.new_drive) {
+        (true, _) => "--read-only",
+        (_, true) => "--new-drive",
+        _ => return Ok(()),
+    };
+    Err(Failure::bad_input(format!("{}: there is no such image", image.display()))
+        .help(format!("name one that is there; without {option} a new one is made")))
+}
+
+/// An image that was made now: it goes with this, unless it is kept.
+#[derive(Default)]
+struct NewImage(Option<PathBuf>);
+
+impl NewImage {
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for NewImage {
+    fn drop(&mut self) {
+        // What cannot be removed is an image like any other.
+        self.0.iter().for_each(|path| drop(std::fs::remove_file(path)));
+    }
 }
 
 /// A line for the shell with more words behind it is taken for the name of a program.
@@ -158,11 +199,14 @@ fn iscsi_listener(address: SocketAddr, export: &Export) -> Result<(Listener, Str
     Ok((Listener::Tcp(listener), url))
 }
 
-/// The device with its bytes, its time, and its locks if it has some. An image is changed only once it is known to fit.
+/// The device with its bytes, its time, and its locks if it has some. An image is changed only once it is known to fit; one that is
+/// `made` is told.
 fn contents(
     args: &AttachArgs,
     mut inner: Box<dyn Device>,
     name: &str,
+    made: &mut NewImage,
+    may_go_on: &dyn Fn() -> bool,
 ) -> Result<(ContentDevice, Nanos, Option<Lock>), Failure> {
     let capacity_bytes = inner.info().capacity_bytes;
     let fresh = || match args.prefill {
@@ -188,6 +232,7 @@ fn contents(
             let key = encrypts.then(|| MediaKey::random(0)).transpose();
             let key = key.map_err(|e| Failure::run(format!("there are no random numbers for a media key: {e}")))?;
             image = Some(Image::create(path, name, image_number(), &store, key).map_err(wrong)?);
+            made.0 = Some(path.to_owned());
             store
         }
         (_, None) => fresh(),
@@ -198,7 +243,7 @@ fn contents(
     let Resumed { ready: now, cut } = match saved {
         Some((state, clean)) if inner.plug().is_some() => go_on(inner.as_mut(), &mut store, state, clean)?,
         _ => {
-            let laid_out = lay_out(inner.as_mut(), &store, 0);
+            let laid_out = lay_out(inner.as_mut(), &store, 0, may_go_on);
             let ready = laid_out.map_err(|e| Failure::run(format!("{name} could not be filled: {e}")))?;
             Resumed { ready, cut: None }
         }

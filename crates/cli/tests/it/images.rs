@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use ssdlab_contents::{Image, ReservedPage};
 use ssdlab_opal::{Geometry, Identity, Tper};
@@ -213,6 +213,41 @@ fn a_drive_that_could_not_be_served_was_not_cut() {
 }
 
 /// What it holds can be had whatever its disk is like, and others can look at it meanwhile.
+#[test]
+fn an_attach_that_serves_nothing_leaves_no_image() {
+    let folder = place("none");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let refused = |options: &[&str]| {
+        let output = ssdlab(&folder, &[&["attach", "./plain.toml", "--image", "x.ssd"], options].concat());
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && !folder.join("x.ssd").exists(), "{options:?}: {error}");
+        error
+    };
+    assert!(refused(&["--read-only", "--run", "true"]).contains("x.ssd: there is no such image"));
+    assert!(refused(&["--new-drive", "--run", "true"]).contains("without --new-drive a new one is made"));
+    assert!(refused(&["--listen", &taken]).contains("cannot listen on"));
+    assert!(refused(&["--iscsi", &taken, "--run", "true"]).contains("cannot listen on"));
+    assert!(refused(&["--run", "no such program", "x"]).contains("cannot run no such program"));
+}
+
+#[test]
+fn an_attach_that_is_stopped_while_it_fills_leaves_nothing() {
+    let folder = place("stopped");
+    std::fs::create_dir(folder.join("tmp")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ssdlab"));
+    command.args(["attach", "m600-256gb", "--image", "x.ssd", "--prefill", "drive"]).current_dir(&folder);
+    let mut server = command.env("TMPDIR", folder.join("tmp")).stderr(Stdio::null()).spawn().unwrap();
+    while !folder.join("x.ssd").exists() {
+        assert!(server.try_wait().unwrap().is_none(), "the server ended");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert!(Command::new("kill").arg(server.id().to_string()).status().unwrap().success());
+    assert_eq!(server.wait().unwrap().code(), Some(1));
+    assert!(!folder.join("x.ssd").exists());
+    assert_eq!(std::fs::read_dir(folder.join("tmp")).unwrap().count(), 0);
+}
+
 #[test]
 fn a_drive_that_is_served_read_only_leaves_its_image_as_it_was() {
     let folder = place("read-only");

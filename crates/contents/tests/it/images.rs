@@ -365,7 +365,7 @@ fn a_device_writes_its_changes_to_its_image_and_is_laid_out_again_from_it() {
     drop(device);
     let (_image, contents) = Image::open(&path).unwrap();
     let mut fake = Fake::new(2);
-    let now = lay_out(&mut fake, &contents.store, 0).unwrap();
+    let now = lay_out(&mut fake, &contents.store, 0, &|| true).unwrap();
     let mut device = ContentDevice::with_store(Box::new(fake), ContentOptions::default(), contents.store);
     let id = device.insert(Vec::new());
     device.submit(now, Request::read(1, 8192, 8192).with_payload(id)).unwrap();
