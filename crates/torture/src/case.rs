@@ -123,12 +123,6 @@ impl Case {
         let moves_much_read = self.drive.refresh.as_ref().is_some_and(|refresh| refresh.after_block_reads.is_some());
         moves_much_read || self.drive.gc.background_beside_host
     }
-
-    /// Whether blocks go bad in use.
-    #[must_use]
-    pub fn grows_bad_blocks(&self) -> bool {
-        self.faults.programs_per_failure + self.faults.erases_per_failure > 0
-    }
 }
 
 /// Gives a drive the greatest capacity that its flash allows, less `spare` per cent: garbage collection at the brink.

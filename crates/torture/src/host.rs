@@ -6,8 +6,9 @@ use ssdlab_core::{Nanos, Op, Rng, SECTOR_BYTES};
 use ssdlab_device::{Completion, Held, Request, Status};
 
 use crate::ledger::Ledger;
-use crate::losses::Losses;
+use crate::losses::{Losses, needed};
 use crate::oracle::Oracle;
+use crate::power_cuts::Model;
 use crate::subject::{Facts, Subject};
 
 /// Events without a completion after which a drive counts as stuck.
@@ -53,6 +54,12 @@ pub struct Host<S> {
     destroyed: BTreeSet<u32>,
     /// Commands in flight that touch such pages.
     destroyed_when_sent: BTreeSet<u64>,
+    /// Of the destroyed pages, those that nobody has begun to write or trim since: nothing can be read of them.
+    untouched: BTreeSet<u32>,
+    /// Commands in flight that cannot be done without such pages, and these.
+    must_fail: BTreeMap<u64, Vec<u32>>,
+    /// Pages that the last cut has left destroyed, whatever was done to them since.
+    unreadable: BTreeSet<u32>,
     /// Pages that the last cut has left destroyed, and that were not trimmed since. What was written to them since may go with
     /// the next cut; then they are destroyed still, and nothing older comes back.
     gone: BTreeSet<u32>,
@@ -117,6 +124,9 @@ impl<S: Subject> Host<S> {
             forced: BTreeMap::new(),
             destroyed: BTreeSet::new(),
             destroyed_when_sent: BTreeSet::new(),
+            untouched: BTreeSet::new(),
+            must_fail: BTreeMap::new(),
+            unreadable: BTreeSet::new(),
             gone: BTreeSet::new(),
             keeps_promises: false,
             last_completed: 0,
@@ -163,8 +173,8 @@ impl<S: Subject> Host<S> {
         if let Some(marks) = marks {
             touched.clone().for_each(|page| marks[page as usize] += 1);
         }
-        if touched.clone().any(|page| self.destroyed.contains(&page)) {
-            self.destroyed_when_sent.insert(tag);
+        if !self.destroyed.is_empty() {
+            self.asks_for_destroyed(&request, touched.clone());
         }
         if self.keeps_promises && op == Op::Flush {
             let answered = (0..self.pages).map(|page| self.answered(page)).collect();
@@ -189,6 +199,25 @@ impl<S: Subject> Host<S> {
             .map_err(|e| format!("{request:?} was refused: {e}"))?;
         self.commands += 1;
         self.take_losses()
+    }
+
+    /// Notes what is to become of a command that is sent while pages are destroyed.
+    fn asks_for_destroyed(&mut self, request: &Request, touched: std::ops::Range<u32>) {
+        if touched.clone().any(|page| self.destroyed.contains(&page)) {
+            self.destroyed_when_sent.insert(request.tag);
+        }
+        let lacking: Vec<u32> = needed(request, self.page_bytes)
+            .into_iter()
+            .flatten()
+            .filter(|page| self.untouched.contains(page))
+            .collect();
+        if matches!(request.op, Op::Write | Op::Trim) {
+            self.must_fail.retain(|_, pages| !pages.iter().any(|page| touched.contains(page)));
+            self.untouched.retain(|page| !touched.contains(page));
+        }
+        if !lacking.is_empty() {
+            self.must_fail.insert(request.tag, lacking);
+        }
     }
 
     fn collides(&self, op: Op, mut pages: std::ops::Range<u32>) -> bool {
@@ -271,6 +300,13 @@ impl<S: Subject> Host<S> {
         let unreasonable = refused && (c.op == Op::Read || !self.drive.is_read_only());
         if unreasonable || uncorrectable && self.losses.is_none() && !destroyed {
             return Err(format!("{c:?} from a drive that has no reason to"));
+        }
+        match (self.must_fail.remove(&c.tag), c.status) {
+            (Some(pages), Status::Ok) => {
+                return Err(format!("{c:?}, although a power cut has destroyed pages {pages:?}"));
+            }
+            (Some(pages), Status::MediaError) => self.untouched.extend(pages),
+            _ => {}
         }
         if let Some(losses) = &mut self.losses {
             losses.completed(c, |page| self.drive.is_lost(page))?;
@@ -420,10 +456,9 @@ impl<S: Subject> Host<S> {
     ///
     /// # Errors
     /// If anything of before is there after an erase that has happened, or anything is amiss after one that has not.
-    pub fn cut_erase(
+    pub(crate) fn cut_erase(
         &mut self,
-        may_destroy: bool,
-        keeps_all: bool,
+        model: Model,
         heir: Option<S>,
         rng: &mut Rng,
     ) -> Result<(u64, &'static str), String> {
@@ -436,7 +471,7 @@ impl<S: Subject> Host<S> {
         }
         self.now = at;
         self.advance(at)?;
-        let cuts = self.pull_plug(may_destroy, keeps_all, heir, rng);
+        let cuts = self.pull_plug(model, heir, rng);
         let name = match (erase.crypto, at < erase.ready) {
             (false, true) => "in a secure erase",
             (false, false) => "after a secure erase",
@@ -452,6 +487,8 @@ impl<S: Subject> Host<S> {
         self.before_trim.clear();
         self.ever.fill(0);
         self.destroyed.clear();
+        self.untouched.clear();
+        self.unreadable.clear();
         self.gone.clear();
         if let Some(losses) = &mut self.losses {
             // What it lost while it finished is gone with the rest.
@@ -539,23 +576,38 @@ impl<S: Subject> Host<S> {
         Ok(())
     }
 
-    /// The power goes, and comes back; perhaps it goes again before the drive is ready. `may_destroy`: the drive's model
-    /// says that data at rest may be lost; `keeps_all`: that nothing answered is. `heir`: a new drive, which takes the place
+    /// The power goes, and comes back; perhaps it goes again before the drive is ready. `heir`: a new drive, which takes the place
     /// of this one, with what it has kept. Returns how many cuts there were.
     ///
     /// # Errors
     /// What is not there although it was promised, or there although it was not.
-    pub fn pull_plug(
-        &mut self,
-        may_destroy: bool,
-        keeps_all: bool,
-        heir: Option<S>,
-        rng: &mut Rng,
-    ) -> Result<u64, String> {
-        let unsaved = self.drive.unsaved_trims().map(|trims| if keeps_all { Vec::new() } else { trims });
+    pub(crate) fn pull_plug(&mut self, model: Model, heir: Option<S>, rng: &mut Rng) -> Result<u64, String> {
+        self.cut_and_look(model, false, heir, rng)
+    }
+
+    /// The same after STANDBY IMMEDIATE: all that was answered is kept, trims too if the firmware has a journal, and that cut
+    /// destroys nothing.
+    ///
+    /// # Errors
+    /// As of [`Self::pull_plug`].
+    pub(crate) fn stand_by_and_pull_plug(&mut self, model: Model, rng: &mut Rng) -> Result<u64, String> {
+        self.drain()?;
+        let now = self.now;
+        self.now = self.drive.plug().ok_or("the drive has no plug")?.stand_by(now);
+        if let Some(trims) = self.drive.unsaved_trims().filter(|trims| !trims.is_empty()) {
+            return Err(format!("after STANDBY IMMEDIATE, a power cut would forget trims of {trims:?}"));
+        }
+        // What was destroyed before still is.
+        let model = Model { keeps_all: true, ..model };
+        self.cut_and_look(model, true, None, rng)
+    }
+
+    fn cut_and_look(&mut self, model: Model, clean: bool, heir: Option<S>, rng: &mut Rng) -> Result<u64, String> {
+        let unsaved = self.drive.unsaved_trims().map(|trims| if model.keeps_all { Vec::new() } else { trims });
         let mut cuts = 1;
         let mut now = self.now;
         let plug = self.drive.plug().ok_or("the drive has no plug")?;
+        let unclean = plug.unclean_shutdowns();
         plug.cut(now);
         now += rng.below(1_000_000_000);
         if let Some(heir) = heir {
@@ -574,17 +626,32 @@ impl<S: Subject> Host<S> {
             ready = plug.restore(now);
         }
         let held: Vec<Held> = (0..self.pages).map(|page| plug.held(page.into())).collect();
-        if plug.unclean_shutdowns() < cuts {
-            return Err(format!("{cuts} cuts, {} unclean shutdowns", plug.unclean_shutdowns()));
+        let unclean_cuts = cuts - u64::from(clean);
+        let counted = plug.unclean_shutdowns();
+        if counted != unclean + unclean_cuts {
+            return Err(format!("{unclean_cuts} unclean cuts, and unclean shutdowns went from {unclean} to {counted}"));
         }
         self.now = now;
         self.in_flight.clear();
         self.covered.clear();
         self.forced.clear();
         self.destroyed_when_sent.clear();
+        self.must_fail.clear();
         self.ledger.power_cut();
+        let unreadable = std::mem::take(&mut self.unreadable);
+        let mut new = 0;
         for (page, held) in (0..).zip(held) {
-            self.survived(page, held, may_destroy, keeps_all, unsaved.as_deref())?;
+            if held == Held::Unreadable {
+                self.unreadable.insert(page);
+                // Firmware without a journal may have forgotten that the page was trimmed.
+                let back = self.oracle.writes(page) == 0 && unsaved.is_none();
+                new += u64::from(!back && !unreadable.contains(&page));
+            }
+            self.survived(page, held, model, unsaved.as_deref())?;
+        }
+        if new > unclean_cuts * model.most_destroyed {
+            let most = model.most_destroyed;
+            return Err(format!("{unclean_cuts} unclean cuts have destroyed {new} pages; {most} each is the most"));
         }
         self.writing.fill(0);
         self.trimming.fill(0);
@@ -596,14 +663,13 @@ impl<S: Subject> Host<S> {
         &mut self,
         page: u32,
         held: Held,
-        may_destroy: bool,
-        keeps_all: bool,
+        model: Model,
         unsaved: Option<&[std::ops::Range<u32>]>,
     ) -> Result<(), String> {
         let writes = self.oracle.writes(page);
-        let promised = if keeps_all { self.answered(page) } else { self.promised[page as usize] };
+        let promised = if model.keeps_all { self.answered(page) } else { self.promised[page as usize] };
         let number = match held {
-            Held::Unreadable if !may_destroy => {
+            Held::Unreadable if !model.may_destroy => {
                 return Err(format!("page {page} was destroyed: the drive's model does not allow for that"));
             }
             Held::Unreadable => {
@@ -612,16 +678,11 @@ impl<S: Subject> Host<S> {
                     return Err(format!("page {page} was trimmed, and counts as destroyed"));
                 }
                 self.destroyed.insert(page);
+                self.untouched.insert(page);
                 0
             }
-            Held::Nothing => {
-                self.destroyed.remove(&page);
-                0
-            }
-            Held::Write(number) => {
-                self.destroyed.remove(&page);
-                number
-            }
+            Held::Nothing => 0,
+            Held::Write(number) => number,
             Held::Mixed(_) => return Err(format!("page {page} is of several writes: no drive of flash has that")),
         };
         let trimmed = self.trimming[page as usize] > 0;
@@ -629,6 +690,8 @@ impl<S: Subject> Host<S> {
         if held == Held::Unreadable {
             self.gone.insert(page);
         } else {
+            self.destroyed.remove(&page);
+            self.untouched.remove(&page);
             self.gone.remove(&page);
         }
         let since = |number| (1..=writes).any(|writes| self.oracle.count(writes) == number);

@@ -62,7 +62,7 @@ pub struct Losses {
 }
 
 /// The pages that a command needs: all of a read; of a write, those that it does not write as a whole.
-fn needed(r: &Request, page_bytes: u64) -> [Range<u32>; 2] {
+pub(crate) fn needed(r: &Request, page_bytes: u64) -> [Range<u32>; 2] {
     let end = r.offset_bytes + r.length_bytes;
     let (first, last) = ((r.offset_bytes / page_bytes) as u32, end.div_ceil(page_bytes) as u32);
     match r.op {

@@ -19,9 +19,13 @@ use crate::tally::Tally;
 /// Energy in plenty.
 const ENOUGH_MJ: f64 = 1e6;
 
-/// What the drive's capacitors are good for, as its file says.
+/// What a power cut may do to a drive, as its file says.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Model {
+    /// Data at rest may be destroyed: so many pages at most by each cut.
     pub(crate) may_destroy: bool,
+    pub(crate) most_destroyed: u64,
+    /// The capacitors keep all that was answered.
     pub(crate) keeps_all: bool,
 }
 
@@ -69,8 +73,14 @@ impl Case {
         let enough = spec.energy_left_percent == 100.0;
         let protects = if enough { spec.protects } else { Protection::Nothing };
         let keeps = protects != Protection::Nothing || spec.keeps_older_pages != KeepsOlderPages::No;
+        let g = &self.die.geometry;
+        // Each plane of each die is at one page at most. What it breaks off takes the older pages along that share its cells, with
+        // all that is packed into them.
+        let pages = u64::from(self.drive.flash.dies * g.planes * (g.bits_per_cell - 1));
+        let ratio = self.drive.compression.map_or(1, |compression| compression.max_ratio);
         Model {
-            may_destroy: self.die.geometry.bits_per_cell > 1 && !keeps,
+            may_destroy: g.bits_per_cell > 1 && !keeps,
+            most_destroyed: pages * u64::from(g.page_bytes).div_ceil(UNIT_BYTES) * u64::from(ratio),
             keeps_all: protects == Protection::Everything,
         }
     }
@@ -158,9 +168,9 @@ pub fn cut_again_and_again<S: Subject>(
             }
             let heir = carried.chance(1, 5).then(|| build(case)).transpose().map_err(|e| at(e.to_string()))?;
             tally.drives_loaded += u64::from(heir.is_some());
-            tally.power_cuts += host.pull_plug(model.may_destroy, model.keeps_all, heir, &mut rng).map_err(at)?;
+            tally.power_cuts += host.pull_plug(model, heir, &mut rng).map_err(at)?;
             if in_order.chance(1, 2) && fill_die_by_die(&mut host, case, &mut in_order).map_err(at)? {
-                let cuts = host.pull_plug(model.may_destroy, model.keeps_all, None, &mut in_order).map_err(at)?;
+                let cuts = host.pull_plug(model, None, &mut in_order).map_err(at)?;
                 tally.power_cuts += cuts;
             }
             for _ in 0..rng.below(40) {
@@ -173,7 +183,7 @@ pub fn cut_again_and_again<S: Subject>(
         if erased.chance(1, 4) && !host.drive.is_read_only() {
             let heir = erased.chance(1, 5).then(|| build(case)).transpose().map_err(|e| at(e.to_string()))?;
             tally.drives_loaded += u64::from(heir.is_some());
-            let (cuts, kind) = host.cut_erase(model.may_destroy, model.keeps_all, heir, &mut erased).map_err(at)?;
+            let (cuts, kind) = host.cut_erase(model, heir, &mut erased).map_err(at)?;
             tally.power_cuts += cuts;
             tally.erase_cut(kind);
             // What comes back by mistake may wait for a later start, and for writes that wake the collector.
@@ -182,7 +192,7 @@ pub fn cut_again_and_again<S: Subject>(
                 host.send(8, one(&mut erased, &[Op::Write, Op::Write, Op::Read]), offset, length, false).map_err(at)?;
             }
             host.step(erased.below(60)).map_err(at)?;
-            tally.power_cuts += host.pull_plug(model.may_destroy, model.keeps_all, None, &mut erased).map_err(at)?;
+            tally.power_cuts += host.pull_plug(model, None, &mut erased).map_err(at)?;
         }
         host.drain().map_err(at)?;
         host.check().map_err(at)?;
@@ -194,12 +204,34 @@ pub fn cut_again_and_again<S: Subject>(
     let last = |e: String| format!("reading all at the end: {e}");
     host.read_quietly(8, 4 * UNIT_BYTES, case.moves_beside_reads()).map_err(last)?;
     host.check().map_err(last)?;
+    tally.power_cuts += stand_by_and_cut(&mut host, model, seed).map_err(|e| format!("standing by at the end: {e}"))?;
     tally.destroyed_pages = host.destroyed_pages();
     tally.host_commands = host.commands;
     tally.refused_commands = host.refused;
     tally.uncorrectable_commands = host.uncorrectable;
     tally.drive(&host.drive.facts());
     Ok(tally)
+}
+
+/// Cuts after STANDBY IMMEDIATE. At the end, and drawn from a stream of its own: what a seed does before stays the same.
+fn stand_by_and_cut<S: Subject>(host: &mut Host<S>, model: Model, seed: u64) -> Result<u64, String> {
+    let mut rng = Rng::new(seed).stream("standing by");
+    let mut cuts = 0;
+    for _ in 0..1 + rng.below(4) {
+        for _ in 0..rng.below(60) {
+            let op = one(&mut rng, &[Op::Write, Op::Write, Op::Read, Op::Trim, Op::Flush]);
+            let (offset, length) = host.place(0, host.pages, 64, rng.chance(1, 2));
+            let (offset, length) = if op == Op::Flush { (0, 0) } else { (offset, length) };
+            host.send(8, op, offset, length, rng.chance(1, 10))?;
+        }
+        host.drain()?;
+        if host.drive.is_read_only() {
+            break;
+        }
+        cuts += host.stand_by_and_pull_plug(model, &mut rng)?;
+        host.check()?;
+    }
+    Ok(cuts)
 }
 
 /// Drives that translate by blocks, just after they have got power back, when no log is open: fills a superblock in order, one die

@@ -1,6 +1,7 @@
 //! One run: a case, a host, phases, and the books after each.
 
 use ssdlab_core::Rng;
+use ssdlab_ftl::SuperblockSpan;
 use ssdlab_nand::SpecError;
 
 use crate::case::Case;
@@ -8,7 +9,7 @@ use crate::composed::{cut_composed, is_composed, is_composed_to_cut, run_compose
 use crate::host::Host;
 use crate::phase::Phase;
 use crate::power_cuts::cut_again_and_again;
-use crate::subject::Subject;
+use crate::subject::{Facts, Subject};
 use crate::tally::Tally;
 
 /// What a run is about.
@@ -18,6 +19,17 @@ pub enum Kind {
     #[default]
     Work,
     PowerCuts,
+}
+
+/// Whether so many blocks are bad, and some of them since the drive was new, that a die may have used up its reserve. Superblocks of
+/// one die are made anew by an erase of everything without the blocks that have gone bad, which are not replaced then.
+fn has_no_good_block_left(case: &Case, facts: &Facts) -> bool {
+    let mapping = &case.drive.mapping;
+    let reserve = match mapping.superblock {
+        SuperblockSpan::OneDie => 0,
+        _ => case.die.geometry.blocks_per_plane * mapping.reserved_blocks_per_1000 / 1000,
+    };
+    facts.ftl.program_failures + facts.ftl.erase_failures > 0 && facts.bad_blocks > reserve.into()
 }
 
 /// Runs the case of `seed` on the drive that `build` makes of it, or on a device of several.
@@ -55,8 +67,8 @@ pub fn run<S: Subject + 'static>(
         // Sometimes what is buffered stays where it is.
         if host.rng.chance(1, 2) { host.flush() } else { host.drain() }.map_err(at)?;
         host.check().map_err(at)?;
-        if host.drive.is_read_only() && !case.grows_bad_blocks() {
-            return Err(at("a drive without failing blocks has become read-only".to_owned()));
+        if host.drive.is_read_only() && !has_no_good_block_left(&case, &host.drive.facts()) {
+            return Err(at("a drive with good blocks in reserve has become read-only".to_owned()));
         }
         tally.phase(*phase);
         host.shelve(&mut calendar);
@@ -74,4 +86,23 @@ pub fn run<S: Subject + 'static>(
     tally.uncorrectable_commands = host.uncorrectable;
     tally.drive(&host.drive.facts());
     Ok(tally)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drive_may_be_read_only_once_a_die_can_have_used_up_its_reserve() {
+        let mut case = Case::draw(1);
+        case.die.geometry.blocks_per_plane = 100;
+        case.drive.mapping.reserved_blocks_per_1000 = 20;
+        case.drive.mapping.superblock = SuperblockSpan::AllDies;
+        let with = |program_failures, bad_blocks| {
+            let mut facts = Facts { bad_blocks, ..Facts::default() };
+            facts.ftl.program_failures = program_failures;
+            has_no_good_block_left(&case, &facts)
+        };
+        assert!(with(1, 3) && !with(1, 2) && !with(0, 3));
+    }
 }

@@ -160,6 +160,14 @@ impl Plan {
         Ok((device, units.map(|unit| unit[0].promise).collect()))
     }
 
+    /// Whether there is a drive of flash in it.
+    #[must_use]
+    pub fn has_drive(&self) -> bool {
+        let mut kinds = Vec::new();
+        self.kinds(&mut kinds);
+        kinds.contains(&"drive")
+    }
+
     /// What kinds of devices it is made of, itself first.
     pub fn kinds(&self, found: &mut Vec<&'static str>) {
         match self {

@@ -52,6 +52,8 @@ struct Host {
     /// What flushes in flight cover.
     covered: BTreeMap<u64, Vec<(u64, [u32; SECTORS])>>,
     next_tag: u64,
+    /// There is a drive of flash in it: what else it is made of always takes writes.
+    has_drive: bool,
     /// A drive has taken no more writes: cuts have left it no room.
     read_only: bool,
 }
@@ -90,6 +92,7 @@ pub fn cut_composed<S: Subject + 'static>(
         hopeless: BTreeSet::new(),
         covered: BTreeMap::new(),
         next_tag: 0,
+        has_drive: plan.has_drive(),
         read_only: false,
     };
     for round in 1..=4 + host.rng.below(5) {
@@ -105,6 +108,7 @@ pub fn cut_composed<S: Subject + 'static>(
     }
     host.look_at_all()?;
     tally.host_commands = host.next_tag;
+    tally.read_only = u64::from(host.read_only);
     Ok(tally)
 }
 
@@ -218,11 +222,14 @@ impl Host {
         let covered = self.covered.remove(&c.tag);
         match c.status {
             Status::Ok => {}
-            Status::ReadOnly => self.read_only = true,
+            Status::ReadOnly if self.has_drive && matches!(c.op, Op::Write | Op::Flush) => self.read_only = true,
             Status::MediaError if c.op == Op::Read && hopeless => {}
             _ => return Err(format!("{c:?} from a device that has no reason to")),
         }
         let sound = c.status == Status::Ok;
+        if sound && c.op == Op::Read {
+            self.can_be_read(&request)?;
+        }
         for (unit, answered) in covered.into_iter().flatten().filter(|_| sound) {
             let flushed = &mut self.units.entry(unit).or_default().flushed;
             flushed.iter_mut().zip(answered).for_each(|(flushed, answered)| *flushed = answered.max(*flushed));
@@ -242,6 +249,16 @@ impl Host {
             }
         }
         Ok(())
+    }
+
+    /// Nothing is that a cut has destroyed, until it is written.
+    fn can_be_read(&self, request: &Request) -> Result<(), String> {
+        let units =
+            request.offset_bytes / UNIT_BYTES..(request.offset_bytes + request.length_bytes).div_ceil(UNIT_BYTES);
+        match self.units.range(units).find(|(_, unit)| unit.gone && unit.sent == 0) {
+            Some((unit, _)) => Err(format!("{request:?} brings unit {unit}, which a power cut has destroyed")),
+            None => Ok(()),
+        }
     }
 
     fn plug(&mut self) -> &mut dyn Plug {
@@ -290,9 +307,6 @@ impl Host {
         self.in_flight.clear();
         self.hopeless.clear();
         self.covered.clear();
-        if self.read_only {
-            return Ok(cuts);
-        }
         let units: Vec<u64> = self.units.keys().copied().collect();
         units.into_iter().try_for_each(|unit| self.survived(unit, clean))?;
         self.device.check_books()?;

@@ -1,7 +1,9 @@
 //! Devices made of devices: the real ones pass, those with something broken in the middle are found out.
 
 use ssdlab_core::{Nanos, Op, SECTOR_BYTES, catch_panic};
-use ssdlab_device::{Completion, Counters, Destroyed, Device, DeviceInfo, Held, LoadError, Plug, Refusal, Request};
+use ssdlab_device::{
+    Completion, Counters, Destroyed, Device, DeviceInfo, Held, LoadError, Plug, Refusal, Request, Status,
+};
 use ssdlab_torture::{Between, Tally, build_ssd, cut_composed, is_composed, run_composed, run_seed};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,6 +162,10 @@ enum PlugBug {
     DoesNotStandBy,
     /// Cuts are not counted.
     CountsNothing,
+    /// A read of what a cut has destroyed ends without an error.
+    HidesDestroyed,
+    /// A read is refused as writes of a drive without room are.
+    RefusesRead,
 }
 
 struct BrokenPlug {
@@ -215,6 +221,11 @@ impl Device for BrokenPlug {
         let from = done.len();
         self.inner.advance(to, done);
         for c in &mut done[from..] {
+            match self.bug {
+                PlugBug::HidesDestroyed if c.status == Status::MediaError => c.status = Status::Ok,
+                PlugBug::RefusesRead if c.op == Op::Read && c.status == Status::Ok => c.status = Status::ReadOnly,
+                _ => {}
+            }
             if self.flushes.contains(&c.tag) {
                 self.flushes.retain(|&tag| tag != c.tag);
                 (c.op, c.offset_bytes, c.length_bytes) = (Op::Flush, 0, 0);
@@ -321,6 +332,7 @@ fn cuts(campaign: u64, runs: u64, between: Between<'_>) -> Result<Tally, String>
 fn composed_devices_keep_what_they_promised_through_power_cuts() {
     let tally = cuts(1, 120, &|device| device).expect("all runs pass");
     assert!(tally.power_cuts > 1000 && tally.drives_loaded > 100, "{tally}");
+    assert!(tally.read_only < tally.runs / 20, "{tally}");
     let kinds = &tally.coverage[&(u8::MAX - 1, "made of")];
     assert!(kinds.len() == 7 && kinds.values().all(|&runs| runs > 20), "{kinds:?}");
 }
@@ -334,6 +346,8 @@ fn a_member_that_keeps_less_than_it_promised_is_found_out() {
         PlugBug::LosesMore,
         PlugBug::DoesNotStandBy,
         PlugBug::CountsNothing,
+        PlugBug::HidesDestroyed,
+        PlugBug::RefusesRead,
     ];
     for bug in bugs {
         let between =
