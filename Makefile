@@ -31,7 +31,7 @@ check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --exclude ssdlab-python --all-targets --locked -- -D warnings
 
-# The same cases each time; `properties` draws new ones.
+# The same cases each time; `properties` has thousands more.
 unit: export PROPTEST_RNG_SEED = 1
 unit:
 	$(CARGO) test --workspace --locked
@@ -165,7 +165,7 @@ mutants:
 		$(CARGO) install -q cargo-mutants --version 27.1.0 --locked --root target/tools
 	tests/mutants/run.py --drawn $(MUTANTS) --seed $(MUTANTS_SEED)
 
-## Millions of spoiled files for every parser, hundreds of thousands of absurd drives, and a million flipped bits of images. A quarter
+## Millions of spoiled files for parsers, hundreds of thousands of absurd drives, and a million flipped bits of images. A quarter
 ## of an hour.
 fuzz:
 	$(CARGO) test --locked -p ssdlab-fuzz -- --ignored

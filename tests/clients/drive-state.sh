@@ -26,11 +26,12 @@ read -r again cycles unclean <"$scratch/out"
 (cd "$scratch" && exec "$ssdlab" attach "$drive" --image drive.ssd --socket "$scratch/socket") >/dev/null &
 server=$!
 until [ -S "$scratch/socket" ]; do sleep 0.1; done
-fio --name=fill --ioengine=nbd --uri="nbd+unix:///?socket=$scratch/socket" --rw=randwrite --bs=4k --offset=200m --size=64m \
-  --iodepth=8 --output="$scratch/fio.log" >/dev/null
+fill="--name=fill --ioengine=nbd --rw=randwrite --bs=4k --offset=200m --size=64m --iodepth=8 --verify=crc32c --verify_state_save=0"
+fio $fill --uri="nbd+unix:///?socket=$scratch/socket" --do_verify=0 --output="$scratch/fio.log" >/dev/null
 kill -9 "$server"
 wait "$server" 2>/dev/null || true
-served "$same && $smart" --image drive.ssd >"$scratch/out" 2>/dev/null
+verified="fio $fill --uri=\"\$uri\" --verify_only --verify_fatal=1 --output=\"\$scratch/fio.log\" >/dev/null"
+served "$same && $verified && $smart" --image drive.ssd >"$scratch/out" 2>/dev/null || wrong "after kill: $(cat "$scratch/fio.log")"
 read -r again cycles unclean <"$scratch/out"
 [ "$again" -ge $((written + 64 * 2048)) ] && [ "$unclean" = 1 ] || wrong "after kill: $again $cycles $unclean"
 "$ssdlab" image check "$scratch/drive.ssd" >/dev/null

@@ -30,11 +30,17 @@ if grep -qiE "fail|error" "$scratch/out"; then cat "$scratch/out" >&2; exit 1; f
 cat >"$scratch/suites.sh" <<'IN'
 set -uo pipefail
 known="GetLBAStatus.UnmapSingle Unmap.Simple iSCSIdatasn.iSCSIDataSnInvalid"
-iscsi-test-cu --list | sed -n 's/^\(SCSI\|iSCSI\)\.\([A-Za-z0-9]*\)$/\1.\2/p' | while read -r suite; do
-  timeout 120 iscsi-test-cu --dataloss -t "$suite" "$iscsi" >"$scratch/suite" 2>&1
+iscsi-test-cu --list | sed -n 's/^\(SCSI\|iSCSI\)\.\([A-Za-z0-9]*\)$/\1.\2/p' >"$scratch/suites"
+# libiscsi 1.19 has some fifty.
+if [ "$(wc -l <"$scratch/suites")" -lt 40 ]; then
+  echo "iscsi-test-cu lists $(wc -l <"$scratch/suites") suites; 40 at least are needed" >&2
+  exit 1
+fi
+while read -r suite; do
+  timeout 120 iscsi-test-cu --dataloss -t "$suite" "$iscsi" >"$scratch/suite" 2>&1 </dev/null
   awk '/^Suite:/ { s = $2 } /  Test:/ { t = $2 } /^    [0-9]+\. / { print s "." t }' "$scratch/suite" | sort -u
   grep -q "Elapsed time" "$scratch/suite" || echo "$suite does not end"
-done >"$scratch/failed"
+done <"$scratch/suites" >"$scratch/failed"
 for name in $known; do sed -i "/^$name\$/d" "$scratch/failed"; done
 if [ -s "$scratch/failed" ]; then cat "$scratch/failed" >&2; exit 1; fi
 IN

@@ -2,12 +2,14 @@
 # The plug is pulled under a client. What it had flushed is there afterwards; what it had written since may be.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-requires qemu-io
+requires qemu-io nbdinfo
 drive=${DRIVE:-m600-256gb}
 cat >"$scratch/inside.sh" <<'IN'
 set -euo pipefail
 state() { "$ssdlab" ctl "$unixsocket" "$@"; }
 if state status | grep -q "has_plug .*false"; then
+  # Every drive of the catalog has one.
+  if [ -z "${DRIVE:-}" ]; then echo "the drive has no plug" >&2; exit 1; fi
   ! state cut 2>"$scratch/err"
   grep -q "has no plug that can be pulled" "$scratch/err"
   exit 0
