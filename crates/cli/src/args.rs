@@ -426,7 +426,7 @@ pub struct ClaimsArgs {
     /// Overwrite files in DIR that ssdlab did not write
     #[arg(long, requires = "out")]
     pub force: bool,
-    /// End with exit code 1 if a published figure is missed and no reason for it is given
+    /// End with exit code 1 if a published figure is missed and no reason for it is given, or could not be judged
     #[arg(long)]
     pub strict: bool,
 }

@@ -55,7 +55,7 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     failures.note(if args.json { print_json(&document) } else { print(&text(&rows)) });
     failures.note(results.conclude());
     if args.strict {
-        failures.note(strict(&rows));
+        failures.note(strict(&claims, &judged, &rows));
     }
     failures.conclude()
 }
@@ -111,15 +111,42 @@ pub fn document(rows: &[ClaimRow], seed: u64, quick: bool) -> Value {
     })
 }
 
-/// Refuses misses that the catalog gives no reason for: of measured figures, and of those that parameters were chosen
-/// for, which then no longer fit.
-fn strict(rows: &[ClaimRow]) -> Result<(), Failure> {
+/// Refuses misses that the catalog gives no reason for, of every kind; reasons for misses that are none; and what could have been
+/// judged on `devices` and was not.
+/// Orders of which a drive was not asked for are left open.
+fn strict(claims: &[Claim], devices: &[&str], rows: &[ClaimRow]) -> Result<(), Failure> {
     let unexplained = |kind: ClaimKind| rows.iter().filter(|row| row.kind == kind && row.is_unexplained_miss()).count();
-    match (unexplained(ClaimKind::Measured), unexplained(ClaimKind::Calibration)) {
-        (0, 0) => Ok(()),
-        (0, n) => Err(Failure::run(format!("{n} figure(s) missed that parameters were chosen for"))),
-        (n, _) => Err(Failure::run(format!("{n} published figure(s) missed for no known reason"))),
+    for (kind, what) in [
+        (ClaimKind::Measured, "published figure(s) missed for no known reason"),
+        (ClaimKind::Calibration, "figure(s) missed that parameters were chosen for"),
+        (ClaimKind::ByMethod, "test(s) not run as was published"),
+        (ClaimKind::AsBuilt, "drive file(s) do not say what the source says"),
+    ] {
+        match unexplained(kind) {
+            0 => {}
+            n => return Err(Failure::run(format!("{n} {what}"))),
+        }
     }
+    let has_reason = |id: &str| claims.iter().any(|c| c.id == id && c.known_miss.is_some());
+    let mut stale = rows.iter().filter(|row| row.state == ClaimState::Met && has_reason(&row.id)).peekable();
+    if let Some(first) = stale.peek() {
+        let (id, device) = (first.id.clone(), first.device.clone());
+        let count = stale.count();
+        let what = format!("{count} figure(s) met that are said to be missed, the first {id} of {device}");
+        return Err(Failure::run(what).help("take its `known_miss` out".to_owned()));
+    }
+    let asked = |id: &str| claims.iter().any(|c| c.id == id && c.drives().iter().all(|drive| devices.contains(drive)));
+    let mut open = rows.iter().filter(|row| row.state == ClaimState::NotRun && asked(&row.id)).peekable();
+    if let Some(first) = open.peek() {
+        let (id, device, reason) = (first.id.clone(), first.device.clone(), first.reason.clone());
+        let count = open.count();
+        return Err(Failure::run(format!("{count} figure(s) were not judged, the first {id} of {device}: {reason}")));
+    }
+    if rows.iter().all(|row| matches!(row.state, ClaimState::NotRun | ClaimState::NotSimulated)) {
+        return Err(Failure::run("no figure was judged".to_owned())
+            .help("name the drives of an order together, or none to judge all".to_owned()));
+    }
+    Ok(())
 }
 
 /// Every device that something was published about: drives and arrays in the catalog's order, then device expressions.
@@ -233,7 +260,81 @@ fn counts(rows: &[ClaimRow]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_bench::{Metric, Outcome};
+
     use super::*;
+
+    const FIGURES: &str = r#"
+[[claim]]
+id = "rate"
+devices = ["a.toml", "b.toml"]
+quantity = "q"
+published = "p"
+source = "s"
+check.range = { test = "t", metric = "rate", unit = "MB/s", at_least = 10.0 }
+
+[[claim]]
+id = "method"
+devices = ["a.toml"]
+quantity = "q"
+published = "p"
+source = "s"
+check.method = { test = "t", params = { queue_depth = 3 } }
+
+[[claim]]
+id = "order"
+quantity = "q"
+published = "p"
+source = "s"
+check.order = { higher = { device = "a.toml", test = "t", metric = "rate" }, lower = { device = "c.toml", test = "t", metric = "rate" }, ratio_above = 1.0 }
+
+[[claim]]
+id = "stale"
+devices = ["d.toml"]
+quantity = "q"
+published = "p"
+source = "s"
+known_miss = "too fast"
+check.range = { test = "t", metric = "rate", unit = "MB/s", at_most = 1.0 }
+"#;
+
+    fn ran(device: &str, rate: f64, depth: i64) -> Outcome {
+        Outcome {
+            test: "t".to_owned(),
+            device: device.to_owned(),
+            params: [("queue_depth".to_owned(), depth.into())].into(),
+            metrics: [("rate".to_owned(), Metric::new(rate, "MB/s"))].into(),
+            ..Outcome::default()
+        }
+    }
+
+    fn refusal(devices: &[&str], outcomes: &[Outcome]) -> Option<String> {
+        let claims = claims::parse("figures.toml", FIGURES).unwrap_or_else(|e| panic!("{e}"));
+        strict(&claims, devices, &claims::evaluate(&claims, devices, outcomes)).err().map(|e| e.to_string())
+    }
+
+    #[test]
+    fn strict_refuses_misses_of_every_kind_and_what_was_not_judged() {
+        assert_eq!(refusal(&["a.toml"], &[ran("a.toml", 10.0, 3)]), None, "of the order, a drive was not asked for");
+        let says = |devices: &[&str], outcomes: &[Outcome], what: &str| {
+            let refusal = refusal(devices, outcomes).unwrap_or_else(|| panic!("passes: {what}"));
+            assert!(refusal.contains(what), "{refusal}");
+        };
+        says(&["a.toml"], &[ran("a.toml", 9.0, 3)], "1 published figure(s) missed for no known reason");
+        says(
+            &["d.toml"],
+            &[ran("d.toml", 1.0, 3)],
+            "1 figure(s) met that are said to be missed, the first stale of d.toml",
+        );
+        assert_eq!(refusal(&["d.toml"], &[ran("d.toml", 2.0, 3)]), None, "missed for the reason that is given");
+        says(&["a.toml"], &[ran("a.toml", 10.0, 4)], "1 test(s) not run as was published");
+        let shortened = Outcome { shortened: Some("one second".to_owned()), ..ran("a.toml", 10.0, 3) };
+        says(&["a.toml"], &[shortened], "2 figure(s) were not judged, the first rate of a.toml: shortened run");
+        let without = [ran("a.toml", 10.0, 3)];
+        says(&["a.toml", "b.toml"], &without, "1 figure(s) were not judged, the first rate of b.toml: `t` has not run");
+        says(&["a.toml", "c.toml"], &without, "1 figure(s) were not judged, the first order of a.toml");
+        says(&["c.toml"], &[ran("c.toml", 10.0, 3)], "no figure was judged");
+    }
 
     #[test]
     fn every_test_that_a_claim_needs_exists_and_takes_its_parameters() {
