@@ -190,7 +190,7 @@ mod tests {
         let rows = specification(&device("jmf667h-toshiba-128gb").unwrap());
         assert!(rows.iter().any(|row| row.estimate && is_of_programs(&row.key)));
         assert!(!of("jmf667h-toshiba-128gb").iter().any(is_of_programs));
-        assert_eq!(of("mtron-pro-7000-32gb"), ["scheme"]);
+        assert_eq!(of("mtron-pro-7000-32gb"), ["scheme", "merges at once", "write unit"]);
         assert_eq!(of("spinpoint-f1-1tb"), ["average read", "zone sectors per track"]);
     }
 

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use ssdlab_core::{Nanos, Op, Rng, SECTOR_BYTES};
 use ssdlab_device::{Completion, Held, Request, Status};
 
+use crate::cut_model::Model;
 use crate::ledger::Ledger;
 use crate::losses::{Losses, needed};
 use crate::oracle::Oracle;
-use crate::power_cuts::Model;
 use crate::subject::{Facts, Subject};
 
 /// Events without a completion after which a drive counts as stuck.

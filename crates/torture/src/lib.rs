@@ -26,6 +26,7 @@ mod campaign;
 mod case;
 mod choices;
 mod composed;
+mod cut_model;
 mod draw;
 mod errors;
 mod host;

@@ -10,6 +10,7 @@ use ssdlab_nand::{DieSpec, PageOrder, ReducedMode, SpecError};
 use ssdlab_ssd::{DriveSpec, PowerLossSpec, Protection, energy_to_save_mj};
 
 use crate::case::{Case, translates_by_blocks};
+use crate::cut_model::Model;
 use crate::draw::one;
 use crate::host::Host;
 use crate::phase::Phase;
@@ -18,16 +19,6 @@ use crate::tally::Tally;
 
 /// Energy in plenty.
 const ENOUGH_MJ: f64 = 1e6;
-
-/// What a power cut may do to a drive, as its file says.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Model {
-    /// Data at rest may be destroyed: so many pages at most by each cut.
-    pub(crate) may_destroy: bool,
-    pub(crate) most_destroyed: u64,
-    /// The capacitors keep all that was answered.
-    pub(crate) keeps_all: bool,
-}
 
 impl Case {
     /// The case of a seed for power cuts.

@@ -41,6 +41,31 @@ fn capacitors_that_are_said_to_protect_everything_do() {
     assert!(drives >= 2, "{drives}");
 }
 
+/// What is at rest is safe if every die can end the longest program that there is, in its slowest place, while all are at one.
+#[test]
+fn capacitors_that_are_said_to_protect_data_at_rest_do() {
+    let mut drives = 0;
+    for name in drive_names() {
+        let recipe = device(name).unwrap();
+        let Parts::Ssd(drive) = &recipe.parts else { panic!("{name} is a drive") };
+        let Some(spec) = &drive.spec.power_loss else { continue };
+        if spec.protects == ssdlab_ssd::Protection::Nothing {
+            continue;
+        }
+        drives += 1;
+        let die = &drive.die.spec;
+        let modes = [&die.modes.slc, &die.modes.mlc, &die.modes.tlc].into_iter().flatten();
+        let programs_us = modes.flat_map(|mode| &mode.program_us).chain(&die.timing.program_us);
+        let slowest = die.variation.as_ref().map_or(1.0, |variation| variation.slowest().program);
+        let longest_s = programs_us.copied().fold(0.0, f64::max) * slowest / 1e6;
+        let die_mw = die.power.as_ref().map_or(82.5, |power| power.supply_v * power.program_current_ma);
+        let least_mj = longest_s * (spec.controller_mw + die_mw * f64::from(drive.spec.flash.dies));
+        let energy_mj = spec.energy_mj.expect("it is required") * spec.energy_left_percent / 100.0;
+        assert!(energy_mj >= least_mj, "{name}: {energy_mj} mJ of {least_mj}");
+    }
+    assert!(drives >= 8, "{drives}");
+}
+
 #[test]
 fn a_drive_in_small_has_an_eighth_of_the_bytes_and_the_same_share_to_spare() {
     for name in ["jmf667h-imft-256gb", "m600-128gb", "840-evo-250gb", "x25-m-80gb"] {

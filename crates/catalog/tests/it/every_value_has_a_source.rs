@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use ssdlab_bench::Outcome;
+use ssdlab_bench::suite::find_test;
 use ssdlab_catalog::{
     Drive, Origin, SpecRow, adapter, adapter_names, claims, die, die_names, disk, disk_names, drive_names, resolve,
 };
@@ -320,6 +322,35 @@ fn facts_about_the_drives_are_met_without_running_anything() {
         .inspect(|row| assert_eq!(row.state, claims::ClaimState::Met, "{row:?}"))
         .count();
     assert!(facts > 30, "only {facts} facts");
+}
+
+#[test]
+fn a_reason_for_a_miss_is_about_one_figure() {
+    for claim in claims::all().iter().filter(|claim| claim.known_miss.is_some()) {
+        assert!(claim.devices.len() < 2, "{} would hide a miss of another drive", claim.id);
+    }
+}
+
+/// The tests as they are run for the claims, at full length.
+#[test]
+fn tests_have_the_published_parameters() {
+    let all = claims::all();
+    let devices: Vec<&str> = all.iter().flat_map(claims::Claim::drives).collect();
+    let ran = |run: claims::NeededRun| {
+        let settings: Vec<(String, String)> = run.settings.into_iter().collect();
+        let params = find_test(&run.test).and_then(|def| def.resolve(&settings, false)).expect(&run.test);
+        Outcome { test: run.test, device: run.device, params: params.to_json(), ..Outcome::default() }
+    };
+    let outcomes: Vec<Outcome> = claims::needed(&all, &devices).into_iter().map(ran).collect();
+    let rows = claims::evaluate(&all, &devices, &outcomes);
+    let methods = rows
+        .iter()
+        // What a test decides while it runs is not known before.
+        .filter(|row| row.tolerance == "the same parameters")
+        .filter(|row| !["\"auto\"", "\"by-form\""].iter().any(|left| row.ours_text.contains(left)))
+        .inspect(|row| assert_eq!(row.state, claims::ClaimState::Met, "{row:?}"))
+        .count();
+    assert!(methods > 15, "only {methods} methods");
 }
 
 /// What a key's row says of where its value comes from.

@@ -135,8 +135,12 @@ fn strict(claims: &[Claim], devices: &[&str], rows: &[ClaimRow]) -> Result<(), F
         let what = format!("{count} figure(s) met that are said to be missed, the first {id} of {device}");
         return Err(Failure::run(what).help("take its `known_miss` out".to_owned()));
     }
-    let asked = |id: &str| claims.iter().any(|c| c.id == id && c.drives().iter().all(|drive| devices.contains(drive)));
-    let mut open = rows.iter().filter(|row| row.state == ClaimState::NotRun && asked(&row.id)).peekable();
+    let asked = |row: &ClaimRow| {
+        let of_one = |claim: &Claim| claim.devices.contains(&row.device) && devices.contains(&row.device.as_str());
+        let all = |claim: &Claim| claim.drives().iter().all(|drive| devices.contains(drive));
+        claims.iter().any(|claim| claim.id == row.id && (of_one(claim) || all(claim)))
+    };
+    let mut open = rows.iter().filter(|row| row.state == ClaimState::NotRun && asked(row)).peekable();
     if let Some(first) = open.peek() {
         let (id, device, reason) = (first.id.clone(), first.device.clone(), first.reason.clone());
         let count = open.count();

@@ -25,13 +25,18 @@ impl Place {
         path
     }
 
-    /// A drive of such a file, with consent or without; `None` where this machine cannot open one.
+    /// A drive of such a file, with consent or without; `None` where this machine cannot open one: its kernel has no io_uring
+    /// (38, ENOSYS) or allows none (1, EPERM), or its file system has no direct I/O.
     pub fn drive(&self, name: &str, bytes: usize, writable: bool) -> Option<RealDrive> {
         let path = self.file(name, bytes);
         let consent = Consent::to_destroy(&path);
         match RealDrive::find(&path, writable.then_some(&consent)) {
             Ok(drive) => Some(drive),
-            Err(e @ (OpenError::NoRing { .. } | OpenError::NoDirectIo { .. })) => {
+            Err(OpenError::NoRing { source }) if matches!(source.raw_os_error(), Some(1 | 38)) => {
+                println!("left out: {source}");
+                None
+            }
+            Err(e @ OpenError::NoDirectIo { .. }) => {
                 println!("left out: {e}");
                 None
             }

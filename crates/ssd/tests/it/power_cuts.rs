@@ -20,6 +20,8 @@ struct Unit {
     flushed: u32,
     in_flight: bool,
     was_lost: bool,
+    /// The last cut has left it unreadable.
+    gone: bool,
 }
 
 struct Host {
@@ -34,12 +36,18 @@ struct Host {
     /// What a flush in flight covers.
     covered: BTreeMap<u64, Vec<u32>>,
     lost: u32,
+    /// Units that a cut can destroy at most.
+    most_lost: u32,
     rolled_back: u32,
     flushed_lost: u32,
 }
 
 impl Host {
     fn new(drive: &DriveSpec, die: &DieSpec, seed: u64) -> Self {
+        let (g, ratio) = (&die.geometry, drive.compression.map_or(1, |compression| compression.max_ratio));
+        // Of each plane, the older pages that share the cells of the one page that is being programmed.
+        let pages = drive.flash.dies * g.planes * (g.bits_per_cell - 1);
+        let most_lost = pages * g.page_bytes.div_ceil(4096) * ratio * (drive.mapping.unit_kib / 4);
         let drive = Ssd::new("small", drive, die, seed).expect("it can be built");
         let units = vec![Unit::default(); (drive.info().capacity_bytes / 4096) as usize];
         Host {
@@ -52,6 +60,7 @@ impl Host {
             of_lost: BTreeSet::new(),
             covered: BTreeMap::new(),
             lost: 0,
+            most_lost,
             rolled_back: 0,
             flushed_lost: 0,
         }
@@ -162,6 +171,7 @@ impl Host {
     /// must be.
     fn restore(&mut self, may_lose: bool, kept: impl Fn(&Unit) -> u32) -> Nanos {
         self.now += self.rng.below(SECOND);
+        let (mut cuts, mut new) = (1, 0);
         let mut ready = self.drive.restore(self.now);
         while self.rng.chance(1, 3) {
             self.now += self.rng.below(ready - self.now + 1);
@@ -171,6 +181,7 @@ impl Host {
                 self.covered.clear();
             }
             self.drive.cut(self.now);
+            cuts += 1;
             self.units.iter_mut().for_each(|unit| unit.in_flight = false);
             self.now += MILLISECOND;
             ready = self.drive.restore(self.now);
@@ -184,7 +195,8 @@ impl Host {
                 Held::Unreadable => {
                     assert!(may_lose, "unit {k} was destroyed");
                     self.lost += u32::from(!unit.was_lost);
-                    *unit = Unit { was_lost: true, ..Unit::default() };
+                    new += u32::from(!unit.gone);
+                    *unit = Unit { was_lost: true, gone: true, ..Unit::default() };
                     continue;
                 }
                 Held::Nothing => 0,
@@ -204,8 +216,10 @@ impl Host {
                 flushed: held,
                 in_flight: false,
                 was_lost: unit.was_lost && held == 0,
+                gone: false,
             };
         }
+        assert!(new <= cuts * self.most_lost, "{cuts} cuts destroyed {new} units; {} each is the most", self.most_lost);
         ready
     }
 }

@@ -66,6 +66,8 @@ pub struct Rig {
     durable: Vec<Option<u8>>,
     /// Pages that the drive has told to be lost, and that were not written or trimmed since.
     lost: BTreeSet<u32>,
+    /// Pages that the last power cut has left lost, whatever was done to them since.
+    lost_at_last_cut: BTreeSet<u32>,
     /// By page: the last write before everything was voided, until a later one is on flash. Nothing so old comes back.
     voided: Vec<Option<u8>>,
     pub operations: u64,
@@ -141,6 +143,7 @@ impl Rig {
             promised_from: 0,
             durable: vec![None; logical_pages as usize],
             lost: BTreeSet::new(),
+            lost_at_last_cut: BTreeSet::new(),
             voided: vec![None; logical_pages as usize],
             operations: 0,
             progress: 0,
@@ -406,7 +409,8 @@ impl Rig {
         quick.check_invariants().map_err(|e| format!("recovered quickly: {e}"))?;
         let mut lost: Vec<LogicalPage> = found.lost.iter().map(|lost| lost.page).collect();
         let mut repairs = found.repairs;
-        for _ in 0..self.rng.below(4) {
+        let again = self.rng.below(4);
+        for _ in 0..again {
             // The power fails again before all repairs are done. What would come after them has been decided on.
             if self.rng.chance(1, 2) {
                 self.ask(|ftl, ops| ftl.resume(ops));
@@ -430,7 +434,7 @@ impl Rig {
         self.programmed = (0..self.case.dies * self.case.blocks)
             .map(|block| self.ftl.medium().finished_pages(BlockId::new(block)))
             .collect();
-        self.check_survivors(&lost, unsaved.as_deref())?;
+        self.check_survivors(&lost, unsaved.as_deref(), 1 + again)?;
         self.ask(|ftl, ops| ftl.resume(ops));
         self.ftl.check_invariants()
     }
@@ -462,7 +466,12 @@ impl Rig {
         undone
     }
 
-    fn check_survivors(&mut self, lost: &[LogicalPage], unsaved: Option<&[Range<LogicalPage>]>) -> Result<(), String> {
+    fn check_survivors(
+        &mut self,
+        lost: &[LogicalPage],
+        unsaved: Option<&[Range<LogicalPage>]>,
+        cuts: u64,
+    ) -> Result<(), String> {
         self.ftl.check_invariants()?;
         let several_bits = self.case.die().geometry.bits_per_cell > 1;
         if !several_bits && !lost.is_empty() {
@@ -471,6 +480,7 @@ impl Rig {
         if self.case.keeps_older_pages != KeepsOlderPages::No && !lost.is_empty() {
             return Err(format!("{} pages are lost although the firmware keeps older pages", lost.len()));
         }
+        let mut new = 0;
         for lpn in 0..self.logical_pages {
             let page = LogicalPage::new(lpn);
             let (found, last) = (self.ftl.write_number(page), self.last_generation[lpn as usize]);
@@ -493,11 +503,14 @@ impl Rig {
                     ));
                 }
             }
+            let was_lost = self.lost_at_last_cut.contains(&lpn);
             let trimmed = !self.oracle.contains_key(&lpn) && !self.lost.contains(&lpn);
             let forgotten = unsaved.is_none_or(|ranges| ranges.iter().any(|range| range.contains(&page)));
             if trimmed && !forgotten && (found.is_some() || is_lost) {
                 return Err(format!("page {lpn} was trimmed, and holds {found:?} again"));
             }
+            // Without a journal, it may have been forgotten that the page was trimmed.
+            new += u64::from(is_lost && !was_lost && !(trimmed && unsaved.is_none()));
             match found {
                 Some(found) => self.oracle.insert(lpn, found),
                 None => self.oracle.remove(&lpn),
@@ -505,11 +518,21 @@ impl Rig {
             // What was not promised may be older than what was; from now on it is what the drive has.
             self.durable[lpn as usize] = found;
         }
+        if new > cuts * self.most_lost() {
+            return Err(format!("{cuts} cuts destroyed {new} pages; {} each is the most", self.most_lost()));
+        }
         self.lost = lost.iter().map(|page| page.number()).collect();
+        self.lost_at_last_cut.clone_from(&self.lost);
         self.promises.clear();
         self.promised_from = self.ftl.durable_units();
         self.progress = self.operations;
         Ok(())
+    }
+
+    /// Pages that a cut can destroy: each die is at one row at most, whose cells older pages share.
+    fn most_lost(&self) -> u64 {
+        let (case, bits) = (&self.case, self.case.die().geometry.bits_per_cell);
+        u64::from(case.dies * case.planes * (bits - 1) * case.units_per_page * case.ratio())
     }
 
     // ---- what must hold -----------------------------------------------------------------------------------------
