@@ -243,7 +243,7 @@ class Result:
 
 def _restored(
     parts: tuple[Any, ...],
-    was_saved: bool,
+    begins_as: str | None,
     outcome: str,
     seed: int,
     quick: bool,
@@ -253,7 +253,7 @@ def _restored(
     from ._drive import _rebuilt
 
     drive = _rebuilt(*parts)
-    result = Result(drive._native.restored(was_saved, outcome, seed, quick), drive)
+    result = Result(drive._native.restored(begins_as, outcome, seed, quick), drive)
     result.__dict__.update(_records=records, histogram=histogram)
     return result
 

@@ -193,7 +193,7 @@ impl Drive {
         let job = PlanJob { lab: 0, test, variant: String::new(), settings };
         job.check(quick).map_err(|e| exception(py, &param_failure(e), Wrong::Parameter))?;
         let (drive, policies) = (self.starting(py, start, seed)?, self.policies.clone());
-        let was_saved = drive.is_saved();
+        let begins_as = drive.reviewed().facts.begins_as.clone();
         let (result, records) = watched(py, progress, move |watch| {
             let report = |done: f64| watch.report(done);
             let monitor = Monitor::new(&report, &watch.cancel);
@@ -203,13 +203,13 @@ impl Drive {
         })?;
         let outcome =
             result.map_err(|e| exception(py, &bench_failure(test.name, self.drive.device(), e), Wrong::Test))?;
-        Ok(Outcome::new(Arc::clone(&self.drive), was_saved, outcome, seed, quick, records))
+        Ok(Outcome::new(Arc::clone(&self.drive), begins_as, outcome, seed, quick, records))
     }
 
     /// An outcome of a test of this drive, of its parts, without records and histograms.
-    fn restored(&self, was_saved: bool, outcome: &str, seed: u64, quick: bool) -> PyResult<Outcome> {
+    fn restored(&self, begins_as: Option<String>, outcome: &str, seed: u64, quick: bool) -> PyResult<Outcome> {
         let outcome = serde_json::from_str(outcome).map_err(|e| value_error(format!("no outcome of a test: {e}")))?;
-        Ok(Outcome::new(Arc::clone(&self.drive), was_saved, outcome, seed, quick, None))
+        Ok(Outcome::new(Arc::clone(&self.drive), begins_as, outcome, seed, quick, None))
     }
 
     /// Runs a fio job file, given as text.
@@ -298,7 +298,7 @@ impl Drive {
             timeline: false,
         };
         let (drive, policies) = (self.starting(py, start, seed)?, self.policies.clone());
-        let was_saved = drive.is_saved();
+        let begins_as = drive.reviewed().facts.begins_as.clone();
         let (keep, timeline) = files(py, &written)?;
         let spec = ReplaySpec { keep: keep.is_asked_for(), timeline: timeline.is_asked_for(), ..spec };
         let (result, records) = watched(py, progress, move |watch| {
@@ -310,7 +310,7 @@ impl Drive {
         let (kept, seen) = (replayed.kept.as_deref(), replayed.slowest_seen.as_ref());
         let unwritten = self.write(py, (&keep, kept), (&timeline, seen));
         let histograms = replayed.measurement.ops().map(|(op, stats)| (op, stats.latency.clone())).collect();
-        let mut outcome = Outcome::new(Arc::clone(&self.drive), was_saved, replayed.outcome(), seed, false, records);
+        let mut outcome = Outcome::new(Arc::clone(&self.drive), begins_as, replayed.outcome(), seed, false, records);
         outcome.histograms = histograms;
         Ok((outcome, unwritten))
     }

@@ -23,8 +23,8 @@ use crate::table::{Column, Table};
 pub struct Outcome {
     /// The model.
     drive: Arc<SimulatedDrive>,
-    /// It began as it was saved. What was saved may be large, and is not kept.
-    was_saved: bool,
+    /// The digest of the saved drive that it began as, if it did. What was saved may be large, and is not kept.
+    begins_as: Option<String>,
     outcome: ssdlab_bench::Outcome,
     seed: u64,
     quick: bool,
@@ -36,19 +36,22 @@ pub struct Outcome {
 impl Outcome {
     pub fn new(
         drive: Arc<SimulatedDrive>,
-        was_saved: bool,
+        begins_as: Option<String>,
         outcome: ssdlab_bench::Outcome,
         seed: u64,
         quick: bool,
         records: Option<Records>,
     ) -> Self {
-        Outcome { drive, was_saved, outcome, seed, quick, records, histograms: Vec::new() }
+        Outcome { drive, begins_as, outcome, seed, quick, records, histograms: Vec::new() }
     }
 
     fn review(&self) -> ssdlab_report::Review {
         let mut review = review_of(&[&*self.drive], vec![self.outcome.clone()], Vec::new(), self.seed, self.quick);
-        if self.was_saved {
-            review.devices.iter_mut().for_each(|device| device.traits.push(BEGINS_AS_SAVED.to_owned()));
+        if let Some(digest) = &self.begins_as {
+            for device in &mut review.devices {
+                device.traits.push(BEGINS_AS_SAVED.to_owned());
+                device.facts.begins_as = Some(digest.clone());
+            }
         }
         review
     }
@@ -79,10 +82,10 @@ impl Outcome {
         serde_json::to_string(&outcome).map_err(|e| run_error(py, e.to_string()))
     }
 
-    /// Whether it began as a saved drive, all of it, its seed, and whether it was a quick one: for a drive's `restored`.
-    fn parts(&self, py: Python<'_>) -> PyResult<(bool, String, u64, bool)> {
+    /// The digest of the saved drive that it began as, all of it, its seed, and whether it was a quick one: for a drive's `restored`.
+    fn parts(&self, py: Python<'_>) -> PyResult<(Option<String>, String, u64, bool)> {
         let text = serde_json::to_string(&self.outcome).map_err(|e| run_error(py, e.to_string()))?;
-        Ok((self.was_saved, text, self.seed, self.quick))
+        Ok((self.begins_as.clone(), text, self.seed, self.quick))
     }
 
     #[getter]

@@ -112,7 +112,7 @@ impl Review {
     fn outcomes(&self) -> Vec<Outcome> {
         let of = |outcome: &BenchOutcome| {
             let drive = self.drives.iter().find(|d| d.device() == outcome.device).unwrap_or(&self.drives[0]);
-            Outcome::new(Arc::clone(drive), false, outcome.clone(), self.review.seed, self.review.quick, None)
+            Outcome::new(Arc::clone(drive), None, outcome.clone(), self.review.seed, self.review.quick, None)
         };
         self.review.outcomes.iter().map(of).collect()
     }
