@@ -1,7 +1,6 @@
 //! One run: a case, a host, phases, and the books after each.
 
 use ssdlab_core::Rng;
-use ssdlab_ftl::SuperblockSpan;
 use ssdlab_nand::SpecError;
 
 use crate::case::Case;
@@ -21,14 +20,9 @@ pub enum Kind {
     PowerCuts,
 }
 
-/// Whether so many blocks are bad, and some of them since the drive was new, that a die may have used up its reserve. Superblocks of
-/// one die are made anew by an erase of everything without the blocks that have gone bad, which are not replaced then.
+/// Whether so many blocks are bad, and some of them since the drive was new, that a die may have used up its reserve.
 fn has_no_good_block_left(case: &Case, facts: &Facts) -> bool {
-    let mapping = &case.drive.mapping;
-    let reserve = match mapping.superblock {
-        SuperblockSpan::OneDie => 0,
-        _ => case.die.geometry.blocks_per_plane * mapping.reserved_blocks_per_1000 / 1000,
-    };
+    let reserve = case.die.geometry.blocks_per_plane * case.drive.mapping.reserved_blocks_per_1000 / 1000;
     facts.ftl.program_failures + facts.ftl.erase_failures > 0 && facts.bad_blocks > reserve.into()
 }
 
@@ -97,7 +91,6 @@ mod tests {
         let mut case = Case::draw(1);
         case.die.geometry.blocks_per_plane = 100;
         case.drive.mapping.reserved_blocks_per_1000 = 20;
-        case.drive.mapping.superblock = SuperblockSpan::AllDies;
         let with = |program_failures, bad_blocks| {
             let mut facts = Facts { bad_blocks, ..Facts::default() };
             facts.ftl.program_failures = program_failures;

@@ -466,7 +466,7 @@ impl PageMap {
         self.recovery.clear();
         self.validity.clear_all();
         let reserve = reserved_blocks(layout.blocks, &self.mapping);
-        self.superblocks = Superblocks::new(&self.mapping, &self.medium, reserve);
+        self.superblocks.form_again(&self.mapping, &self.medium, reserve);
         self.parts.clear();
         self.buffer.set_lacking(false);
         self.begin_empty();

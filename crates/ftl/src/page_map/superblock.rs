@@ -116,6 +116,19 @@ impl Superblocks {
         s
     }
 
+    /// Forms all superblocks anew, once every good block has been erased: as many as there were, as long as the reserve
+    /// replaces those whose blocks have gone bad.
+    pub fn form_again(&mut self, mapping: &MappingSpec, medium: &Medium, reserve: u32) {
+        let before = std::mem::replace(self, Superblocks::new(mapping, medium, reserve));
+        if self.span != SuperblockSpan::OneDie {
+            return; // A bad block has been replaced already.
+        }
+        let in_use = |s: &Superblocks, domain| s.per_domain() as usize - s.count_in(domain, State::Reserved);
+        for domain in 0..self.domains() as usize {
+            while in_use(self, domain) < in_use(&before, domain) && self.enlist_reserve(domain).is_some() {}
+        }
+    }
+
     fn replace_bad_blocks(&mut self, medium: &Medium, first_reserved: u32) {
         let layout = medium.layout();
         self.block_of = layout.all_blocks().collect();
@@ -668,6 +681,28 @@ mod tests {
         // A file may say that two blocks of the reserve are one's.
         superblocks.superblock_of[bad.index()] = fifth;
         assert!(!can_be(&superblocks, &medium));
+    }
+
+    #[test]
+    fn one_die_superblocks_formed_again_are_as_many_while_the_reserve_lasts() {
+        let mut medium = small::map(false).medium;
+        let one_die = MappingSpec { superblock: SuperblockSpan::OneDie, ..MappingSpec::default() };
+        medium.mark_bad(BlockId::new(2));
+        let mut superblocks = Superblocks::new(&one_die, &medium, 3);
+        let in_use = |s: &Superblocks| s.per_domain() as usize - s.count_in(0, State::Reserved);
+        let fresh = in_use(&superblocks);
+        for bad in [5, 6] {
+            medium.mark_bad(BlockId::new(bad));
+            superblocks.form_again(&one_die, &medium, 3);
+            assert_eq!(in_use(&superblocks), fresh);
+        }
+        for bad in [7, 8] {
+            medium.mark_bad(BlockId::new(bad));
+            superblocks.form_again(&one_die, &medium, 3);
+        }
+        assert_eq!((in_use(&superblocks), superblocks.reserve_left()), (fresh - 1, 0));
+        let mut free = superblocks.of_domain(0).filter(|&sb| superblocks.state(sb) == State::Free);
+        assert!(free.all(|sb| superblocks.is_sound(sb, 0, &medium)));
     }
 
     #[test]

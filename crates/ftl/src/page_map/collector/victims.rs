@@ -36,7 +36,8 @@ impl PageMap {
             self.give_up(d);
             return false;
         }
-        let Some(local) = self.cold_victim(d).or_else(|| self.pick(d)) else { return false };
+        let cold = if self.is_short_of_room_after_cuts(d) { None } else { self.cold_victim(d) };
+        let Some(local) = cold.or_else(|| self.pick(d)) else { return false };
         self.take_victim(d, self.superblocks.global(local, d));
         true
     }

@@ -7,8 +7,8 @@
 //! In a superblock that goes on, all dies must have come to the same page: those that were behind are filled up with rows
 //! that hold nothing, and so is every page that shares its cells with a torn one.
 //!
-//! That takes room, which is gained again once those superblocks are collected. A drive that has been cut, and has hardly
-//! a free superblock, collects what holds least, whatever its policy, closes open superblocks for it, and mixes streams. If
+//! That takes room, which is gained again once those superblocks are collected. A drive that has been cut, and has no free
+//! superblock, collects what holds least, whatever its policy, closes open superblocks for it, and mixes streams. If
 //! what is left of the collector's open superblock does not hold even the least, blocks that were kept to replace bad ones
 //! make another superblock, for good. Without such blocks nothing can be gained any more, and the drive becomes read-only: a
 //! spare area at the brink does not outlast many cuts.
@@ -101,10 +101,11 @@ impl PageMap {
         }
     }
 
-    /// Whether power cuts have left a domain with hardly any free superblock.
+    /// Whether power cuts have left a domain without a free superblock, and none is on its way: the collector must do with
+    /// what is left of those that are open.
     #[inline]
     pub(in crate::page_map) fn is_short_of_room_after_cuts(&self, domain: usize) -> bool {
-        self.recovery.cuts > 0 && self.allocator.free(domain) < 2
+        self.recovery.cuts > 0 && self.allocator.free_or_coming(domain) == 0
     }
 
     /// Another stream whose open superblock takes what the collector moves, on a drive that power cuts have left without a
@@ -308,5 +309,19 @@ mod tests {
         map.see_to_room(0);
         let enlisted = map.allocator.free_superblocks(0).next().expect("what is closed is full");
         assert_eq!(map.recovery.origin(enlisted, 3), None);
+    }
+
+    #[test]
+    fn after_a_cut_the_policy_chooses_as_long_as_a_superblock_is_free() {
+        let mut map = small::map(false);
+        map.recovery.cuts = 1;
+        while map.allocator.free(0) > 1 {
+            map.allocator.give_up_free(0);
+        }
+        assert!(!map.is_short_of_room_after_cuts(0));
+        map.allocator.give_up_free(0);
+        assert!(map.is_short_of_room_after_cuts(0));
+        map.recovery.cuts = 0;
+        assert!(!map.is_short_of_room_after_cuts(0), "a drive that was never cut keeps to its policy");
     }
 }
