@@ -96,9 +96,9 @@ impl Translation for LogBlock {
         self.place_waiting(sink);
     }
 
-    fn force(&mut self, _up_to: u64, sink: &mut impl OpSink) {
-        // What comes after a force may be held: nobody waits for it.
-        self.held = None;
+    fn force(&mut self, up_to: u64, sink: &mut impl OpSink) {
+        debug_assert!(up_to <= self.host.accepted());
+        self.forced_to = self.forced_to.max(up_to);
         self.place_waiting(sink);
     }
 

@@ -109,6 +109,13 @@ impl HostRows {
         self.waiting.get(k).map(|&(waiting, _)| waiting)
     }
 
+    /// Whether the page that waits as number `k` is among so many that were accepted first.
+    #[must_use]
+    pub fn is_among_first(&self, k: usize, accepted: u64) -> bool {
+        let behind_durable = |number: u16| u64::from(number.wrapping_sub(self.durable as u16));
+        self.waiting.get(k).is_some_and(|&(_, number)| self.durable + behind_durable(number) < accepted)
+    }
+
     /// Whether a die can take a page now.
     #[must_use]
     pub fn can_take(&mut self, die: DieId) -> bool {

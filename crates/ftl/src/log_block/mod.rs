@@ -88,6 +88,8 @@ pub struct LogBlock {
     /// The page within which the last command ended. It waits for the next command, which may go on there; programmed at once,
     /// it would have to be written again, and its log would no longer be in order.
     held: Option<LogicalPage>,
+    /// Pages accepted up to which a FLUSH has asked for everything: none of them is held.
+    forced_to: u64,
     logs: Logs,
     chores: Chores,
     merges: Merges,
@@ -171,6 +173,7 @@ impl LogBlock {
             host: HostRows::new(config.dies, dies_per_bank, geometry.superblocks(), config.logical_pages),
             command_end: LogicalPage::FIRST,
             held: None,
+            forced_to: 0,
             data: vec![None; geometry.superblocks() as usize],
             contents: Contents::new(medium, config.logical_pages),
             geometry,
@@ -242,7 +245,7 @@ impl LogBlock {
                 continue;
             }
             let Some(waiting) = self.host.get(k) else { return };
-            if self.held == Some(waiting.page) {
+            if self.held == Some(waiting.page) && !self.host.is_among_first(k, self.forced_to) {
                 k += 1;
                 continue;
             }
@@ -363,5 +366,54 @@ impl LogBlock {
         let is_needed = |log: &Log| log.awaits.is_some_and(|awaited| pages.contains(&awaited));
         let spared = self.logs.to_close(column, of_column, is_needed);
         spared.or_else(|| self.logs.to_close(column, of_column, |_| false).filter(|_| page == pages.start))
+    }
+}
+
+#[cfg(test)]
+mod small;
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_nand::DieId;
+
+    use super::small::{drive, work};
+    use super::*;
+    use crate::op::FlashOp;
+    use crate::translation::{Stretch, Translation};
+
+    /// A write that ends within a page.
+    fn write_part(drive: &mut LogBlock, page: u32, n: u8, ops: &mut Vec<(DieId, FlashOp)>) {
+        let page = LogicalPage::new(page);
+        drive.write_begins(page.run(1), true);
+        drive.write_units(&Stretch { first: page, units: 1, stream: 0, from: 0, each: 0 }, |_| n);
+        drive.dispatch(ops);
+    }
+
+    #[test]
+    fn a_page_that_a_flush_waits_for_is_written_although_the_host_goes_on_in_it() {
+        let mut drive = drive(LogScheme::Bast);
+        let mut ops = Vec::new();
+        write_part(&mut drive, 0, 1, &mut ops);
+        drive.force(1, &mut ops);
+        assert_eq!(ops.len(), 1, "the die is at work from here on");
+        write_part(&mut drive, 0, 2, &mut ops);
+        drive.force(2, &mut ops);
+        write_part(&mut drive, 0, 3, &mut ops);
+        work(&mut drive, &mut ops);
+        assert_eq!((drive.durable_units(), drive.write_number(LogicalPage::FIRST)), (2, Some(3)));
+    }
+
+    #[test]
+    fn a_page_that_came_after_a_flush_waits_on_however_often_that_is_said() {
+        let mut drive = drive(LogScheme::Bast);
+        let mut ops = Vec::new();
+        write_part(&mut drive, 0, 1, &mut ops);
+        drive.force(1, &mut ops);
+        write_part(&mut drive, 1, 1, &mut ops);
+        drive.force(1, &mut ops);
+        assert_eq!((ops.len(), drive.waiting_units()), (1, 1));
+        drive.force(2, &mut ops);
+        work(&mut drive, &mut ops);
+        assert_eq!(drive.durable_units(), 2);
     }
 }

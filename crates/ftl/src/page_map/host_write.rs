@@ -224,7 +224,7 @@ impl PageMap {
     fn dispatch_rows(&mut self, mut domain: usize, stream: u8, sink: &mut impl OpSink) {
         loop {
             let filled = self.buffer.units_of(stream) >= self.row_units;
-            self.dispatch_row(domain, stream, sink);
+            self.dispatch_row(domain, stream, self.row_units, sink);
             if !filled || self.buffer.units_of(stream) < self.row_units {
                 return;
             }
@@ -255,11 +255,12 @@ impl PageMap {
         self.pad_for_flush(sink);
     }
 
-    pub(super) fn dispatch_row(&mut self, domain: usize, stream: u8, sink: &mut impl OpSink) {
+    /// Writes a row of a stream, with no more than `most` of the units in front.
+    pub(super) fn dispatch_row(&mut self, domain: usize, stream: u8, most: u32, sink: &mut impl OpSink) {
         if self.compression.is_some() {
-            return self.dispatch_packed_row(domain, stream, sink);
+            return self.dispatch_packed_row(domain, stream, most, sink);
         }
-        let n = self.buffer.waiting_of(stream).min(self.row_units);
+        let n = self.buffer.waiting_of(stream).min(most);
         let taken = self.take_host_row(domain, stream);
         let format = self.medium.format();
         let row = self.medium.queue_program(taken.place.block, taken.place.page).expect("rows are taken in order");
@@ -299,10 +300,10 @@ impl PageMap {
     }
 
     /// The same on a drive that compresses: units that came first, as far as they fill the row.
-    fn dispatch_packed_row(&mut self, domain: usize, stream: u8, sink: &mut impl OpSink) {
+    fn dispatch_packed_row(&mut self, domain: usize, stream: u8, most: u32, sink: &mut impl OpSink) {
         let mut sizes = [0; MOST];
         let (mut n, mut total) = (0, 0);
-        while n < self.buffer.waiting_of(stream) && total < self.row_units {
+        while n < self.buffer.waiting_of(stream).min(most) && total < self.row_units {
             sizes[n as usize] = self.buffer.front(stream, n).1;
             total += u32::from(sizes[n as usize]);
             n += 1;

@@ -123,10 +123,10 @@ impl PageMap {
             if self.buffer.is_lacking() {
                 self.ask_for_rows(stream, sink);
             }
-            while self.has_row(stream)
+            while let Some(units) = self.whole_row(stream)
                 && let Some(domain) = self.host.choose(stream)
             {
-                self.dispatch_row(domain, stream, sink);
+                self.dispatch_row(domain, stream, units, sink);
                 self.buffer.settle_force();
             }
         }
@@ -136,12 +136,7 @@ impl PageMap {
     fn ask_for_rows(&mut self, stream: u8, sink: &mut impl OpSink) {
         let waiting = self.buffer.waiting_of(stream);
         let head = self.buffer.head(stream);
-        let forced = self.buffer.forced_of(stream).next_multiple_of(self.row_units).min(waiting);
-        let due = self.due_units(stream, waiting).max(if self.compression.is_some() && forced > 0 {
-            waiting
-        } else {
-            forced
-        });
+        let due = self.due_units(stream, waiting).max(self.buffer.forced_of(stream, waiting));
         let from = self.parts.ask_to(stream, head, head.wrapping_add(due));
         let asked: Range<u32> = from.wrapping_sub(head)..due;
         for k in asked {
@@ -162,19 +157,52 @@ impl PageMap {
         settled / self.row_units * self.row_units
     }
 
-    /// Whether the units in front of a stream make a row, and are whole.
-    fn has_row(&self, stream: u8) -> bool {
+    /// How many of the units in front of a stream make a row and are whole. A row that a flush has asked for waits for no unit
+    /// that came after it.
+    fn whole_row(&self, stream: u8) -> Option<u32> {
         if self.buffer.units_of(stream) < self.buffer.least_row(stream, self.row_units) {
-            return false;
+            return None;
         }
         let (mut k, mut units) = (0, 0);
         while k < self.buffer.waiting_of(stream) && units < self.row_units {
             if !self.parts.is_whole(self.buffer.place(stream, k)) {
-                return false;
+                let forced = self.buffer.forced_of(stream, k + 1);
+                return (1..=k).contains(&forced).then_some(k);
             }
             units += u32::from(self.buffer.front(stream, k).1);
             k += 1;
         }
-        true
+        Some(k)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_nand::DieId;
+
+    use super::*;
+    use crate::page_map::small;
+    use crate::translation::Translation;
+
+    #[test]
+    fn a_flush_waits_for_the_rest_of_no_unit_that_came_after_it() {
+        let mut map = small::map(false);
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
+        for page in 0..16 {
+            map.write(LogicalPage::new(page), 1, 0);
+            map.dispatch(&mut ops);
+            small::work(&mut map, &mut ops);
+        }
+        map.write_part(LogicalPage::new(5), 1, 0, 0, 2);
+        let flushed = map.accepted_units();
+        map.write_part(LogicalPage::new(9), 1, 0, 0, 2);
+        map.force(flushed, &mut ops);
+        let reads: Vec<_> = ops.iter().map(|(_, op)| (op.kind(), op.merged_page().number())).collect();
+        assert_eq!(reads, [(OpKind::MergeRead, 5)]);
+        small::work(&mut map, &mut ops);
+        assert_eq!((map.durable_units(), map.waiting_units()), (flushed, 1));
+        map.force(flushed + 1, &mut ops);
+        small::work(&mut map, &mut ops);
+        assert_eq!(map.durable_units(), flushed + 1);
     }
 }

@@ -143,10 +143,10 @@ impl WriteBuffer {
         self.forced_to
     }
 
-    /// How many of the units of a stream that wait a flush has asked for: the oldest.
+    /// How many of the units of a stream that wait a flush has asked for: the oldest. No more than `most` are looked at.
     #[must_use]
-    pub fn forced_of(&self, stream: u8) -> u32 {
-        let waiting = self.waiting_of(stream);
+    pub fn forced_of(&self, stream: u8, most: u32) -> u32 {
+        let waiting = self.waiting_of(stream).min(most);
         if !self.is_forced() {
             return 0;
         }
@@ -180,7 +180,7 @@ impl WriteBuffer {
     #[inline]
     #[must_use]
     pub fn least_row(&self, stream: u8, row_units: u32) -> u32 {
-        if self.is_forced() && self.forced_of(stream) > 0 { 1 } else { row_units }
+        if self.is_forced() && self.forced_of(stream, 1) > 0 { 1 } else { row_units }
     }
 
     /// Units of flash that all waiting units take.

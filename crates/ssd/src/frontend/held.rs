@@ -60,12 +60,13 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     #[cold]
     #[inline(never)]
     pub(crate) fn let_in(&mut self, now: Nanos) {
-        self.now = now;
+        // A drive that is starting is ahead of its host until it is ready.
+        self.now = self.now.max(now);
         let slot = self.frontend.held.pop().expect("the event says so");
         if self.firmware.rounds.hold_commands() {
             self.firmware.rounds.hold(slot);
         } else {
-            self.take_in_late(slot, now);
+            self.take_in_late(slot, self.now);
         }
     }
 

@@ -99,6 +99,7 @@ impl LogBlock {
         self.host.forget_all();
         self.command_end = LogicalPage::FIRST;
         self.held = None;
+        self.forced_to = 0;
         self.logs.forget_all();
         self.chores.forget_all();
         self.to_relocate.clear();
@@ -175,44 +176,11 @@ impl LogBlock {
 #[cfg(test)]
 mod tests {
     use ssdlab_core::Rng;
-    use ssdlab_nand::{DieId, DieSpec, Geometry, PageOrder};
 
     use super::*;
-    use crate::log_block::{LogBlockConfig, LogBlockSpec, LogScheme};
-    use crate::op::FlashOp;
+    use crate::log_block::LogScheme;
+    use crate::log_block::small::{PAGES, drive, work};
     use crate::translation::{Stretch, Translation};
-
-    const PAGES: u32 = 160;
-
-    fn drive(scheme: LogScheme) -> LogBlock {
-        let die = DieSpec::plain(Geometry {
-            planes: 1,
-            blocks_per_plane: 16,
-            pages_per_block: 8,
-            page_bytes: 4096,
-            spare_bytes: 0,
-            bits_per_cell: 1,
-            page_order: PageOrder::Uniform,
-        });
-        let config = LogBlockConfig {
-            die: &die,
-            dies: 2,
-            channels: 2,
-            logical_pages: PAGES,
-            reserved_blocks: 0,
-            least_worn_first: false,
-            spec: &LogBlockSpec::plain(scheme, 4),
-        };
-        LogBlock::new(&config, &Rng::new(1)).expect("it can be built")
-    }
-
-    fn work(drive: &mut LogBlock, ops: &mut Vec<(DieId, FlashOp)>) {
-        while !ops.is_empty() {
-            let (die, op) = ops.remove(0);
-            drive.began(&op);
-            drive.done(die, op, ops);
-        }
-    }
 
     fn write(drive: &mut LogBlock, page: u32, n: u8) {
         let mut ops = Vec::new();
@@ -234,7 +202,7 @@ mod tests {
     fn cut_and_recover(drive: &mut LogBlock, scheme: LogScheme) -> Vec<Option<u8>> {
         Translation::cut_power(drive, &[]);
         let saved = Translation::save(drive);
-        let mut loaded = super::tests::drive(scheme);
+        let mut loaded = crate::log_block::small::drive(scheme);
         assert_eq!(Translation::load(&mut loaded, &saved), Ok(()));
         assert_eq!(Translation::save(&loaded), saved);
         let recovered = |drive: &mut LogBlock| {
