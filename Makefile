@@ -130,11 +130,11 @@ bench:
 
 ## Instructions of the six hot paths, counted by callgrind, against the counts in the repository.
 instructions: valgrind
-	$(CARGO) bench --locked -p ssdlab-instructions
+	$(CARGO) bench --locked --profile counted -p ssdlab-instructions
 
 ## Writes those counts anew.
 instructions-update: valgrind
-	$(CARGO) bench --locked -p ssdlab-instructions -- --update
+	$(CARGO) bench --locked --profile counted -p ssdlab-instructions -- --update
 
 valgrind:
 	@command -v valgrind >/dev/null || { \

@@ -1,9 +1,9 @@
 //! A gate on speed that noise cannot move: instructions executed by the six hot paths, counted by callgrind, against
 //! the counts in `baseline.tsv` beside this file.
 //!
-//! `cargo bench --bench instructions` compares, and fails if a path needs more than [`TOLERANCE_PERCENT`] more (or
+//! `make instructions` compares, and fails if a path needs more than [`TOLERANCE_PERCENT`] more (or
 //! less: then the baseline is out of date, and the gate would sleep through the loss of what was gained).
-//! `cargo bench --bench instructions -- --update` writes the baseline anew. Needs `valgrind`.
+//! `make instructions-update` writes the baseline anew. Both need `valgrind`.
 //!
 //! Counts belong to a compiler. With another one than the baseline's, they are shown but judged only against
 //! [`OTHER_COMPILER_PERCENT`], which no change of code generation should reach and no rotten hot path should pass.
