@@ -191,6 +191,10 @@ pub struct Outcome {
     /// The parameters that are below those of the published method.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shortened_params: Vec<String>,
+    /// The parameters that somebody set to something else than their default. Of the others that are `auto` by default, `params` has what
+    /// the test then decided.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_params: Vec<String>,
     /// What sizes of the device were divided by, where the test ran on it in small.
     #[serde(default)]
     pub small_by: Option<u32>,

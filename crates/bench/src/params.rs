@@ -461,6 +461,15 @@ impl Params {
     pub fn shortened_keys(&self) -> Vec<String> {
         self.shortened.iter().map(|&(key, _)| key.to_owned()).collect()
     }
+
+    /// The keys that were set to something else than their default.
+    #[must_use]
+    pub fn set_keys(&self) -> Vec<String> {
+        let is_set = |def: &&ParamDef| {
+            self.set_by_user.contains(&def.key) && def.parse(def.default).ok().as_ref() != self.values.get(def.key)
+        };
+        self.defs.iter().filter(is_set).map(|def| def.key.to_owned()).collect()
+    }
 }
 
 #[cfg(test)]

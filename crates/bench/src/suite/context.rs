@@ -345,6 +345,7 @@ impl<'a> Context<'a> {
             params: self.params.to_json(),
             shortened: self.shortened(),
             shortened_params: self.params.shortened_keys(),
+            set_params: self.params.set_keys(),
             small_by: self.small,
             ..Outcome::default()
         }

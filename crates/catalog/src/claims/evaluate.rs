@@ -252,7 +252,7 @@ fn find<'a>(outcomes: &'a [Outcome], device: &str, test: &str, params: &Values) 
         })
 }
 
-/// A parameter of which the outcome has what the test then decided.
+/// A parameter of which the outcome has what the test then decided, unless somebody set it.
 const LEFT_TO_THE_TEST: [&str; 2] = ["auto", "by-form"];
 
 /// How many of its parameters were shortened in another way than by `--quick`; `None` if it is another run than the one with
@@ -268,7 +268,7 @@ fn shortened_beyond(outcome: &Outcome, params: &Values, reads: &[BTreeMap<String
     let mut beyond = 0;
     for (key, read) in full.iter().filter(|(key, _)| !params.contains_key(*key)) {
         let Some(ours) = outcome.params.get(key) else { continue };
-        let is_left = LEFT_TO_THE_TEST.iter().any(|word| read == word);
+        let is_left = LEFT_TO_THE_TEST.iter().any(|word| read == word) && !outcome.set_params.contains(key);
         if is_left || ours == read || quick.get(key) == Some(ours) {
             continue;
         }

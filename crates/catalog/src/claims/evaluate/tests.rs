@@ -232,17 +232,37 @@ fn a_length_that_the_figure_gives_is_the_published_one() {
     assert_eq!(run(&["seconds"], Some(8)), ClaimState::NotRun);
 }
 
-/// A run of a test of the bench with these settings, and what it measured.
+/// A run of `random-read` with these settings, and what it measured.
 fn run_of(settings: &[(&str, &str)], quick: bool, iops: f64) -> Outcome {
+    run_of_test("random-read", settings, quick, iops)
+}
+
+fn run_of_test(test: &str, settings: &[(&str, &str)], quick: bool, iops: f64) -> Outcome {
     let settings: Vec<(String, String)> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
-    let params = find_test("random-read").unwrap().resolve(&settings, quick).unwrap();
+    let params = find_test(test).unwrap().resolve(&settings, quick).unwrap();
     Outcome {
-        test: "random-read".into(),
+        test: test.into(),
         params: params.to_json(),
         shortened: params.shortened(),
         shortened_params: params.shortened_keys(),
+        set_params: params.set_keys(),
         ..outcome("d", &[], &[("iops", iops, "IOPS")])
     }
+}
+
+#[test]
+fn what_a_test_decides_by_default_is_another_run_once_somebody_has_set_it() {
+    let claims = claim(&VALUE.replace("\"t\"", "\"consistency\"").replace("queue_depth = 32", ""));
+    let state = |settings: &[(&str, &str)]| {
+        let mut run = run_of_test("consistency", settings, false, 100.0);
+        // As the test leaves them.
+        run.params.insert("seconds".into(), 2000.into());
+        run.params.entry("tail_from_seconds".into()).and_modify(|v| *v = 1400.into());
+        evaluate(&claims, &["d"], &[run]).remove(0).state
+    };
+    assert_eq!((state(&[]), state(&[("seconds", "auto")])), (ClaimState::Met, ClaimState::Met));
+    assert_eq!(state(&[("tail_from_seconds", "10")]), ClaimState::NotRun);
+    assert_eq!(state(&[("seconds", "3000")]), ClaimState::NotRun);
 }
 
 #[test]

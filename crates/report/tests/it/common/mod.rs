@@ -41,6 +41,7 @@ fn outcome(test: &str, device: &str, title: &str, method: &str) -> Outcome {
         notes: vec![],
         shortened: None,
         shortened_params: Vec::new(),
+        set_params: Vec::new(),
         small_by: None,
         not_steady: vec![],
         slowest_seen: None,
