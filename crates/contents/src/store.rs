@@ -32,6 +32,11 @@ struct Leaf {
 }
 
 impl Leaf {
+    /// Every page was written once, with zeroes.
+    fn zeroes() -> Arc<Leaf> {
+        Arc::new(Leaf { pages: [const { None }; LEAF_PAGES], numbers: [1; LEAF_PAGES] })
+    }
+
     fn holds_nothing(&self) -> bool {
         self.numbers.iter().all(|&n| n == 0) && self.pages.iter().all(Option::is_none)
     }
@@ -82,8 +87,7 @@ impl Store {
     #[must_use]
     pub fn written_once(capacity_bytes: u64) -> Self {
         let mut store = Store::new(capacity_bytes);
-        let leaf = Arc::new(Leaf { pages: [const { None }; LEAF_PAGES], numbers: [1; LEAF_PAGES] });
-        store.leaves.fill(Some(leaf));
+        store.leaves.fill(Some(Leaf::zeroes()));
         store
     }
 
@@ -170,6 +174,42 @@ impl Store {
             for unit in lost {
                 self.lost.remove(&unit);
                 self.note_trimmed(unit);
+            }
+        }
+    }
+
+    /// Whole pages were written once, with zeroes. However many they are, they take next to no memory.
+    pub fn write_zeroes(&mut self, units: std::ops::Range<u32>) {
+        let mut shared = None;
+        for (leaf, units) in by_leaf(units.clone()) {
+            if units.len() == LEAF_PAGES {
+                let shared: &Arc<Leaf> = shared.get_or_insert_with(Leaf::zeroes);
+                let old = self.leaves[leaf].replace(Arc::clone(shared));
+                self.stored_pages -= old.map_or(0, |old| old.pages.iter().flatten().count() as u64);
+            } else {
+                units.for_each(|unit| drop(self.replace(unit, Version { number: 1, page: None })));
+            }
+        }
+        let found: Vec<u32> = self.lost_in(units).collect();
+        found.into_iter().for_each(|unit| self.mark_found(unit));
+    }
+
+    /// Whole pages were trimmed, and read as before. Lost ones stay lost.
+    pub fn trim_and_keep(&mut self, units: std::ops::Range<u32>) {
+        for (leaf, units) in by_leaf(units) {
+            self.note_trimmed(units.start);
+            let leaf = &mut self.leaves[leaf];
+            if units.len() == LEAF_PAGES {
+                // One that is shared is not copied only to be forgotten.
+                leaf.take_if(|held| held.pages.iter().all(Option::is_none));
+            }
+            if let Some(held) = leaf {
+                let at = units.start as usize % LEAF_PAGES;
+                let held = Arc::make_mut(held);
+                held.numbers[at..at + units.len()].fill(0);
+                if held.holds_nothing() {
+                    *leaf = None;
+                }
             }
         }
     }
@@ -310,6 +350,19 @@ impl Store {
     }
 }
 
+/// These pages, leaf by leaf.
+fn by_leaf(units: std::ops::Range<u32>) -> impl Iterator<Item = (usize, std::ops::Range<u32>)> {
+    let mut unit = units.start;
+    std::iter::from_fn(move || {
+        if unit >= units.end {
+            return None;
+        }
+        let (leaf, first) = (unit as usize / LEAF_PAGES, unit);
+        unit = units.end.min(u32::try_from((leaf + 1) * LEAF_PAGES).unwrap_or(u32::MAX));
+        Some((leaf, first..unit))
+    })
+}
+
 /// What of a range lies in one page.
 pub struct Piece {
     pub unit: u32,
@@ -379,6 +432,26 @@ mod tests {
         store.forget(0..(1 << 28), |unit, old| heard.push((unit, old.number)));
         assert_eq!((store.stored_pages(), heard), (0, vec![(7, 1), (1 << 20, 1)]));
         assert!(store.leaves.iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn zeroes_of_a_whole_store_take_one_leaf_and_none_once_they_are_trimmed() {
+        let leaf_pages = LEAF_PAGES as u32;
+        let mut store = Store::new(u64::from(4 * leaf_pages) * UNIT_BYTES);
+        store.replace(leaf_pages + 1, filled(3));
+        store.mark_lost(leaf_pages + 2);
+        store.write_zeroes(3..4 * leaf_pages - 1);
+        assert_eq!((store.stored_pages(), store.lost().len()), (0, 0));
+        let numbers = |store: &Store| (0..4 * leaf_pages).filter(|&unit| store.number(unit) != 0).collect::<Vec<_>>();
+        assert_eq!(numbers(&store), (3..4 * leaf_pages - 1).collect::<Vec<_>>());
+        let [a, b] = [1, 2].map(|k| store.leaves[k].as_ref().unwrap());
+        assert!(Arc::ptr_eq(a, b), "whole leaves are one");
+        store.replace(leaf_pages, filled(7));
+        store.mark_lost(3 * leaf_pages);
+        store.trim_and_keep(0..4 * leaf_pages);
+        assert_eq!((numbers(&store), store.stored_pages()), (vec![], 1));
+        assert!(store.page(leaf_pages).is_some() && store.is_lost(3 * leaf_pages) && store.trimmed().count() == 2048);
+        assert_eq!(store.leaves.iter().flatten().count(), 1);
     }
 
     #[test]

@@ -92,6 +92,8 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
             (record.first..record.first + record.pages).for_each(|number| reserved.set(number, pages.next()));
         } else if u64::from(record.first) + u64::from(record.pages) > units {
             return damaged(end, "a record of pages beyond the capacity");
+        } else if record.kind == RecordKind::Lost && record.pages > 1 {
+            return damaged(end, "a record of several lost pages, each of which has one of its own");
         } else {
             if record.kind == RecordKind::Data {
                 decrypt(&header, &record, &mut data);
@@ -169,20 +171,9 @@ fn apply(store: &mut Store, record: &Record, data: &[u8]) {
                 store.mark_found(unit);
             }
         }
-        RecordKind::Zeroes => {
-            for unit in units {
-                store.replace(unit, Version { number: 1, page: None });
-                store.mark_found(unit);
-            }
-        }
+        RecordKind::Zeroes => store.write_zeroes(units),
         RecordKind::Nothing => store.forget(units, |_, _| {}),
-        RecordKind::Trimmed => {
-            for unit in units {
-                let page = store.page(unit).cloned();
-                store.replace(unit, Version { number: 0, page });
-                store.note_trimmed(unit);
-            }
-        }
+        RecordKind::Trimmed => store.trim_and_keep(units),
         RecordKind::State
         | RecordKind::Erased
         | RecordKind::Reserved

@@ -149,3 +149,31 @@ fn of_what_the_disk_has_no_room_for_nothing_stays_in_the_image() {
     assert_eq!(found.store.stored_pages(), 1000);
     std::fs::remove_file(&path).unwrap();
 }
+
+/// A TiB of pages, of which one record says that they were written with zeroes, and the next that they were trimmed.
+#[test]
+fn a_small_image_of_a_large_device_is_read_with_little_memory() {
+    let path = path("large");
+    let units = 1 << 28;
+    let mut image = Image::create(&path, "a", 7, &Store::new(u64::from(units) * UNIT_BYTES), None).unwrap();
+    let write = |image: &mut Image, kind, pages| {
+        let mut out = Batch::default();
+        image.record(&mut out, kind, 0, pages, &[]).and_then(|()| image.write_out(&mut out)).unwrap();
+        image.commit().unwrap();
+    };
+    let read = || {
+        let mut file = File::open(&path).unwrap();
+        let bytes = file.metadata().unwrap().len();
+        read_image(&mut file, bytes)
+    };
+    write(&mut image, RecordKind::Zeroes, units);
+    assert_eq!([0, units / 2, units - 1].map(|unit| read().unwrap().store.number(unit)), [1; 3]);
+    write(&mut image, RecordKind::Trimmed, units);
+    assert_eq!(read().unwrap().store.written().count(), 0);
+    // A page is lost by a record of its own.
+    write(&mut image, RecordKind::Lost, 1);
+    assert_eq!(read().unwrap().store.lost().collect::<Vec<_>>(), [0]);
+    write(&mut image, RecordKind::Lost, 2);
+    assert!(matches!(read().err(), Some(ImageError::Damaged { what, .. }) if what.contains("lost pages")));
+    std::fs::remove_file(&path).unwrap();
+}
