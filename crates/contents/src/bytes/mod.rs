@@ -219,7 +219,12 @@ impl Bytes {
                 for page in pages {
                     let old = self.store.version(page);
                     if old.number != 0 {
+                        let stays_lost = self.store.is_lost(page);
                         self.put(page, Version { number: 0, page: old.page }, By::Trim, true);
+                        if stays_lost {
+                            // What it held before nobody knows.
+                            self.store.mark_lost(page);
+                        }
                         self.store.note_trimmed(page);
                     }
                 }

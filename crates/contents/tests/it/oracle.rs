@@ -335,6 +335,24 @@ fn a_write_of_a_part_of_a_lost_page_ends_in_an_error_and_the_page_stays_lost() {
     }
 }
 
+/// Where what was trimmed reads as before, nobody knows what that was.
+#[test]
+fn a_lost_page_that_was_written_in_part_and_trimmed_stays_lost_where_trimmed_pages_keep_their_data() {
+    let fake = Fake::new(1);
+    let options = ContentOptions { trimmed: TrimmedReads::OldData, ..ContentOptions::default() };
+    let mut device = ContentDevice::new(Box::new(fake.clone()), options);
+    let mut now = 0;
+    assert_eq!(run(&mut device, &mut now, Request::write(1, 0, 4096), vec![1; 4096]).0, Status::Ok);
+    device.cut(now);
+    fake.inside.lock().unwrap().lose(0);
+    now = device.restore(now);
+    assert_eq!(run(&mut device, &mut now, Request::write(1, 512, 512), vec![2; 512]).0, Status::MediaError);
+    assert_eq!(run(&mut device, &mut now, Request::new(1, Op::Trim, 0, 4096), Vec::new()).0, Status::Ok);
+    assert_eq!(run(&mut device, &mut now, Request::read(1, 0, 4096), Vec::new()).0, Status::MediaError);
+    assert_eq!(run(&mut device, &mut now, Request::write(1, 0, 4096), vec![3; 4096]).0, Status::Ok);
+    assert_eq!(run(&mut device, &mut now, Request::read(1, 0, 4096), Vec::new()), (Status::Ok, vec![3; 4096]));
+}
+
 #[test]
 fn a_secure_erase_forgets_what_it_has_emptied_and_nothing_else() {
     let fake = Fake::new(5);
