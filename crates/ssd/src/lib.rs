@@ -182,6 +182,8 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK, LogBlo
     /// # Errors
     /// A value of the drive or die file that cannot be built.
     pub fn with_log_blocks(name: &str, drive: &DriveSpec, die: &DieSpec, seed: u64) -> Result<Self, SpecError> {
+        // Before planes are counted as dies: what is wrong is told as it stands in the file.
+        drive.validate(die)?;
         let (drive, die) = &drive.with_planes_apart(die);
         let Some(spec) = &drive.log_blocks else {
             return Err(SpecError::new("log_blocks", "the drive has none", "add [log_blocks]"));

@@ -304,7 +304,7 @@ impl DriveSpec {
         }
         if self.log_blocks.is_some() {
             self.validate_flash_size(die)?;
-            return self.validate_log_blocks();
+            return self.validate_log_blocks(die);
         }
         if self.flash.planes_apart {
             return Err(SpecError::new(
@@ -326,8 +326,16 @@ impl DriveSpec {
         self.validate_spare(die)
     }
 
-    /// What only a map of pages has.
-    fn validate_log_blocks(&self) -> Result<(), SpecError> {
+    /// What only a map of pages has, and dies that are more once their planes are worked apart.
+    fn validate_log_blocks(&self, die: &DieSpec) -> Result<(), SpecError> {
+        let planes = if self.flash.planes_apart { die.geometry.planes } else { 1 };
+        if self.flash.dies * planes > MAX_DIES {
+            return Err(SpecError::new(
+                "flash.dies",
+                format!("{} dies of {planes} planes worked apart are {}", self.flash.dies, self.flash.dies * planes),
+                format!("use at most {}", MAX_DIES / planes),
+            ));
+        }
         let others = [
             ("mapping.unit_kib", self.mapping.unit_kib != 4),
             ("mapping.row", self.mapping.row != RowSpan::AllPlanes),

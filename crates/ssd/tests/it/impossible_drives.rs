@@ -154,8 +154,14 @@ fn a_drive_that_translates_by_blocks_is_refused_before_it_is_built() {
         drive.log_blocks = Some(LogBlockSpec::plain(LogScheme::Bast, 1));
         assert!(ssdlab_ssd::build("possible", &drive, &die, 1).is_ok());
         change(&mut drive, &mut die);
-        ssdlab_ssd::build("impossible", &drive, &die, 1).err().expect("it cannot be built").key
+        ssdlab_ssd::build("impossible", &drive, &die, 1).err().expect("it cannot be built")
     };
+    let error = refused(|drive, die| {
+        (drive.flash.planes_apart, die.geometry.planes) = (true, 2);
+        (drive.flash.dies, drive.controller.channels, drive.controller.ways) = (512, 16, 32);
+    });
+    assert_eq!(error.to_string(), "flash.dies: 512 dies of 2 planes worked apart are 1024; use at most 256");
+    let refused = |change| refused(change).key;
     assert_eq!(refused(|_, die| die.geometry.blocks_per_plane = 1 << 20), "flash.dies");
     assert_eq!(refused(|drive, _| drive.write_buffer.capacity_kib = (128 << 10) + 4), "write_buffer.capacity_kib");
     assert_eq!(refused(|drive, _| drive.log_blocks.as_mut().expect("it has some").banks = Some(2)), "log_blocks.banks");
