@@ -23,7 +23,7 @@ const INTRODUCTION: &str = "\
 What a drive must do can be computed for some drives and workloads. This page lays the theory beside what the
 simulated drive does: the same code as in every review (command queue, buffer, translation layer, scheduler, dies),
 on dies with 4 KiB pages, a bus and a link that take no time, and one superblock a die and block; for write
-amplification two dies of 2,048 blocks, where the collector has an open block of its own one of 8,192. Every figure of
+amplification two dies of 2,048 blocks, unless a table says otherwise. Every figure of
 theory is computed from its definition (`crates/validation/src/theory`, which names the sources); none is stored.
 
 This page is written by `make theory`, which fails if a point is out of tolerance. Points of one's own:
@@ -68,7 +68,8 @@ fn tables() -> Vec<Table> {
         name: "Compression",
         about: "Uniform random writes of data that take a share of their size after compression; the block with the \
             fewest valid bytes goes. What compression saves is spare. Sizes of a half and a quarter are those of every \
-            page; the others are means of two sizes, a power of two apart, of which the formula knows only the mean (0.5 %).",
+            page; the others are means of two sizes, a power of two apart, of which the formula knows only the mean (0.5 %). \
+            (Two dies of 512 blocks.)",
         first: "over-provisioning, pages per block, size",
         points: pairs(&[700, 2800], &[1000, 900, 750, 600, 500, 250])
             .into_iter()
@@ -220,7 +221,8 @@ fn temperature() -> Vec<Table> {
             about: "As before, but what is moved goes to an open block of its own. With uniform writes that changes nothing; \
                 here it keeps the data that have proved cold from lying among the host's. The host names nothing. No formula is \
                 known; theory's column is a map of 8,192 blocks alone, without time, queue or dies, in a loop of its own, in which \
-                the host is paced as in the drives: for each page that is moved, as many as the victim's dead share frees.",
+                the host is paced as in the drives: for each page that is moved, as many as the victim's dead share frees. \
+                (One die of 8,192 blocks.)",
             first: "over-provisioning, pages per block, r/f, ties",
             points: apart,
         },
@@ -243,7 +245,7 @@ fn temperature() -> Vec<Table> {
             about: "The host names the stream of each write; each has open blocks of its own, for the host's data and for \
                 moved data, and one greedy collector looks after all. With large blocks nothing would be lost against \
                 uniform writes; with small ones theory gives a bracket by the order of ties. Drives of finite size lie \
-                somewhat below.",
+                somewhat below. (One die of 8,192 blocks.)",
             first: "over-provisioning, pages per block, r/f, ties",
             points: streams,
         },
