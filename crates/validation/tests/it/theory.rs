@@ -138,6 +138,18 @@ fn cost_benefit_gains_once_the_collector_has_an_open_block_of_its_own() {
     assert!(apart < together / 2.0, "{together} {apart}");
 }
 
+/// The drive against a bare map that is smaller than that of the tables.
+#[test]
+fn hot_and_cold_data_that_the_collector_keeps_apart_are_those_of_the_bare_map() {
+    let point = Point::parse("hot-cold-apart:op=28,b=32,r=80,f=20").expect("a point");
+    let ours = point.measure(Effort { blocks: 512, ..SHORT }).value;
+    let collector = Collector { victim: Victim::Greedy(Ties::LastCome), apart: true };
+    let theory = bare_map::hot_cold(0.28, 32, (0.8, 0.2), collector, 2048, (20.0, 10.0));
+    assert!((ours / theory - 1.0).abs() * 100.0 < point.tolerance_percent() * ROUGHER, "{theory}, {ours}");
+    let together = temperature::greedy_hot_cold(0.28, 32, 0.8, 0.2, Ties::LastCome);
+    assert!(ours < together * 0.98, "{together}, {ours}");
+}
+
 /// Of one temperature nothing can be gained but what greedy gains.
 #[test]
 fn the_bare_map_of_cost_benefit_lies_between_greedy_and_fifo() {
