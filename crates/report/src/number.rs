@@ -173,7 +173,7 @@ pub(crate) fn metric_label(key: &str) -> String {
         if let Some(of_all) = key.strip_suffix("_tail") {
             return format!("{}, {LAST_PART}", metric_label(of_all));
         }
-        for (suffix, op) in [("_read", "reads"), ("_write", "writes")] {
+        for (suffix, op) in [("_read", "reads"), ("_write", "writes"), ("_trim", "trims"), ("_flush", "flushes")] {
             if let Some(of_all) = key.strip_suffix(suffix) {
                 return format!("{}, {op}", metric_label(of_all));
             }

@@ -78,7 +78,10 @@ fn outcome(
     };
     // What is verified afterwards is another load than the job's.
     let rates = entry.rates_without_verification();
-    put(&mut out, "iops", rates.map_or_else(|| m.iops(), |r| r.0), "IOPS");
+    // A flush is none of the commands that fio counts.
+    let commands: u64 = OPS.into_iter().map(|op| m.op(op).latency.count()).sum();
+    let iops = commands as f64 * 1e9 / m.elapsed().max(1) as f64;
+    put(&mut out, "iops", rates.map_or(iops, |r| r.0), "IOPS");
     put(&mut out, "bandwidth", rates.map_or_else(|| m.mb_per_s(), |r| r.1 / 1e6), "MB/s");
     if rates.is_some() {
         out.notes.push(VERIFIED.to_owned());
@@ -90,7 +93,9 @@ fn outcome(
     }
     // Of clones that began one after the other fio's rates are by the longest of them, these by the time they took together.
     put(&mut out, "duration", m.elapsed() as f64 / 1e9, "s");
-    put_latencies(&mut out, &m.latency(), "");
+    let mut of_all = Histogram::new();
+    OPS.into_iter().for_each(|op| of_all.merge(&m.op(op).latency));
+    put_latencies(&mut out, &of_all, "");
     for (op, stats) in m.ops() {
         put_latencies(&mut out, &stats.latency, &format!("_{}", op.name()));
     }

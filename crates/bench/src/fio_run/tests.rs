@@ -347,7 +347,7 @@ fn logs(text: &str) -> std::collections::BTreeMap<String, String> {
 #[test]
 fn each_entry_is_a_result_with_the_figures_of_the_report() {
     let text = "[global]\nsize=4m\ntime_based\nruntime=3\nioengine=libaio\niodepth=4\n[reads]\nrw=randread\n[both]\nrw=randrw\n\
-                stonewall\n[both]\nnumjobs=2\nrw=randwrite\n";
+                stonewall\n[both]\nnumjobs=2\nrw=randwrite\nfsync=1\n";
     let file = JobFile::parse("folder/three.fio", text).unwrap_or_else(|e| panic!("{e}"));
     let run =
         run_file_logging(&file, &ModelSpec::default(), FioOptions::default(), &mut NoLogs, &Monitor::silent()).unwrap();

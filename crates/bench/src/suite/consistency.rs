@@ -40,7 +40,7 @@ pub(super) const DEF: TestDef = TestDef {
             EVERY_ADDRESS,
             &[EVERY_ADDRESS, "raw-25", "lba-75"],
             "how much of the drive is used, for filling and testing alike. none: all; raw-25: so many addresses that \
-             raw capacity over used capacity is 1.25; lba-75: the first 75 % of the addresses. The reviews say \"25 %\" \
+             the flash that holds data is 1.25 times what is used; lba-75: the first 75 % of the addresses. The reviews say \"25 %\" \
              and do not define it",
         ),
         block("block_size", "4096", "size of the random writes"),
@@ -309,9 +309,9 @@ impl Measured {
     fn method(&self, asked: &Asked, moments: u64) -> String {
         let limit = match asked.space.as_str() {
             "raw-25" if self.used + FILL_BLOCK_BYTES <= self.capacity => {
-                ", limited so that raw capacity is 1.25 times what is used"
+                ", limited so that the flash that holds data is 1.25 times what is used"
             }
-            "raw-25" => ", all but the last incomplete 128 KiB: raw capacity is 1.25 times that and more",
+            "raw-25" => ", all but the last incomplete 128 KiB: the flash that holds data is 1.25 times that and more",
             "lba-75" => ", the first 75 % of the addresses",
             _ => ", every address",
         };

@@ -48,7 +48,7 @@ impl<'a> Context<'a> {
         monitor: &'a Monitor<'a>,
     ) -> Result<Self, BenchError> {
         let by = QUICK_DIVISOR as u32;
-        let small = quick && lab.small(by, seed).map_err(BenchError::Device)?.is_some();
+        let small = quick && !def.on_whole_drive && lab.small(by, seed).map_err(BenchError::Device)?.is_some();
         // What a disk does in a part of the time is no part of what it does: its cache fills first, and a run that begins in
         // one place gets no further. It does little in a second, so that a quick run of it can take all of them: unless the
         // seconds are the user's own, as they are of a real drive.

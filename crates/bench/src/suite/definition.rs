@@ -98,6 +98,8 @@ pub struct TestDef {
     pub hangs_on_time: bool,
     /// It shows nothing of a drive without power figures.
     pub needs_power_figures: bool,
+    /// What it counts and times is of the drive's size: a quick run has the drive whole.
+    pub on_whole_drive: bool,
     /// The device of the catalog that it measures others by.
     pub reference: Option<&'static str>,
 }
@@ -115,6 +117,7 @@ pub(crate) const PLAIN: TestDef = TestDef {
     in_sequence: false,
     hangs_on_time: false,
     needs_power_figures: false,
+    on_whole_drive: false,
     reference: None,
 };
 

@@ -60,7 +60,9 @@ pub(super) const DEF: TestDef = TestDef {
         metric("ready_time_max", "ms", "the longest"),
     ],
     variants: &[Variant { name: "", settings: &[], in_review: false }],
+    leads: &["flushed_lost", "at_rest_lost", "drawn_lossy", "ready_time_mean"],
     weight: 20.0,
+    on_whole_drive: true,
     ..PLAIN
 };
 
