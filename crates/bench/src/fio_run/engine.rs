@@ -107,6 +107,7 @@ impl Recorders<'_, '_> {
             let entry = &mut self.entries[task.entry];
             entry.searched_depth = Some(target.depth);
             entry.still_searched |= !target.found;
+            entry.missed_target |= target.missed();
         }
         Ok(())
     }
@@ -242,6 +243,9 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
                 let serial = task.serial();
                 match task.step(host.port.now) {
                     Step::Send(command) => {
+                        if task.begins_anew() {
+                            self.recorders.entries[task.entry].begin_anew(host.port.now, || host.counters());
+                        }
                         if task.measures(host.port.now) {
                             self.recorders.entries[task.entry].submitted(task.in_flight());
                         }

@@ -89,6 +89,8 @@ pub(super) struct EntryMeter {
     pub(super) searched_depth: Option<u32>,
     /// A clone's search had not ended when the clone did.
     pub(super) still_searched: bool,
+    /// Not even depth 1 was good.
+    pub(super) missed_target: bool,
     pub(super) all: Measurement,
     pub(super) bins: LatencyBins,
     /// Submissions by commands in flight: 1, 2, 4, 8, 16, 32, 64 and more.
@@ -127,6 +129,7 @@ impl EntryMeter {
             depth,
             searched_depth: None,
             still_searched: false,
+            missed_target: false,
             all: Measurement::default(),
             bins: LatencyBins::default(),
             depths: [0; 7],
@@ -148,6 +151,16 @@ impl EntryMeter {
     /// A clone will be measured from `at` on. Every clone says so before any has run.
     pub(super) fn begin(&mut self, at: Nanos) {
         self.all.begin(0, at);
+    }
+
+    /// What was measured so far is left out. Not where others are measured as well: theirs would be gone.
+    pub(super) fn begin_anew(&mut self, at: Nanos, counters: impl FnOnce() -> Counters) {
+        if self.clones == 1 {
+            *self =
+                EntryMeter { max_windows: self.max_windows, ..EntryMeter::new(self.job, self.group, 1, self.depth, 1) };
+            self.begin(at);
+            self.count_from(at, counters);
+        }
     }
 
     /// The time has come from which a clone is measured.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
-use ssdlab_core::{CAUSES, Histogram, MICROSECOND, MILLISECOND, Nanos, Op, SECOND, rank};
+use ssdlab_core::{CAUSES, Histogram, MICROSECOND, MILLISECOND, Nanos, Op, SECOND, format_duration, rank};
 use ssdlab_device::Counters;
 use ssdlab_workload::fio::{Job, JobFile, Rw, Unified};
 
@@ -353,13 +353,27 @@ impl FioReport {
     }
 }
 
-/// What a reader must know of a depth that was still searched for when the job was over.
+/// What a reader must know of a search for a depth that has not come to one, or of which the figures are.
 pub(super) fn says_of_a_search(file: &JobFile, entry: &EntryMeter) -> Option<String> {
-    let depth = entry.searched_depth.filter(|_| entry.still_searched)?;
-    let name = &file.jobs[entry.job].name;
-    Some(format!(
-        "{name}: the search of latency_target had not ended when the job did: its depth, {depth}, is the one that was being tried"
-    ))
+    let depth = entry.searched_depth?;
+    let job = &file.jobs[entry.job];
+    let name = &job.name;
+    if entry.still_searched {
+        return Some(format!(
+            "{name}: the search of latency_target had not ended when the job did: its depth, {depth}, is the one that was being tried"
+        ));
+    }
+    if entry.missed_target {
+        let (percent, target) = (job.latency_percentile, format_duration(job.latency_target));
+        return Some(format!(
+            "{name}: latency_target is missed: not even at depth 1 do {percent} % of the commands take at most {target}"
+        ));
+    }
+    (entry.clones > 1 && !job.latency_run).then(|| {
+        format!(
+            "{name}: its figures are those of the whole search of latency_target, not of the depth that was found alone"
+        )
+    })
 }
 
 /// The same of all entries.

@@ -162,6 +162,8 @@ pub(super) struct Task<S> {
     completed_since_pause: u64,
     last_completion: Nanos,
     passes: Passes,
+    /// What was measured of it before the next command is left out.
+    anew: bool,
 }
 
 impl<S: Source> Task<S> {
@@ -204,6 +206,7 @@ impl<S: Source> Task<S> {
             completed_since_pause: 0,
             last_completion: 0,
             passes: Passes::default(),
+            anew: false,
         }
     }
 
@@ -274,7 +277,8 @@ impl<S: Source> Task<S> {
         } else if self.latency_target.is_some() || self.in_flight <= self.low {
             self.empties = false;
         }
-        if self.flushing || self.held || self.empties {
+        let drains = self.latency_target.as_ref().is_some_and(LatencyTarget::drains);
+        if self.flushing || self.held || self.empties || (drains && self.in_flight > 0) {
             return Some(Step::Wait);
         }
         if self.next.is_none() {
@@ -301,6 +305,15 @@ impl<S: Source> Task<S> {
         }
         if let Some(poisson) = &mut self.poisson {
             poisson.sent(op);
+        }
+        if let Some(target) = self.latency_target.as_mut().filter(|target| target.drains())
+            && target.drained(now)
+        {
+            // As in fio its runtime begins anew, too.
+            self.anew = true;
+            self.passes = Passes::default();
+            self.measure_from = now;
+            self.closes = now.saturating_add(self.runtime);
         }
         self.next = None;
         Some(self.send(command))
@@ -349,6 +362,11 @@ impl<S: Source> Task<S> {
     /// Commands sent so far: the next one's serial number.
     pub(super) fn serial(&self) -> u64 {
         self.sent.iter().map(|s| s.0).sum()
+    }
+
+    /// Whether what is measured of it begins anew with the command that was just sent; says so once.
+    pub(super) fn begins_anew(&mut self) -> bool {
+        std::mem::take(&mut self.anew)
     }
 
     pub(super) fn has_ended(&self) -> bool {

@@ -453,7 +453,8 @@ fn arrivals_of_a_poisson_process_have_their_rate_and_spread() {
 fn a_latency_target_finds_the_depth_that_meets_it() {
     // 8 ways of 100 us: at depth 8 every read takes 100 us, at depth 9 the ninth waits.
     let text = "[j]\nrw=randread\nnorandommap\nioengine=libaio\niodepth=64\nlatency_target=110\nlatency_window=50000\nlatency_percentile=99\n";
-    let report = run(&format!("{text}time_based\nruntime=60"));
+    let text = format!("{text}time_based\n");
+    let report = run(&format!("{text}runtime=60"));
     let job = &report.jobs[0];
     assert!(job.reads().runtime < 1_000, "ended when it was found: {}", job.reads().runtime);
     assert_eq!((job.latency_target, job.latency_window, job.latency_depth), (110_000, 50_000, 8));
@@ -467,7 +468,17 @@ fn a_latency_target_finds_the_depth_that_meets_it() {
     let line = "     latency   : target=110000, window=50000, percentile=99.00%, depth=8".to_owned();
     assert_eq!(text_of(&report), (true, Some(line)));
     assert!(report.ssdlab.notices.is_empty(), "{:?}", report.ssdlab.notices);
-    let long = run(&format!("{text}time_based\nruntime=3\nlatency_run=1"));
+    // What is reported is a window at that depth, without the search.
+    assert_eq!((job.reads().runtime, job.reads().total_ios, job.reads().clat_ns.max), (50, 4_000, 100_000));
+    // Every read below 300 us: depth 24, whatever 32 have left in flight.
+    let three = run(&format!("{text}runtime=60")
+        .replace("target=110", "target=300")
+        .replace("percentile=99", "percentile=100"));
+    assert_eq!((three.jobs[0].latency_depth, three.jobs[0].reads().clat_ns.max), (24, 300_000));
+    let missed = run(&format!("{text}runtime=60").replace("target=110", "target=99"));
+    let said = "j: latency_target is missed: not even at depth 1 do 99 % of the commands take at most 99.0 us";
+    assert_eq!((missed.jobs[0].latency_depth, &*missed.ssdlab.notices), (1, &[said.to_owned()][..]));
+    let long = run(&format!("{text}runtime=3\nlatency_run=1"));
     assert_eq!(long.jobs[0].reads().runtime, 3_000);
 }
 
