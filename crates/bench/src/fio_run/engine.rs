@@ -368,7 +368,9 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
     fn second(&mut self, host: &Host<'_>) -> Result<(), EngineError> {
         let now = host.port.now;
         for watch in self.recorders.watches.iter_mut() {
-            if watch.tick(now) {
+            // What others do after a job has ended is none of its seconds.
+            let runs = self.tasks.iter().any(|task| task.entry == watch.entry && !task.has_ended());
+            if runs && watch.tick(now) {
                 for (index, task) in self.tasks.iter_mut().enumerate() {
                     if task.entry == watch.entry && !task.has_ended() {
                         task.close(now);

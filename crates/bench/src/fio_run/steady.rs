@@ -107,13 +107,13 @@ impl Watch {
     /// What is compared with the limit.
     fn value(&self) -> f64 {
         let values = self.values();
-        let value = if self.criterion.slope { slope(&values).abs() } else { deviation(&values) };
-        match (self.criterion.percent, mean(&values)) {
-            (false, _) => value,
-            (true, middle) if middle > 0.0 => value * 100.0 / middle,
-            // Nothing happened: nothing has settled.
-            (true, _) => f64::MAX,
+        let middle = mean(&values);
+        // Nothing happened: nothing has settled.
+        if middle <= 0.0 {
+            return f64::MAX;
         }
+        let value = if self.criterion.slope { slope(&values).abs() } else { deviation(&values) };
+        if self.criterion.percent { value * 100.0 / middle } else { value }
     }
 
     pub(super) fn report(&self) -> SteadyReport {
@@ -165,6 +165,7 @@ mod tests {
         // The first two seconds are not looked at.
         assert_eq!(settled(watch(SteadyMetric::Iops, false, 1.0, true), |_| 100), Some(7));
         assert_eq!(settled(watch(SteadyMetric::Iops, false, 1.0, true), |_| 0), None);
+        assert_eq!(settled(watch(SteadyMetric::Iops, false, 1.0, false), |_| 0), None);
     }
 
     #[test]

@@ -536,6 +536,13 @@ fn a_job_ends_when_its_rate_is_steady() {
     let steady = report.jobs[0].steadystate.as_ref().expect("it was asked for");
     assert_eq!((steady.attained, steady.data.iops.len()), (1, 5));
     assert_eq!(report.jobs[0].reads().runtime, 7_000);
+    // Seconds in which it has ended are none of its own.
+    let report = run(&format!(
+        "{}[next]\nstonewall\nrw=randread\nnorandommap\ntime_based\nruntime=5\n",
+        text.replace("runtime=1000", "runtime=3500ms").replace("1%", "1")
+    ));
+    let steady = report.jobs[0].steadystate.as_ref().expect("it was asked for");
+    assert_eq!((steady.attained, &*steady.data.iops), (0, &[10_000][..]));
 }
 
 #[test]
