@@ -6,7 +6,8 @@ use ssdlab_bench::Metric;
 use ssdlab_bench::fio_run::{Direction, FioReport, JobReport};
 
 /// What a fio job gives: the entries of the report together, by direction, as far as they ran together: of jobs that came one
-/// after the other (`stonewall`, `wait_for`), those of the last turn that has any of the direction. Latencies are those of the slowest
+/// after the other (`stonewall`, `wait_for`), those of the last turn that has any of the direction, and
+/// earlier ones that had not ended when it began. Latencies are those of the slowest
 /// entry, percentiles as well: those of several entries cannot be put together. `mixed` where every job reports reads and
 /// writes together; reads and writes where every job reports them apart.
 pub(crate) const FIO_METRICS: &[(&str, &str)] = &[
@@ -57,10 +58,11 @@ pub(crate) fn fio_metrics(report: &FioReport) -> BTreeMap<String, Metric> {
         ("mixed", together, |job| job.mixed.as_ref()),
     ];
     for (name, _, pick) in directions.into_iter().filter(|(_, holds, _)| *holds) {
-        let active = |job: &&JobReport| pick(job).is_some_and(|d| d.total_ios > 0);
-        let Some(last) = report.jobs.iter().filter(active).map(|job| job.turn).max() else { continue };
-        let entries: Vec<&Direction> =
-            report.jobs.iter().filter(active).filter(|job| job.turn == last).filter_map(pick).collect();
+        let active = |job: &JobReport| pick(job).is_some_and(|d| d.total_ios > 0);
+        let entries: Vec<&Direction> = report.last_together(active).into_iter().filter_map(pick).collect();
+        if entries.is_empty() {
+            continue;
+        }
         let slowest = |of: &dyn Fn(&Direction) -> f64| entries.iter().map(|d| of(d)).fold(0.0, f64::max) / 1e3;
         put(format!("{name}_iops"), entries.iter().map(|d| d.iops).sum(), "IOPS");
         put(format!("{name}_bandwidth"), entries.iter().map(|d| d.bw_bytes as f64).sum::<f64>() / 1e6, "MB/s");

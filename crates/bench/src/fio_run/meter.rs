@@ -82,6 +82,8 @@ impl Spread {
 pub(super) struct EntryMeter {
     /// Index of its first job in the file.
     pub(super) job: usize,
+    /// The index and the number of clones of each of its jobs.
+    pub(super) jobs: Vec<(usize, u32)>,
     pub(super) group: u32,
     pub(super) clones: u32,
     pub(super) depth: u32,
@@ -120,12 +122,13 @@ pub(super) struct EntryMeter {
 }
 
 impl EntryMeter {
-    /// `entries` is the number of them in the run.
-    pub(super) fn new(job: usize, group: u32, clones: u32, depth: u32, entries: usize) -> Self {
+    /// Of jobs with so many clones each, at least one. `entries` is the number of entries in the run.
+    pub(super) fn new(jobs: Vec<(usize, u32)>, group: u32, depth: u32, entries: usize) -> Self {
         EntryMeter {
-            job,
+            job: jobs[0].0,
             group,
-            clones,
+            clones: jobs.iter().map(|job| job.1).sum(),
+            jobs,
             depth,
             searched_depth: None,
             still_searched: false,
@@ -156,8 +159,10 @@ impl EntryMeter {
     /// What was measured so far is left out. Not where others are measured as well: theirs would be gone.
     pub(super) fn begin_anew(&mut self, at: Nanos, counters: impl FnOnce() -> Counters) {
         if self.clones == 1 {
-            *self =
-                EntryMeter { max_windows: self.max_windows, ..EntryMeter::new(self.job, self.group, 1, self.depth, 1) };
+            *self = EntryMeter {
+                max_windows: self.max_windows,
+                ..EntryMeter::new(self.jobs.clone(), self.group, self.depth, 1)
+            };
             self.begin(at);
             self.count_from(at, counters);
         }
@@ -368,7 +373,7 @@ mod tests {
 
     #[test]
     fn a_run_of_a_year_is_sampled_in_wider_windows_that_count_the_same() {
-        let mut m = EntryMeter::new(0, 0, 1, 1, 1 << 10);
+        let mut m = EntryMeter::new(vec![(0, 1)], 0, 1, 1 << 10);
         m.begin(0);
         let year = 366 * 86_400 * 1_000 * MILLISECOND;
         let spacing = 600 * 1_000 * MILLISECOND;
@@ -397,7 +402,7 @@ mod tests {
 
     #[test]
     fn depths_and_reaps_fall_into_fios_levels() {
-        let mut m = EntryMeter::new(0, 0, 1, 1, 1);
+        let mut m = EntryMeter::new(vec![(0, 1)], 0, 1, 1);
         for depth in [1, 2, 3, 4, 31, 32, 63, 64, 5000] {
             m.submitted(depth);
         }

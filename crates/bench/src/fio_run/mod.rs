@@ -290,6 +290,11 @@ fn reads(rw: Rw) -> bool {
     matches!(rw, Rw::Read | Rw::RandRead | Rw::ReadWrite | Rw::RandRw)
 }
 
+/// Whether a job trims.
+fn trims(rw: Rw) -> bool {
+    matches!(rw, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite)
+}
+
 /// Whether a job writes.
 fn writes(rw: Rw) -> bool {
     !matches!(rw, Rw::Read | Rw::RandRead | Rw::Trim | Rw::RandTrim)

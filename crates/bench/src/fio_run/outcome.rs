@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use ssdlab_core::{Histogram, Op, format_duration};
-use ssdlab_workload::fio::JobFile;
+use ssdlab_workload::fio::{Job, JobFile, Rw};
 
 use super::meter::EntryMeter;
 use super::report::{RunFacts, says_of_a_search};
-use super::{FioOptions, Prefill};
+use super::{FioOptions, Prefill, reads, trims, writes};
 use crate::explain;
 use crate::host::SlowestSeen;
 use crate::outcome::{Axis, Mark, Outcome};
@@ -88,7 +88,7 @@ fn outcome(
     }
     put_asked(&mut out, file, entry);
     out.notes.extend(says_of_a_search(file, entry));
-    if file.jobs[entry.job].thinktime > 0 {
+    if entry.jobs.iter().any(|&(job, _)| file.jobs[job].thinktime > 0) {
         out.notes.push(PAUSES.to_owned());
     }
     // Of clones that began one after the other fio's rates are by the longest of them, these by the time they took together.
@@ -131,28 +131,43 @@ fn outcome(
     out
 }
 
-/// What all clones of a job together are limited to, if all that it does has a limit.
+/// What the clones of all jobs of an entry together are limited to, if all that they do has a limit.
 fn put_asked(out: &mut Outcome, file: &JobFile, entry: &EntryMeter) {
-    let job = &file.jobs[entry.job];
-    let (rates, sizes) = (job.byte_rates(), job.sizes());
     let done = OPS.into_iter().filter(|&op| entry.all.op(op).latency.count() > 0 && !entry.only_verifies(&[op]));
-    let done: Vec<usize> = done.map(|op| op as usize).collect();
-    let clones = f64::from(entry.clones);
-    let sum = |of: &dyn Fn(usize) -> Option<f64>| done.iter().map(|&op| of(op)).sum::<Option<f64>>();
+    let done: Vec<Op> = done.collect();
     // What is trimmed is not moved.
-    let moved = |op: usize| if op == Op::Trim as usize { None } else { rates[op].map(|rate| rate as f64) };
-    let commands = |op: usize| {
-        let one_size = sizes[op].min_bytes() == sizes[op].max_bytes();
-        rates[op].filter(|_| one_size).map(|rate| rate as f64 / sizes[op].min_bytes() as f64)
+    let moved = |job: &Job, op: Op| match op {
+        Op::Trim => None,
+        op => job.byte_rates()[op as usize].map(|rate| rate as f64),
     };
-    if done.is_empty() {
-        return;
-    }
+    let commands = |job: &Job, op: Op| {
+        let size = &job.sizes()[op as usize];
+        let rate = job.byte_rates()[op as usize].filter(|_| size.min_bytes() == size.max_bytes());
+        rate.map(|rate| rate as f64 / size.min_bytes() as f64)
+    };
+    let sum = |of: &dyn Fn(&Job, Op) -> Option<f64>| {
+        let of_job = |&(index, clones): &(usize, u32)| {
+            let job = &file.jobs[index];
+            let ops = done.iter().filter(|&&op| does(job.rw, op));
+            ops.map(|&op| of(job, op)).sum::<Option<f64>>().map(|limit| f64::from(clones) * limit)
+        };
+        entry.jobs.iter().map(of_job).sum::<Option<f64>>().filter(|_| !done.is_empty())
+    };
     if let Some(bytes) = sum(&moved) {
-        put(out, "asked_bandwidth", clones * bytes / 1e6, "MB/s");
+        put(out, "asked_bandwidth", bytes / 1e6, "MB/s");
     }
     if let Some(iops) = sum(&commands) {
-        put(out, "asked_iops", clones * iops, "IOPS");
+        put(out, "asked_iops", iops, "IOPS");
+    }
+}
+
+/// Whether a job has such commands.
+fn does(rw: Rw, op: Op) -> bool {
+    match op {
+        Op::Read => reads(rw),
+        Op::Write => writes(rw),
+        Op::Trim => trims(rw),
+        Op::Flush | Op::WriteZeroes => false,
     }
 }
 
@@ -174,6 +189,10 @@ fn method(file: &JobFile, entry: &EntryMeter, facts: &RunFacts, options: FioOpti
         Prefill::Read => format!("{it_was}; what the jobs read was laid out first: {written}."),
         Prefill::Drive | Prefill::Nothing => format!("{it_was}; {written}."),
     };
-    let clones = if entry.clones == 1 { String::new() } else { format!(", {} clones together", entry.clones) };
+    let clones = match (entry.jobs.len(), entry.clones) {
+        (1, 1) => String::new(),
+        (1, clones) => format!(", {clones} clones together"),
+        (jobs, _) => format!(", {jobs} jobs together, of which the first has the options shown"),
+    };
     format!("{drive} Then {} was run as fio runs it; this is one of its entries{clones}.", file_name(file))
 }

@@ -8,15 +8,17 @@ use super::latency_target::LatencyTarget;
 use super::meter::EntryMeter;
 use super::steady::Watch;
 use super::task::{Poisson, Task};
-use super::{reads, writes};
+use super::{reads, trims, writes};
+
+/// An entry of the report: its group, and the index and the number of clones of each of its jobs.
+type Entry = (u32, Vec<(usize, u32)>);
 
 /// A job file on a drive of a given capacity.
 pub(super) struct Plan<'a> {
     file: &'a JobFile,
     /// The clones that run at the same time.
     pub(super) stages: Vec<Vec<Task<JobSource>>>,
-    /// Of each entry: index of its first job, group, number of clones.
-    entries: Vec<(usize, u32, u32)>,
+    entries: Vec<Entry>,
     spans: Vec<(Rw, Span)>,
     /// Of the jobs that read what they would have written.
     verified: Vec<Span>,
@@ -61,31 +63,34 @@ impl<'a> Plan<'a> {
     /// reporting and is of the same group.
     fn entry(&mut self, job: &Job, index: usize, group: u32) -> usize {
         match self.entries.last_mut() {
-            Some((_, last_group, clones)) if job.group_reporting && *last_group == group => *clones += 1,
-            _ => self.entries.push((index, group, 1)),
+            Some((last_group, jobs)) if job.group_reporting && *last_group == group => match jobs.last_mut() {
+                Some((last, clones)) if *last == index => *clones += 1,
+                _ => jobs.push((index, 1)),
+            },
+            _ => self.entries.push((group, vec![(index, 1)])),
         }
         self.entries.len() - 1
     }
 
     /// An empty meter for each entry.
     pub(super) fn entries(&self) -> Vec<EntryMeter> {
-        let new = |&(job, group, clones): &(usize, u32, u32)| {
-            EntryMeter::new(job, group, clones, self.file.jobs[job].depth(), self.entries.len())
+        let new = |(group, jobs): &Entry| {
+            let depth = self.file.jobs[jobs[0].0].depth();
+            EntryMeter::new(jobs.clone(), *group, depth, self.entries.len())
         };
         self.entries.iter().map(new).collect()
     }
 
     /// What `steadystate` watches: each entry whose job asks for it.
     pub(super) fn watches(&self) -> Vec<Watch> {
-        let watch = |(entry, &(job, ..)): (usize, &(usize, u32, u32))| {
-            let job = &self.file.jobs[job];
+        let watch = |(entry, (_, jobs)): (usize, &Entry)| {
+            let job = &self.file.jobs[jobs[0].0];
             job.steady_state.map(|criterion| Watch::new(criterion, job.steady_duration, job.steady_ramp, entry))
         };
         self.entries.iter().enumerate().filter_map(watch).collect()
     }
 
     pub(super) fn trims(&self) -> bool {
-        let trims = |rw| matches!(rw, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite);
         self.spans.iter().any(|s| trims(s.0))
     }
 

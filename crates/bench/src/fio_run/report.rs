@@ -92,7 +92,7 @@ pub struct RunDetails {
     pub prefilled_bytes: u64,
     /// Bytes programmed into flash over bytes written by the jobs, while they ran; null if they wrote nothing.
     pub waf: Option<f64>,
-    /// The same while those ran that came last of all that wrote ([`JobFile::turns`]).
+    /// The same while those ran that came last of all that wrote ([`FioReport::last_together`]).
     #[serde(skip)]
     pub last_waf: Option<f64>,
     /// What the user should know of the job file, and of a drive that was fresh.
@@ -106,7 +106,10 @@ pub struct JobReport {
     pub groupid: u32,
     /// That of its first job: see [`JobFile::turns`].
     #[serde(skip)]
-    pub turn: u32,
+    turn: u32,
+    /// From when on it was measured, and when it had ended.
+    #[serde(skip)]
+    measured: (Nanos, Nanos),
     pub job_start: u64,
     pub error: u32,
     pub eta: u32,
@@ -277,10 +280,8 @@ impl FioReport {
         }
         let turns = file.turns();
         let mut jobs: Vec<JobReport> = entries.iter().map(|e| JobReport::new(file, e, turns[e.job])).collect();
-        let waf_of = |turn: u32| {
-            EntryMeter::counted_by_all(entries.iter().filter(|e| turns[e.job] == turn)).as_ref().and_then(Counters::waf)
-        };
-        let last_turn = turns.iter().copied().max().unwrap_or_default();
+        let wrote = last_together(&jobs, |job| job.header.ios[1..].iter().any(|&ios| ios > 0));
+        let last_counted = EntryMeter::counted_by_all(wrote.into_iter().map(|i| &entries[i]));
         for watch in watches {
             jobs[watch.entry].steadystate = Some(watch.report());
         }
@@ -304,7 +305,7 @@ impl FioReport {
                 stored: None,
                 prefilled_bytes: facts.prefilled_bytes,
                 waf: facts.measured.as_ref().and_then(Counters::waf),
-                last_waf: (0..=last_turn).rev().find_map(waf_of),
+                last_waf: last_counted.as_ref().and_then(Counters::waf),
                 notices: file
                     .notices_on(facts.capacity_bytes)
                     .into_iter()
@@ -312,6 +313,11 @@ impl FioReport {
                     .collect(),
             },
         })
+    }
+
+    /// Of the jobs that `did` something: those of the last turn, and of earlier ones those that had not ended when it began.
+    pub fn last_together(&self, did: impl Fn(&JobReport) -> bool) -> Vec<&JobReport> {
+        last_together(&self.jobs, did).into_iter().map(|i| &self.jobs[i]).collect()
     }
 
     /// The run was stopped. A job that never began has no figures; zeros would be taken for some.
@@ -351,6 +357,16 @@ impl FioReport {
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self).map(|text| text + "\n")
     }
+}
+
+/// Indices of those that [`FioReport::last_together`] gives.
+fn last_together(jobs: &[JobReport], did: impl Fn(&JobReport) -> bool) -> Vec<usize> {
+    let mut found: Vec<usize> = (0..jobs.len()).filter(|&i| did(&jobs[i])).collect();
+    let last = found.iter().map(|&i| jobs[i].turn).max();
+    let is_last = |i: usize| Some(jobs[i].turn) == last;
+    let began = found.iter().filter(|&&i| is_last(i)).map(|&i| jobs[i].measured.0).min().unwrap_or_default();
+    found.retain(|&i| is_last(i) || jobs[i].measured.1 > began);
+    found
 }
 
 /// What a reader must know of a search for a depth that has not come to one, or of which the figures are.
@@ -448,6 +464,7 @@ impl JobReport {
             jobname: job.name.clone(),
             groupid: entry.group,
             turn,
+            measured: (entry.all.began(), entry.all.began() + entry.all.elapsed()),
             job_start: 0,
             error: 0,
             eta: 0,

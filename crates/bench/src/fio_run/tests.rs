@@ -57,7 +57,7 @@ fn completions(ops: &[Op], depth: u32, change: impl FnOnce(&mut Task<List>)) -> 
     let mut task = Task::new(List(commands.into_iter()), 0, depth);
     change(&mut task);
     let (mut device, monitor) = (ModelDevice::new(ModelSpec::default()), Monitor::silent());
-    let mut entries = [EntryMeter::new(0, 0, 1, depth, 1)];
+    let mut entries = [EntryMeter::new(vec![(0, 1)], 0, depth, 1)];
     engine::run(
         &mut Host::new(&mut device, &monitor),
         vec![task],
@@ -657,4 +657,36 @@ fn counters_of_an_entry_are_of_the_time_in_which_it_was_measured() {
     assert_eq!((file.jobs.len(), written(0)), (2, 8.0 * 1048576.0));
     let measured = entries[1].all.op(Op::Write).bytes as f64;
     assert!((written(1) / measured - 1.0).abs() < 0.01, "{} counted, {measured} measured", written(1));
+}
+
+#[test]
+fn what_jobs_of_one_entry_ask_for_is_the_sum_if_each_asks() {
+    let asked = |second: &str| {
+        let text = format!(
+            "[global]\nrw=read\nbs=64k\nsize=16m\ntime_based\nruntime=1\ngroup_reporting\n[a]\nrate=10m\nnumjobs=2\n[b]\n{second}\n"
+        );
+        let file = JobFile::parse("test.fio", &text).unwrap_or_else(|e| panic!("{e}"));
+        let run =
+            run_file_logging(&file, &ModelSpec::default(), FioOptions::default(), &mut NoLogs, &Monitor::silent())
+                .unwrap_or_else(|e| panic!("{e}"));
+        let outcome = &run.outcomes[0];
+        let figure = |key: &str| outcome.metrics.get(key).map(|m| m.value);
+        let pauses = outcome.notes.iter().any(|note| note.contains("thinktime"));
+        (figure("asked_bandwidth"), figure("asked_iops"), pauses)
+    };
+    assert_eq!(asked("rate=100m"), (Some(125.829_12), Some(1920.0), false));
+    assert_eq!(asked("thinktime=1ms"), (None, None, true));
+    // A limit of writes is none of what another job reads.
+    assert_eq!(asked("rw=write\nrate=,10m"), (Some(31.457_28), Some(480.0), false));
+}
+
+#[test]
+fn what_runs_beside_the_last_turn_counts_with_it() {
+    let text = "[global]\nrw=randread\nnorandommap\ntime_based\nruntime=1\n[beside]\nruntime=3\n[fill]\nrw=write\n[check]\nwait_for=fill\n[alone]\nstonewall\nrw=trim\n";
+    let report = run(text);
+    let reads = report.last_together(|job| job.reads().total_ios > 0);
+    assert_eq!(reads.iter().map(|job| &*job.jobname).collect::<Vec<_>>(), ["beside", "check"]);
+    let before = run(&text.replace("runtime=3", "runtime=1"));
+    let reads = before.last_together(|job| job.reads().total_ios > 0);
+    assert_eq!(reads.iter().map(|job| &*job.jobname).collect::<Vec<_>>(), ["check"]);
 }
