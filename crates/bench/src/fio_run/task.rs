@@ -32,6 +32,11 @@ impl Poisson {
         Some(*self.next[op].get_or_insert_with(|| began.saturating_add(exponential(&mut self.rng, rate))))
     }
 
+    /// What comes next comes so much later.
+    fn shift(&mut self, time: Nanos) {
+        self.next.iter_mut().flatten().for_each(|next| *next = next.saturating_add(time));
+    }
+
     fn sent(&mut self, op: usize) {
         if let (Some(Some(rate)), Some(Some(next))) = (self.rates.get(op), self.next.get_mut(op)) {
             *next = next.saturating_add(exponential(&mut self.rng, *rate));
@@ -255,6 +260,9 @@ impl<S: Source> Task<S> {
                 Phase::Thinking(_) => {
                     if self.rate_ignores_pauses {
                         self.paced_from = self.paced_from.saturating_add(self.think);
+                        if let Some(poisson) = &mut self.poisson {
+                            poisson.shift(self.think);
+                        }
                     }
                     self.phase = Phase::Running;
                 }

@@ -447,6 +447,11 @@ fn arrivals_of_a_poisson_process_have_their_rate_and_spread() {
     let deviation = report.jobs[0].reads().iops_stddev / 2.0;
     assert!((10.0..22.0).contains(&deviation), "{deviation}");
     assert_eq!(run(text).jobs[0].reads().iops_stddev, 0.0);
+    // What a pause takes is not caught up: half a second of requests, half a second of rest.
+    let pauses =
+        run(&format!("{text}rate_process=poisson\nthinktime=500ms\nthinktime_blocks=250\nrate_ignore_thinktime=1"));
+    let ios = pauses.jobs[0].reads().total_ios as f64;
+    assert!((ios / 5_000.0 - 1.0).abs() < 0.06, "{ios}");
 }
 
 #[test]
