@@ -183,8 +183,9 @@ impl Point {
                 if metrics.is_empty() {
                     return Err(BenchError::Unsuitable(NO_FIGURE.to_owned()));
                 }
-                // What is to be known of the file is no result: `Task::notices` tells it.
-                Ok((metrics, run.fresh.into_iter().collect()))
+                // What is to be known of the file on any drive is no result: `Task::notices` tells it.
+                let told = file.notices();
+                Ok((metrics, run.report.ssdlab.notices.into_iter().filter(|note| !told.contains(note)).collect()))
             }
         };
         match guarded(run) {

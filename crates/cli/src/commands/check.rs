@@ -110,11 +110,14 @@ fn drive(name: &str) -> Result<String, Failure> {
     Ok(format!("a device of {:.1} GB: {}", facts.capacity_bytes as f64 / 1e9, facts.description))
 }
 
+/// Bytes of a drive on which only what jobs say in bytes can be small: what is to be known of a job file there holds on any.
+const LARGER_THAN_ANY: u64 = 1 << 60;
+
 fn job(file: &Path) -> Result<String, Failure> {
     #[allow(clippy::disallowed_methods, reason = "as `ssdlab run` does")]
     let environment = |name: &str| std::env::var(name).ok();
     let jobs = JobFile::open_with(file, &environment).map_err(|e| Failure::BadInput(Diagnostic::from(&e)))?;
-    for notice in jobs.notices() {
+    for notice in jobs.notices_on(LARGER_THAN_ANY) {
         complain(&format!("notice: {notice}"));
     }
     let clones: u32 = jobs.jobs.iter().map(|j| j.numjobs).sum();

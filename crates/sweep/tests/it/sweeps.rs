@@ -384,11 +384,18 @@ fn a_job_that_only_trims_has_figures_and_one_without_any_is_none() {
 #[test]
 fn what_is_to_be_known_of_a_job_file_stands_in_the_table() {
     let folder = Folder::new("notices");
-    let job = "[j]\nrw=randwrite\nbs=4k\nsize=4m\niodepth=32\ndirect=1\n";
+    let job =
+        "[j]\nrw=randwrite\nbs=4k\nsize=4m\nloops=2\niodepth=32\ndirect=1\nlatency_target=1s\nlatency_window=10s\n";
     let (plan, state) = of_job(&folder, SMALL, job);
     let states = [state];
     let table = Table::new(&plan, &states).to_csv();
-    for said in ["the queue depth is capped at 1", "do not concern the drive: direct", "figures of a fresh one"] {
+    for said in [
+        "the queue depth is capped at 1",
+        "do not concern the drive: direct",
+        "figures of a fresh one",
+        "each pass writes the same blocks",
+        "the search of latency_target had not ended",
+    ] {
         assert!(table.contains(said), "{said}: {table}");
     }
     write_results(&folder.0, &plan, &states, "0").unwrap();

@@ -235,6 +235,13 @@ fn passes_that_overwrite_the_same_blocks_are_told_where_the_drive_has_them() {
         assert_eq!(told(options), 0, "{options}");
     }
     assert!(parse("[a]\nrw=randwrite\nloops=2\n").notices().is_empty(), "which drive is not known");
+    // What `check` asks for, which knows no drive.
+    let on_any = |options: &str| parse(&format!("[a]\nrw=randwrite\n{options}\n")).notices_on(1 << 60).len();
+    for (options, told) in
+        [("size=1m\nloops=2", 1), ("size=1m\nio_size=2m", 1), ("io_size=2g", 0), ("size=10%\nio_size=2g", 0)]
+    {
+        assert_eq!(on_any(options), told, "{options}");
+    }
 }
 
 #[test]
