@@ -44,9 +44,6 @@ fn test(name: &str, drives: u64, settings: &[(&str, &str)]) -> Outcome {
 fn an_array_passes_the_suite() {
     for (name, settings) in [
         ("consistency", &[("seconds", "2")] as &[_]),
-        ("random-read", &[("seconds", "1")]),
-        ("random-write", &[("seconds", "1")]),
-        ("sequential-read", &[("seconds", "1")]),
         ("sequential-write", &[("seconds", "1")]),
         ("mixed-random", &[("seconds", "1")]),
         ("qd-scaling", &[("seconds", "1")]),

@@ -15,6 +15,9 @@ use crate::error::HostError;
 use crate::host::Host;
 use crate::host::port::{MAX_JOBS, job_of, tag_of};
 
+/// However long all jobs think, whoever watches is asked so often.
+const LONGEST_REST: Nanos = 1000 * SECOND;
+
 /// What can go wrong while jobs run.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EngineError {
@@ -69,11 +72,14 @@ pub(super) fn run<S: Source>(
         if stage.running == 0 {
             break;
         }
-        let now = host.port.wait(tick.min(stage.wakes.first()).min(stage.first_count()));
+        // Where all jobs think, nothing is to be looked at each second.
+        let rests = host.port.in_flight() == 0 && stage.recorders.watches.is_empty();
+        let look = if rests { tick.max(stage.wakes.first().min(tick + LONGEST_REST)) } else { tick };
+        let now = host.port.wait(look.min(stage.wakes.first()).min(stage.first_count()));
         stage.reap(host)?;
         stage.wake(now);
         if now >= tick {
-            tick += SECOND;
+            tick = now - (now - tick) % SECOND + SECOND;
             stage.second(host)?;
         }
     }

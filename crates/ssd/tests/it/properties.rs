@@ -222,7 +222,7 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(5), failure_persistence: None,
-        ..ProptestConfig::with_cases(40) })]
+        ..ProptestConfig::with_cases(20) })]
 
     /// Copies that are worked out whole end when they would one event after the other.
     #[test]
