@@ -226,4 +226,9 @@ print(*(draw.randrange($2) for _ in range($cuts)))"; }
     "drive ready after ${ready_ms[0]} to ${ready_ms[-1]} ms; $all_reverted pages reverted, $all_unreadable unreadable;" \
     "$("$ssdlab" ctl "$scratch/drive.socket" status | sed -n 's/^requests.flush.requests *//p') FLUSH requests"
   verdict=$((damaged > 0 != expect_losses))
+  # Cuts that met nothing that could be lost, or no recovery, show nothing.
+  if [ "$all" -eq 0 ] || { [ -n "${AGAIN_MS:-}" ] && [ "$all_interrupted" -eq 0 ]; }; then
+    echo "nothing was shown: no transaction was acknowledged, or no recovery was interrupted" >&2
+    verdict=2
+  fi
 }

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use ssdlab_bench::fio_run;
 use ssdlab_bench::replay::{self, TRACE_DIGEST};
 use ssdlab_bench::suite::{Better, better_end};
 use ssdlab_catalog::Diagnostic;
@@ -105,8 +106,12 @@ impl Beginnings<'_> {
         self.drives.map(|drive| drive?.identity.as_ref())
     }
 
-    /// Whether all of it is known, and the same.
+    /// Whether all of it is known, and the same. Of a job file it is not: a result has its own job's options, and neither those of the
+    /// jobs beside it nor with what the drive was filled.
     fn are_alike(&self) -> bool {
+        if self.rows.iter().any(|row| row.test == fio_run::TEST) {
+            return false;
+        }
         let is_same = |what: [Option<_>; 2]| what[0].is_some() && what[0] == what[1];
         let needs_trace = self.rows.iter().any(|row| row.test == replay::TEST);
         let trace = !needs_trace || self.traces()[0].is_some() && self.traces()[0] == self.traces()[1];
@@ -519,6 +524,8 @@ mod tests {
         );
         let (chance, _) = told([replay(1, trace("a")), replay(2, json!({ "trace": "t.csv" }))]);
         assert!(!chance, "an earlier program did not say which trace it was");
+        let (chance, _) = told([1, 2].map(|seed| of(seed, "run", json!({}), "d", None)));
+        assert!(!chance, "what else was in the job file is in no result");
         // A drive that was changed is better or worse all the same: that is what was run for.
         let mut faster = test(1, "e", None);
         faster.results[0].metrics.values_mut().for_each(|figure| figure.value *= 2.0);

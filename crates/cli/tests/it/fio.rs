@@ -235,7 +235,12 @@ fn a_job_sends_as_much_as_with_fio() {
         fs::write(&job, format!("[j]\n{}\n", options.replace(' ', "\n"))).unwrap();
         let _ = fs::remove_file(&file);
         let json = ["--output-format", "json"];
-        let theirs = Command::new("fio").arg(&job).arg(format!("--filename={}", file.display())).args(json).output();
+        let theirs = Command::new("fio")
+            .current_dir(&folder)
+            .arg(&job)
+            .arg(format!("--filename={}", file.display()))
+            .args(json)
+            .output();
         // Here there is no device that does nothing.
         fs::write(&job, format!("[j]\n{}\n", options.replace("ioengine=null ", "").replace(' ', "\n"))).unwrap();
         let ours =

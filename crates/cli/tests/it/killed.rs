@@ -60,7 +60,8 @@ fn killed_claims_go_on_and_end_in_the_same_bytes() {
 #[test]
 fn a_killed_calibration_goes_on_and_finds_the_same() {
     let folder = folder("calibration");
-    let small = "base = \"ideal-32die\"\ncapacity_bytes = 402653184\n[flash]\ndies = 8\n[controller]\nread_unit_us = 6\n";
+    let small =
+        "base = \"ideal-32die\"\ncapacity_bytes = 402653184\n[flash]\ndies = 8\n[controller]\nread_unit_us = 6\n";
     fs::write(folder.join("small.toml"), small).unwrap();
     let measured = "drive = \"small.toml\"\n\
         [[unknown]]\nkey = \"controller.read_unit_us\"\nleast = 1\nmost = 50\n\
