@@ -19,6 +19,17 @@ const PREFILL_SHARE: f64 = 0.3;
 /// everywhere.
 const MOST_OF_IT: f64 = 0.95;
 
+/// What is written at random to a full drive goes to spare blocks at first.
+fn still_spare(spare_bytes: f64, written_bytes: u64) -> Option<String> {
+    ((written_bytes as f64) < spare_bytes).then(|| {
+        let [written, spare] = [written_bytes, spare_bytes as u64].map(gigabytes);
+        format!(
+            "The run wrote {written} GB, and the spare area of the drive has {spare} GB: this is the rate while spare blocks last, not \
+             that of a full drive, which `steady-state` and `consistency` look for."
+        )
+    })
+}
+
 /// Reads `block_bytes`, `queue_depth`, `span_bytes` (0: the whole drive), `seconds` and `prefill` (`none`, `span`,
 /// `drive`) from the parameters.
 pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Outcome, BenchError> {
@@ -44,6 +55,11 @@ pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Ou
         let pattern = if random { Pattern::random(mix, span, block) } else { Pattern::sequential(mix, span, block) };
         let mut job = ctx.job(build(ctx, &pattern, "main")?, depth).for_nanos(ctx.nanos("seconds"));
         let result = timed(host, &mut job)?;
+        if random && op == Op::Write && filled == capacity {
+            notes.extend(host.info().over_provisioning_percent.and_then(|percent| {
+                still_spare(capacity as f64 * percent / 100.0, result.measurement.bytes())
+            }));
+        }
         let reached = result.measurement.bytes() as f64 / span as f64;
         if !random && host.info().kind != "ssd" && reached < MOST_OF_IT {
             notes.push(format!(
@@ -82,4 +98,16 @@ pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Ou
     put_stalls(&mut out, &result.stalls, "");
     show_stalls(&mut out, &result.stalls, &label);
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_the_spare_area_is_not_told_as_the_rate_of_a_full_drive() {
+        let told = still_spare(18e9, 6_000_000_000).expect("it fits");
+        assert!(told.starts_with("The run wrote 6 GB, and the spare area of the drive has 18 GB"), "{told}");
+        assert_eq!(still_spare(18e9, 18_000_000_000), None);
+    }
 }

@@ -94,9 +94,8 @@ fn write_report(args: &RunArgs, report: &FioReport) -> Result<(), Failure> {
     let Some(path) = &args.output else { return print_raw(&text) };
     let written = ssdlab_sweep::write_whole(path, text.as_bytes()).map_err(|e| Failure::run(e.to_string()));
     // That nobody reads the report here either is not what is told then.
-    written.or_else(|failure| {
+    written.inspect_err(|_| {
         let _ = print_raw(&text);
-        Err(failure)
     })
 }
 

@@ -174,7 +174,12 @@ impl Told {
             _ => true,
         };
         if let Some((full, s)) = self.full.filter(|(full, _)| has_rate(*full)) {
-            let separator = if clauses.is_empty() { "" } else { ": " };
+            // What a drive does while it has clean blocks is not the rate that it had last.
+            let separator = match clauses.is_empty() {
+                true => "",
+                false if full == Full::Unsettled && common.unsettled => "; ",
+                false => ": ",
+            };
             let rate = if self.is_settled { s.figure() } else { s.level };
             text.push_str(&format!("{separator}{} random writes a second", iops(rate)));
             text.push_str(&match (full, s.period) {

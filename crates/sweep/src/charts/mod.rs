@@ -32,6 +32,7 @@ const MOST_PANELS: usize = 6;
 /// More lines than this in one picture cannot be told apart.
 const MOST_SERIES: usize = 8;
 const MOST_REASONS: usize = 40;
+const MOST_NAMED: usize = 8;
 
 /// What the charts know of a plan and its results.
 pub(crate) struct Data<'a> {
@@ -113,11 +114,15 @@ fn notes(data: &Data) -> Vec<String> {
             notes.push(format!("{} of {} points {text}.", count(what), data.states.len()));
         }
     }
-    let unsteady = (0..data.states.len()).filter(|&row| data.is_unsettled(row)).count();
-    if unsteady > 0 {
+    let unsteady: Vec<usize> = (0..data.states.len()).filter(|&row| data.is_unsettled(row)).collect();
+    if !unsteady.is_empty() {
+        let mut names: Vec<String> = unsteady.iter().take(MOST_NAMED).map(|&row| data.name_of(row)).collect();
+        names.extend((unsteady.len() > MOST_NAMED).then(|| "and others".to_owned()));
+        let points = if unsteady.len() == 1 { "1 point".to_owned() } else { format!("{} points", unsteady.len()) };
         notes.push(format!(
-            "{unsteady} points did not reach a steady state within the rounds they were given; their figures are those of \
-             the last rounds, and fronts say so where such a point stands on one."
+            "{points} did not reach a steady state within the rounds that were given ({}). Charts and intervals have the \
+             figures of the last rounds, and fronts say so where such a point stands on one.",
+            names.join("; ")
         ));
     }
     notes.extend(without_effect(data));

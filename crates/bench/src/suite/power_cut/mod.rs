@@ -283,7 +283,7 @@ mod tests {
         }
         // What loses answered data in one cut may still destroy old data in the next.
         let of = |cuts| {
-            let drawn = Drawn { cuts, at_stake: cuts, lossy: cuts, ..Drawn::default() };
+            let drawn = Drawn { cuts, at_stake: cuts, lossy: cuts };
             let losses = Losses { acknowledged: 5 * cuts, ..Losses::default() };
             verdict(&Tally { cuts, drawn, losses, ..Tally::default() }, true)
         };
