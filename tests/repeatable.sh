@@ -5,10 +5,16 @@ ssdlab=$(realpath "$1")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
+review() {
+  "$ssdlab" review "$1" --quick --threads "${run#*-}" --out "$run/$1" --only "$2" --set seconds=60 >/dev/null 2>&1
+}
 for run in first-1 second-2; do
-  "$ssdlab" review jmf667h-imft-128gb memorycorp-sf4-64gb --quick --threads "${run#*-}" --out "$run" \
-    --only consistency random-write hdtach --set seconds=60 >/dev/null 2>&1
+  mkdir "$run"
+  review jmf667h-imft-128gb consistency,random-write,hdtach
+  review memorycorp-sf4-64gb random-write,hdtach
 done
-test -s first-1/results.json && test -d first-1/series
+for drive in jmf667h-imft-128gb memorycorp-sf4-64gb; do
+  test -s "first-1/$drive/results.json" && test -d "first-1/$drive/series"
+done
 diff -r first-1 second-2
 echo "repeatable: results, page, pictures and every series are the same bytes in two runs, of one and of two threads"

@@ -18,6 +18,7 @@ fn phrase(cause: Cause) -> &'static str {
     match cause {
         Cause::Link => "on the host link",
         Cause::Queue => "waiting in the queue",
+        Cause::NotQueued => "before or behind a FLUSH or TRIM that goes alone",
         Cause::Controller => "in the controller",
         Cause::Buffer => "waiting for room in the write buffer",
         Cause::Bus => "on the flash bus",

@@ -58,6 +58,13 @@ pub struct SpecRow {
     pub origin: Origin,
 }
 
+impl SpecRow {
+    /// A key of a drive with a value that its file does not give; `None` if drives have no such key.
+    pub fn of_drive(path: &str, value: &str, origin: Origin) -> Option<Self> {
+        row(ssdlab_ssd::drive_keys(), path, value, origin)
+    }
+}
+
 /// A key of a file: bytes of the key, of its value, and the comment behind it.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyPlace {

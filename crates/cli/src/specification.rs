@@ -7,7 +7,17 @@ use ssdlab_ssd::Protection;
 /// Every value of the device itself, and of a drive those of its die file as well. Descriptions are left out: they are
 /// the title.
 pub fn specification(recipe: &DeviceRecipe) -> Vec<ReportRow> {
-    rows(recipe).iter().filter(|row| row.key != "description").map(report_row).collect()
+    let stated = rows(recipe).into_iter().filter(|row| row.key != "description");
+    stated.chain(unprotected(recipe)).map(|row| report_row(&row)).collect()
+}
+
+/// What a power cut takes from a drive whose file does not speak of it: its value as a row of its own, since no other row says it.
+fn unprotected(recipe: &DeviceRecipe) -> Option<SpecRow> {
+    let Parts::Ssd(drive) = &recipe.parts else { return None };
+    let key = "power_loss.protects";
+    let is_silent = drive.spec.power_loss.is_none();
+    let why = "the drive file says nothing of power cuts".to_owned();
+    is_silent.then(|| SpecRow::of_drive(key, "nothing", Origin::Estimate(why))).flatten()
 }
 
 fn rows(recipe: &DeviceRecipe) -> Vec<SpecRow> {
@@ -219,6 +229,18 @@ mod tests {
     }
 
     #[test]
+    fn a_drive_whose_file_is_silent_about_power_cuts_has_a_row_that_says_what_it_protects() {
+        let of = |name: &str| {
+            let rows = specification(&device(name).unwrap());
+            let found: Vec<ReportRow> = rows.into_iter().filter(|row| row.key == "protects").collect();
+            assert_eq!(found.len(), 1, "{name}");
+            (found[0].section.clone(), found[0].value.clone(), found[0].estimate)
+        };
+        assert_eq!(of("a-data-300-32gb"), ("Power loss".into(), "nothing".into(), true));
+        assert_eq!(of("m500dc-480gb").1, "everything");
+    }
+
+    #[test]
     fn cells_of_four_bits_have_their_name() {
         let drive = device("860-qvo-1tb").unwrap();
         let told = traits(&drive, &specification(&drive));
@@ -230,9 +252,10 @@ mod tests {
         for name in drive_names() {
             let drive = resolve(name).unwrap();
             let rows = specification(&device(name).unwrap());
+            let unsaid = usize::from(drive.spec.power_loss.is_none());
             assert_eq!(
                 rows.len() + 2,
-                drive.rows.len() + drive.die.rows.len(),
+                drive.rows.len() + drive.die.rows.len() + unsaid,
                 "{name}: only descriptions are left out"
             );
             for row in rows {

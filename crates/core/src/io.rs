@@ -42,6 +42,8 @@ pub enum Cause {
     Link,
     /// Waiting for a command slot, for its turn behind other commands, or for nothing that has a better name.
     Queue,
+    /// Held by the host because a FLUSH or TRIM goes alone: that waits for the commands before it, and those behind it wait for it.
+    NotQueued,
     /// Firmware: decoding the command, looking up and updating the map, and waiting for the processor.
     Controller,
     /// The write buffer was full, and writes to the medium had to finish first.
@@ -81,9 +83,10 @@ pub enum Cause {
 }
 
 /// Every [`Cause`], in the order of the fields of a [`Breakdown`] and of every report.
-pub const CAUSES: [Cause; 20] = [
+pub const CAUSES: [Cause; 21] = [
     Cause::Link,
     Cause::Queue,
+    Cause::NotQueued,
     Cause::Controller,
     Cause::Buffer,
     Cause::Bus,
@@ -111,6 +114,7 @@ impl Cause {
         match self {
             Cause::Link => "link",
             Cause::Queue => "queue",
+            Cause::NotQueued => "not_queued",
             Cause::Controller => "controller",
             Cause::Buffer => "buffer_full",
             Cause::Bus => "bus",
@@ -138,6 +142,7 @@ impl Cause {
         match self {
             Cause::Link => "host link",
             Cause::Queue => "queue",
+            Cause::NotQueued => "unqueued FLUSH or TRIM",
             Cause::Controller => "controller",
             Cause::Buffer => "write buffer full",
             Cause::Bus => "flash bus",

@@ -29,7 +29,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
         if self.frontend.commands.have_room(request.op) {
             self.accept(now, now, request);
         } else {
-            self.frontend.commands.outside.push_back((now, request));
+            self.frontend.commands.hold(now, request);
         }
         Ok(())
     }

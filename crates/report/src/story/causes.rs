@@ -68,6 +68,7 @@ pub(super) const fn awaited(cause: Cause) -> &'static str {
         Cause::Controller => "the controller to process the command",
         Cause::Buffer => "room in the write buffer",
         Cause::Queue => "requests before it in the queue",
+        Cause::NotQueued => "a FLUSH or TRIM that goes alone",
         Cause::Bus => "the bus to the flash",
         Cause::Read => "a flash read",
         Cause::Program => "a flash program",

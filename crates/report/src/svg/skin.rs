@@ -20,6 +20,7 @@ pub(crate) const SERIES: [(&str, &str); 8] = [
 pub(crate) const CAUSE_COLOURS: [(&str, &str); CAUSES.len()] = [
     ("#7f93a8", "#8ba2ba"),
     ("#c9d0d8", "#4d5966"),
+    ("#a9bd9a", "#64785a"),
     ("#56677a", "#6d8198"),
     ("#e6b43c", "#d6a32b"),
     ("#62b8d0", "#4aa3bd"),
@@ -41,7 +42,7 @@ pub(crate) const CAUSE_COLOURS: [(&str, &str); CAUSES.len()] = [
 ];
 
 /// Hatches of the causes: neighbours in a bar must differ without colour too.
-pub(crate) const CAUSE_HATCHES: [usize; CAUSES.len()] = [0, 3, 1, 4, 2, 0, 5, 6, 1, 4, 3, 6, 2, 0, 2, 5, 1, 3, 6, 4];
+pub(crate) const CAUSE_HATCHES: [usize; CAUSES.len()] = [0, 3, 6, 1, 4, 2, 0, 5, 6, 1, 4, 3, 6, 2, 0, 2, 5, 1, 3, 6, 4];
 
 /// Dash patterns of lines; the first is solid.
 pub(crate) const DASHES: [&str; 8] = ["", "7 4", "2 3", "10 3 2 3", "14 4", "5 2 1 2 1 2", "1 5", "10 3 5 3"];

@@ -58,6 +58,24 @@ impl Command {
     }
 }
 
+/// A command that the host holds.
+#[derive(Clone, Copy, Debug)]
+struct Outside {
+    submitted: Nanos,
+    request: Request,
+    /// [`Commands::barred`] when it came.
+    barred_before: Nanos,
+}
+
+/// A command that the host has held, and sends now.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    pub submitted: Nanos,
+    pub request: Request,
+    /// So much of its wait was for a FLUSH or TRIM that goes alone, or of such a one for those before it.
+    pub barred: Nanos,
+}
+
 /// The slots, and who waits for what.
 #[derive(Clone, Debug)]
 pub struct Commands {
@@ -68,7 +86,10 @@ pub struct Commands {
     /// The one that is under way was sent alone.
     alone: bool,
     /// Beyond the queue depth, or before or behind one that is sent alone: the host holds them.
-    pub outside: VecDeque<(Nanos, Request)>,
+    outside: VecDeque<Outside>,
+    /// For how long the host has held commands because one goes alone, up to `barred_since` if it does so now.
+    barred: Nanos,
+    barred_since: Option<Nanos>,
     /// Writes that wait for room in the buffer, in order.
     pub writes: Ring<Slot>,
     /// Writes (FUA, no write cache) and flushes that wait until so many units are on flash.
@@ -90,6 +111,8 @@ impl Commands {
             not_queued,
             alone: false,
             outside: VecDeque::new(),
+            barred: 0,
+            barred_since: None,
             writes: Ring::new(depth as usize, Slot::default()),
             durable: VecDeque::new(),
             joining_since: None,
@@ -155,11 +178,47 @@ impl Commands {
         self.active < self.slots.len() as u32 && !self.alone && (self.active == 0 || !self.not_queued.holds(op))
     }
 
-    /// The command that has waited longest outside, if it may be sent now.
+    /// Whether the host holds commands.
+    #[inline]
+    #[must_use]
+    pub fn are_held(&self) -> bool {
+        !self.outside.is_empty()
+    }
+
+    /// The host holds a command that may not be sent yet.
     #[inline(never)]
-    pub fn take_outside(&mut self) -> Option<(Nanos, Request)> {
-        let (_, request) = self.outside.front()?;
-        if self.may_be_sent(request.op) { self.outside.pop_front() } else { None }
+    pub fn hold(&mut self, now: Nanos, request: Request) {
+        self.count_barred(now);
+        self.outside.push_back(Outside { submitted: now, request, barred_before: self.barred });
+        self.look_for_bar(now);
+    }
+
+    /// The command that the host has held longest, if it may be sent now. To be asked until it may not, whenever one has ended.
+    #[inline(never)]
+    pub fn take_outside(&mut self, now: Nanos) -> Option<Sent> {
+        self.count_barred(now);
+        let first = self.outside.front().filter(|first| self.may_be_sent(first.request.op)).copied();
+        if first.is_some() {
+            self.outside.pop_front();
+        } else {
+            self.look_for_bar(now);
+        }
+        first.map(|Outside { submitted, request, barred_before }| Sent {
+            submitted,
+            request,
+            barred: self.barred - barred_before,
+        })
+    }
+
+    /// What has passed of the time in which a command goes alone.
+    fn count_barred(&mut self, now: Nanos) {
+        self.barred += self.barred_since.take().map_or(0, |since| now - since);
+    }
+
+    /// Whether the host holds commands from now on because one goes alone: it is under way, or the next to be sent.
+    fn look_for_bar(&mut self, now: Nanos) {
+        let is_next = self.outside.front().is_some_and(|next| self.not_queued.holds(next.request.op));
+        self.barred_since = (is_next || self.alone && self.are_held()).then_some(now);
     }
 
     /// Those under way, and those that wait outside, none of which the host has seen the end of: when each was sent, and what
@@ -168,7 +227,8 @@ impl Commands {
         let mut is_free = vec![false; self.slots.len()];
         self.free.iter().for_each(|slot| is_free[slot.index()] = true);
         let inside = self.slots.iter().zip(is_free).filter(|(_, is_free)| !is_free);
-        inside.map(|(c, _)| (c.submitted, c.request)).chain(self.outside.iter().copied())
+        let outside = self.outside.iter().map(|held| (held.submitted, held.request));
+        inside.map(|(c, _)| (c.submitted, c.request)).chain(outside)
     }
 
     /// Ends the command that the host sees next, and frees its slot. Where its time has gone is for others to add.

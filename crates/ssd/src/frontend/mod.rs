@@ -24,7 +24,7 @@ use crate::slot::Slot;
 use crate::spec::DriveSpec;
 use crate::timing::Interval;
 
-pub use commands::{Command, Commands};
+pub use commands::{Command, Commands, Sent};
 pub use held::Held;
 pub use in_flight::InFlight;
 pub use link::{Direction, Link, LinkGeneration, LinkSpec, NotQueued, PcieSpec, TrimRanges};
@@ -84,10 +84,10 @@ impl Frontend {
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     /// Puts a command into a slot and into the processor's queue. `now` is when the drive may see it, `submitted`
-    /// when the host let go of it.
+    /// when the host let go of it. Returns the slot.
     // Where the request is taken apart in registers, it need not pass through memory in one piece.
     #[inline(always)]
-    pub(crate) fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request) {
+    pub(crate) fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request) -> Slot {
         let slot = self.frontend.commands.take_slot(request.op).expect("the caller checked for a slot");
         // A link that slept carries nothing before it is up.
         let sent = now.max(self.frontend.link_sleep.up_at());
@@ -98,7 +98,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 let enters = self.hold_for_heat(now, on_link, request.op, request.length_bytes);
                 if enters > on_link || self.frontend.held.holds_any() {
                     self.wait_outside(slot, &request, [submitted, now, on_link, enters]);
-                    return self.frontend.held.push(enters, slot);
+                    self.frontend.held.push(enters, slot);
+                    return slot;
                 }
                 enters
             }
@@ -106,7 +107,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let (first, _) = self.unit.touched(&request);
         if self.firmware.rounds.hold_commands() {
             self.wait_outside(slot, &request, [submitted, now, on_link, arrived]);
-            return self.firmware.rounds.hold(slot);
+            self.firmware.rounds.hold(slot);
+            return slot;
         }
         let (decoded, processed) = self.firmware.processor.take_in(slot, &request, self.unit, arrived);
         self.probe.explain(|explanations| {
@@ -116,6 +118,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         *self.frontend.commands.slot(slot) = Command::new(request, first, submitted, decoded, processed);
         self.translation.prefetch(first.min(LogicalPage::new(self.translation.logical_pages() - 1)));
         self.probe.check(|checks| checks.prefetch(first));
+        slot
     }
 
     /// A command has arrived that does not go to the processor yet, see [`Self::take_in_late`]. `times`: when the host let go of it,
@@ -131,8 +134,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// Accepts the commands that have waited longest outside, as far as they may come in.
     #[inline(never)]
     fn accept_waiting(&mut self, now: Nanos) {
-        while let Some((submitted, request)) = self.frontend.commands.take_outside() {
-            self.accept(now, submitted, request);
+        while let Some(Sent { submitted, request, barred }) = self.frontend.commands.take_outside(now) {
+            let slot = self.accept(now, submitted, request);
+            self.probe.explain(|explanations| explanations.was_barred(slot, barred));
         }
     }
 
@@ -238,7 +242,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 debug_assert!(completion.breakdown.sum() == completion.latency(), "{completion:?}");
                 self.probe.explain(|explanations| explanations.ended(completion));
             }
-            if !self.frontend.commands.outside.is_empty() {
+            if self.frontend.commands.are_held() {
                 self.accept_waiting(at);
             }
         }

@@ -299,6 +299,13 @@ impl Explanations {
         times.add(Cause::Heat, arrived - on_link);
     }
 
+    /// So much of the wait for a slot was because a FLUSH or TRIM goes alone.
+    pub fn was_barred(&mut self, slot: Slot, time: Nanos) {
+        let times = &mut self.accounts[slot.index()].times.first;
+        times[Cause::Queue as usize] -= time;
+        times[Cause::NotQueued as usize] += time;
+    }
+
     /// A command has spent time on something.
     #[inline]
     pub fn add(&mut self, slot: Slot, cause: Cause, time: Nanos) {

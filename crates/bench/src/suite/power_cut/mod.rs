@@ -42,19 +42,19 @@ pub(super) const DEF: TestDef = TestDef {
             "of these, that found answered data which no FLUSH had covered: no others can lose such",
         ),
         metric("drawn_lossy", "", "after which anything that had been answered was not there, or could not be read"),
-        metric("acknowledged_lost", "4 KiB", "written, answered, not covered by a FLUSH, and not there after a cut"),
+        metric("acknowledged_lost", "× 4 KiB", "written, answered, not covered by a FLUSH, and not there after a cut"),
         metric(
             "flushed_lost",
-            "4 KiB",
+            "× 4 KiB",
             "covered by a FLUSH, and silently not there after a cut; 0, but for a device that is set up not to keep a FLUSH",
         ),
-        metric("at_rest_lost", "4 KiB", "at rest before the cut, and destroyed by it: reads end with a media error"),
-        metric("at_rest_flushed_lost", "4 KiB", "of these, covered by a FLUSH"),
-        metric("at_rest_lost_{mode}", "4 KiB", "of these, in flash of this cell mode"),
+        metric("at_rest_lost", "× 4 KiB", "at rest before the cut, and destroyed by it: reads end with a media error"),
+        metric("at_rest_flushed_lost", "× 4 KiB", "of these, covered by a FLUSH"),
+        metric("at_rest_lost_{mode}", "× 4 KiB", "of these, in flash of this cell mode"),
         metric("at_rest_age_max", "s", "the oldest of them"),
         metric("at_rest_age_mean", "s", "their mean age"),
         metric("torn", "writes", "not answered, and there in part"),
-        metric("mixed", "4 KiB", "with some sectors of one write and some of another, as only hard disks have them"),
+        metric("mixed", "× 4 KiB", "with some sectors of one write and some of another, as only hard disks have them"),
         metric("unclean_shutdowns", "", "as the drive counts them"),
         metric("ready_time_mean", "ms", "from power to ready"),
         metric("ready_time_max", "ms", "the longest"),
@@ -88,25 +88,25 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     put(&mut out, "drawn_cuts", tally.drawn.cuts as f64, "");
     put(&mut out, "drawn_at_stake", tally.drawn.at_stake as f64, "");
     put(&mut out, "drawn_lossy", tally.drawn.lossy as f64, "");
-    put(&mut out, "acknowledged_lost", tally.losses.acknowledged as f64, "4 KiB");
-    put(&mut out, "flushed_lost", tally.losses.flushed as f64, "4 KiB");
+    put(&mut out, "acknowledged_lost", tally.losses.acknowledged as f64, "× 4 KiB");
+    put(&mut out, "flushed_lost", tally.losses.flushed as f64, "× 4 KiB");
     put(&mut out, "torn", tally.losses.torn as f64, "writes");
     if tally.losses.mixed > 0 {
-        put(&mut out, "mixed", tally.losses.mixed as f64, "4 KiB");
+        put(&mut out, "mixed", tally.losses.mixed as f64, "× 4 KiB");
     }
     put(&mut out, "unclean_shutdowns", unclean as f64, "");
     let ready = &tally.ready;
     put(&mut out, "ready_time_max", seconds(ready.iter().copied().max().unwrap_or(0)) * 1e3, "ms");
     put(&mut out, "ready_time_mean", seconds(ready.iter().sum()) * 1e3 / ready.len().max(1) as f64, "ms");
-    put(&mut out, "at_rest_lost", tally.at_rest.len() as f64, "4 KiB");
-    put(&mut out, "at_rest_flushed_lost", tally.at_rest.iter().filter(|lost| lost.flushed).count() as f64, "4 KiB");
+    put(&mut out, "at_rest_lost", tally.at_rest.len() as f64, "× 4 KiB");
+    put(&mut out, "at_rest_flushed_lost", tally.at_rest.iter().filter(|lost| lost.flushed).count() as f64, "× 4 KiB");
     tally.at_rest.sort_by_key(|lost| lost.age);
     let mut rows = Vec::new();
     for (bits, mode) in [(1, "slc"), (2, "mlc"), (3, "tlc"), (4, "qlc")] {
         let ages: Vec<f64> =
             tally.at_rest.iter().filter(|lost| lost.bits_per_cell == bits).map(|lost| seconds(lost.age)).collect();
         if let (Some(oldest), Some(median)) = (ages.last(), ages.get(ages.len() / 2)) {
-            put(&mut out, &format!("at_rest_lost_{mode}"), ages.len() as f64, "4 KiB");
+            put(&mut out, &format!("at_rest_lost_{mode}"), ages.len() as f64, "× 4 KiB");
             let cells = [mode.to_uppercase(), ages.len().to_string(), format!("{median:.3}"), format!("{oldest:.3}")];
             rows.push(cells.to_vec());
         }
@@ -118,7 +118,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         out.tables.push(Table {
             title: "Data at rest that were destroyed".to_owned(),
             caption: String::new(),
-            columns: ["cell mode", "4 KiB", "median age, s", "oldest, s"].map(str::to_owned).to_vec(),
+            columns: ["cell mode", "× 4 KiB", "median age, s", "oldest, s"].map(str::to_owned).to_vec(),
             rows,
         });
     }

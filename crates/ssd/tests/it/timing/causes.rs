@@ -2,7 +2,9 @@
 
 use ssdlab_core::{Breakdown, Cause, Nanos, Op};
 
-use super::bench::{BASE, Bench, ONE_DIE, PAGES, ROW, ROW_TRANSFER, UNIT_TRANSFER};
+use ssdlab_ssd::NotQueued;
+
+use super::bench::{BASE, Bench, ONE_DIE, PAGES, ROW, ROW_TRANSFER, Shape, Times, UNIT_TRANSFER};
 
 fn parts(of: &[(Cause, Nanos)]) -> Breakdown {
     let mut parts = Breakdown::NOTHING;
@@ -33,4 +35,23 @@ fn a_write_through_waits_for_what_is_left_of_the_read_under_way() {
     let program = BASE.command + ROW_TRANSFER + BASE.program[0];
     let told = b.completions().last().expect("the write").breakdown;
     assert_eq!(told, parts(&[(Cause::Read, left), (Cause::Program, program)]));
+}
+
+/// Two slots, and a FLUSH that goes alone between reads of what was never written: it waits for the first read, those behind it
+/// wait for both, and the last of them then for a slot as well.
+#[test]
+fn those_before_and_behind_a_flush_that_goes_alone_know_what_they_waited_for() {
+    let times = Times { read_command: 3_000, write_command: 4_000, turnaround: 6_000, ..BASE };
+    let shape = Shape { queue_depth: 2, ..ONE_DIE };
+    let told = |rule| {
+        let mut b = Bench::with(shape, &times, |drive, _| drive.link.not_queued = rule);
+        b.read(0, 1);
+        b.send(Op::Flush, 0, 0, false);
+        (1..4).for_each(|at| b.read(8 * at, 1));
+        let of = |cause| move |c: &ssdlab_device::Completion| c.breakdown.get(cause);
+        let done = b.completions();
+        [Cause::NotQueued, Cause::Queue].map(|cause| done.iter().map(of(cause)).collect::<Vec<Nanos>>())
+    };
+    assert_eq!(told(NotQueued::Flush), [[0, 9_000, 19_000, 19_000, 19_000], [0, 0, 0, 0, 9_000]]);
+    assert!(told(NotQueued::Nothing)[0].iter().all(|&time| time == 0));
 }
