@@ -218,6 +218,12 @@ impl Outcome {
     pub fn is_unsettled_by(&self, reason: Unsettled) -> bool {
         self.not_steady.iter().any(|n| n.reason == reason)
     }
+
+    /// Whether its last part is no steady state because it has too little of anything to tell, not because it is seen to change.
+    #[must_use]
+    pub fn is_too_short_to_tell(&self) -> bool {
+        [Unsettled::TooFewSeconds, Unsettled::TooFewRequests].into_iter().any(|reason| self.is_unsettled_by(reason))
+    }
 }
 
 impl Metric {

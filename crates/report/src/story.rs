@@ -57,6 +57,8 @@ const LITTLE: f64 = 0.1;
 
 /// The share of a request's time, in per cent, from which on the link is the limit.
 const LINK_IS_FULL: f64 = 90.0;
+/// Ranges of rates so many times apart are no matter of where each drift was.
+const FAR_APART: f64 = 1.5;
 
 /// Everything that is said of `device`.
 pub(crate) fn story(review: &Review, device: &ReviewedDevice) -> Story {
@@ -104,7 +106,7 @@ pub(crate) fn bar_notes(review: &Review, headline: &Headline) -> Vec<String> {
         // In place of the bar that it does not have.
         let run = facts.random_writes();
         if headline.key == "steady-write" && run.is_some_and(drifts) {
-            return Some(format!("{}: {}.", crate::name::pretty(facts.name()), not_settled(&facts.last_part()?)));
+            return Some(format!("{}: {}.", crate::name::pretty(facts.name()), not_settled(run?, &facts.last_part()?)));
         }
         let said = match headline.key {
             "sequential-write" => facts.bar_of_long_write()?,
@@ -161,7 +163,7 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
     let waits = waits_of_the_last_part(facts).unwrap_or_default();
     // Where the cause of the slowest is told, that is enough.
     let waits_untold = if cause.is_none() { waits.as_str() } else { "" };
-    let tells_lowest = facts.tells_of_the_lowest();
+    let tells_lowest = facts.tells_of_the_lowest(s);
     Some(if s.is_flat() {
         // Rounded up: the lowest second is no lower than is said.
         let within = (100.0 * (s.figure() - s.lowest) / s.figure().max(1.0)).ceil();
@@ -175,15 +177,16 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
     } else if s.stalls() {
         stalls_of_writes(s, &format!("{collecting}{waiting}"), waits_untold)
     } else if s.bursts() {
-        bursts_of_writes(s, [&collecting, &waiting], "seconds", waits_untold)
+        bursts_of_writes(s, [&collecting, &waiting], &s.moments(), waits_untold)
     } else {
         let lowest = format!(", from then on never below {}", iops_at_least(s.lowest));
         finding(
             "Random writes settle around ",
             format!("{} IOPS{}", iops(s.level), if tells_lowest { &lowest } else { "" }),
             format!(
-                "; {:.0} % of the seconds lie within {:.0} % of that{}.{waits}",
+                "; {:.0} % of {} lie within {:.0} % of that{}.{waits}",
                 s.on_the_line,
+                s.moments(),
                 NEAR * 100.0,
                 s.mean_beside().map_or_else(String::new, |mean| format!(", and the mean is {}", iops(mean)))
             ),
@@ -225,7 +228,7 @@ fn bursts_of_writes(s: &Steady, why: [&str; 2], of: &str, more: &str) -> Finding
             iops(s.highest)
         ),
         format!(
-            "{waiting}. The bursts lift the mean to {}; in {:.0} % of the {of} the rate is below half of that.{more}",
+            "{waiting}. The bursts lift the mean to {}; in {:.0} % of {of} the rate is below half of that.{more}",
             iops(s.mean),
             s.below_half
         ),
@@ -243,6 +246,14 @@ fn unsettled(facts: &Facts<'_>) -> Option<Finding> {
         let after = format!(": {}.", not_steady.why);
         return Some(finding("Random writes are ", "not steady yet".to_owned(), after, random_writes::TEST));
     };
+    if run.is_too_short_to_tell() {
+        return Some(finding(
+            "Random writes are too few to say whether they had settled: ",
+            format!("{} IOPS", iops(s.mean)),
+            format!(" in the mean of the last {length:.0} s.{}", waits_of_the_last_part(facts).unwrap_or_default()),
+            random_writes::TEST,
+        ));
+    }
     let parts = format!("the means of its five parts run from {} to {} IOPS", iops(s.parts.0), iops(s.parts.1));
     let waits = waits_of_the_last_part(facts).unwrap_or_default();
     Some(if s.stalls() {
@@ -255,7 +266,7 @@ fn unsettled(facts: &Facts<'_>) -> Option<Finding> {
         bursts_of_writes(
             &s,
             ["", ""],
-            &format!("last {length:.0} s"),
+            &format!("the last {length:.0} s"),
             &format!(" That had not settled: {parts}.{waits}"),
         )
     } else {
@@ -290,8 +301,30 @@ fn waits_of_the_last_part(facts: &Facts<'_>) -> Option<String> {
     ))
 }
 
+/// Of runs without and with spare area that do no more than drift, each in a range of its own far from the other's.
+fn far_apart_as_they_drift(all: &Outcome, part: &Outcome) -> Option<Finding> {
+    let only_drifts = |run: &&Outcome| run.not_steady.iter().all(|n| n.reason == Unsettled::Drifts);
+    let of = |run| drive::tail_of(Some(run).filter(only_drifts)?);
+    let (without, with) = (of(all)?.parts, of(part)?.parts);
+    let least = with.0 / without.1;
+    (least >= FAR_APART && least.is_finite()).then(|| {
+        finding(
+            "Leaving a fifth of its flash unused lifts random writes ",
+            format!("at least {}", times((10.0 * least).floor() / 10.0)),
+            format!(
+                " as far as these runs went, which had not settled: from {} to {} IOPS with it, {} to {} without.",
+                iops(with.0),
+                iops(with.1),
+                iops(without.0),
+                iops(without.1)
+            ),
+            random_writes::TEST,
+        )
+    })
+}
+
 fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
-    let mean = |run: &Outcome| Some(run.metrics.get(random_writes::MEAN)?.value);
+    let mean = |run: &Outcome| random_writes::so_far(run, random_writes::MEAN);
     let all = facts.random_writes()?;
     let part = facts.outcome(random_writes::TEST, random_writes::SPACIOUS)?;
     let (stock, spacious) = (mean(all)?, mean(part)?);
@@ -303,7 +336,14 @@ fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
         run.not_steady.first().map(|not_steady| format!("{which} that they had not settled ({})", not_steady.why))
     };
     let drifting: Vec<String> = [drifting(all, "without"), drifting(part, "with")].into_iter().flatten().collect();
+    // A set in small tells of neither.
+    if [all, part].iter().any(|run| run.is_unsettled_by(Unsettled::LeftToFullRun)) {
+        return None;
+    }
     if !drifting.is_empty() {
+        if let Some(apart) = far_apart_as_they_drift(all, part) {
+            return Some(apart);
+        }
         return Some(finding(
             "What leaving a fifth of its flash unused does for random writes ",
             "cannot be said".to_owned(),

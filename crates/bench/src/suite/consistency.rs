@@ -329,17 +329,17 @@ impl Measured {
 
     /// Why the last part is no steady state: nothing if it is one.
     fn not_steady(&self, asked: &Asked, tail_iops: &[f64], is_small: bool) -> Vec<NotSteady> {
+        // A member that collects holds the others up while the host's whole queue waits for it. In small it collects for a
+        // shorter time, and the queue is as long. Whatever else its end is, that of the whole set is another.
+        if is_small && self.of_members {
+            let why =
+                "on an eighth of the drives, members of a set hold one another up for a shorter time than at full size";
+            return vec![NotSteady::new(Unsettled::LeftToFullRun, why.to_owned())];
+        }
         let seconds = asked.tail_seconds();
         let unsettled = still_spare(self.spare, self.at_boundary().since(&self.at_start), seconds)
             .or_else(|| unsteady(tail_iops, self.split.tail().requests(), seconds));
-        // A member that collects holds the others up while the host's whole queue waits for it. In small it collects for a
-        // shorter time, and the queue is as long.
-        let left = (is_small && self.of_members).then(|| {
-            let why =
-                "on an eighth of the drives, members of a set hold one another up for a shorter time than at full size";
-            NotSteady::new(Unsettled::LeftToFullRun, why.to_owned())
-        });
-        unsettled.into_iter().chain(left).collect()
+        unsettled.into_iter().collect()
     }
 
     fn put(&self, out: &mut Outcome) {

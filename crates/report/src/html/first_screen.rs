@@ -165,6 +165,9 @@ fn at_median(review: &Review) -> String {
 /// Of a run in small beside reference drives.
 const LAID_OVER: &str = "The runs of the other drives, eight times as long, are laid over it.";
 
+/// Of runs in small beside whole ones.
+const STRETCHED: &str = "Runs on an eighth of a drive, for an eighth of the time, are drawn eight times as long.";
+
 /// Random writes over time, all drives in one picture.
 fn scatter(out: &mut String, review: &Review) {
     let single = review.devices.len() == 1;
@@ -178,6 +181,14 @@ fn scatter(out: &mut String, review: &Review) {
     }
     if series.is_empty() {
         return;
+    }
+    let of_several = (!single).then(|| dots(&series, None));
+    // Beside whole drives, a run on an eighth of one, for an eighth of the time, would seem to stop.
+    let small_by = |device: usize| random_writes::drawn(review, &review.devices[device].facts.name)?.small_by;
+    let is_mixed = whole(review) && colours.iter().any(|&device| small_by(device).is_some());
+    for (series, &device) in series.iter_mut().zip(&colours).filter(|_| is_mixed) {
+        let times = small_by(device).map_or(1.0, f64::from);
+        series.points.iter_mut().for_each(|point| point[0] *= times);
     }
     let last = series.iter().flat_map(|s| s.points.last()).map(|p| p[0]).fold(0.0, f64::max);
     if single {
@@ -197,9 +208,9 @@ fn scatter(out: &mut String, review: &Review) {
         title: "Random writes over every address".to_owned(),
         subject: format!(
             "4 KiB, QD32, after one sequential fill, {}{}",
-            dots(&series, single.then(|| series.len() - 1)),
+            of_several.unwrap_or_else(|| dots(&series, Some(series.len() - 1))),
             match (review.is_in_small(), whole(review)) {
-                (true, true) => format!(", {} on an eighth of the drive", names_in_small(review)),
+                (true, true) => format!("; {} on an eighth of the drive", names_in_small(review)),
                 (true, false) => ", an eighth of the drive".to_owned(),
                 (false, _) => String::new(),
             }
@@ -224,7 +235,8 @@ fn scatter(out: &mut String, review: &Review) {
     // Names that are too long for it stand in the legend.
     let at_median = crate::svg::has_names_at_end(&figure).then(|| at_median(review));
     let laid_over = (single && review.is_in_small() && figure.series.len() > 1).then(|| LAID_OVER.to_owned());
-    figure.caption = at_median.into_iter().chain(laid_over).collect::<Vec<_>>().join(" ");
+    let stretched = is_mixed.then(|| STRETCHED.to_owned());
+    figure.caption = at_median.into_iter().chain(laid_over).chain(stretched).collect::<Vec<_>>().join(" ");
     open_figure(out, &figure, Layout::Full, &figure.title);
     out.push_str("</figure>\n");
 }
@@ -507,13 +519,15 @@ fn of_other_tests(review: &Review) -> String {
 
 /// Runs whose end is no steady state, whatever figures of it stand below; of one drive also those that it is set beside.
 fn not_settled(review: &Review) -> String {
-    let runs = names_of_runs(review, drifts);
     let mut said = Vec::new();
-    if !runs.is_empty() {
-        said.push(format!(
-            "Random writes had not settled when the run ended ({}): what is told of its last part is no steady state. ",
-            runs.join("; ")
-        ));
+    for (too_few, what) in [(false, "had not settled"), (true, "were too few to tell whether they had settled")] {
+        let runs = names_of_runs(review, |run| drifts(run) && run.is_too_short_to_tell() == too_few);
+        if !runs.is_empty() {
+            said.push(format!(
+                "Random writes {what} when the run ended ({}): what is told of its last part is no steady state. ",
+                runs.join("; ")
+            ));
+        }
     }
     if let ([one], [_]) = (review.devices.as_slice(), random_writes::all_drawn(review).as_slice()) {
         let others = beside(&one.facts.name, one.facts.supports_trim);

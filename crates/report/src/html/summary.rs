@@ -262,6 +262,11 @@ pub(crate) fn keys_of<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a str, String)> {
     key_metrics(outcomes, 1).into_iter().map(|key| (key, label(outcomes, key))).collect()
 }
 
+/// Of a run that came to no steady state, behind what its last part has.
+fn doubt(outcome: &Outcome) -> &'static str {
+    if outcome.is_too_short_to_tell() { "too few to tell" } else { "not settled" }
+}
+
 /// In place of a figure that a run does not have.
 fn why_absent(outcome: &Outcome, key: &str) -> String {
     match outcome.not_steady.first().map(|n| n.reason) {
@@ -269,8 +274,8 @@ fn why_absent(outcome: &Outcome, key: &str) -> String {
         Some(Unsettled::LeftToFullRun) => "full run only".to_owned(),
         Some(Unsettled::SpareNotWritten) => "not settled".to_owned(),
         Some(_) => match random_writes::so_far(outcome, key).filter(|_| key == SETTLES) {
-            Some(iops) => format!("{}, not settled", number::value(iops, "IOPS")),
-            None => "not settled".to_owned(),
+            Some(iops) => format!("{}, {}", number::value(iops, "IOPS"), doubt(outcome)),
+            None => doubt(outcome).to_owned(),
         },
     }
 }
@@ -279,8 +284,8 @@ fn why_absent(outcome: &Outcome, key: &str) -> String {
 pub(crate) fn figure_of(outcome: Option<&Outcome>, key: &str) -> String {
     let Some(outcome) = outcome else { return "–".to_owned() };
     let Some(m) = outcome.metrics.get(key) else { return why_absent(outcome, key) };
-    let doubt = if key != SETTLES || outcome.has_settled() { "" } else { ", not settled" };
-    format!("{}{doubt}", number::value(m.value, &m.unit))
+    let value = number::value(m.value, &m.unit);
+    if key != SETTLES || outcome.has_settled() { value } else { format!("{value}, {}", doubt(outcome)) }
 }
 
 pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup]) {

@@ -1,6 +1,6 @@
 //! The sentences under the names: what sets a drive apart from those beside it, and, once, what all have in common.
 
-use ssdlab_bench::Unsettled;
+use ssdlab_bench::{Outcome, Unsettled};
 
 use super::facts::{Facts, Other};
 use super::steady::Steady;
@@ -89,6 +89,8 @@ enum Full {
     Varies,
     /// The run ended before that.
     Unsettled,
+    /// It has too few writes to tell.
+    TooFew,
     /// A run in small does not tell.
     Left,
     /// Nothing was answered in the last part of the run.
@@ -106,6 +108,7 @@ impl Full {
             Some(s) if s.is_flat() => Full::Holds,
             Some(_) => Full::Varies,
             None if facts.is_left_to_a_full_run() => Full::Left,
+            None if facts.random_writes().is_some_and(Outcome::is_too_short_to_tell) => Full::TooFew,
             None => Full::Unsettled,
         };
         Some((full, last))
@@ -118,6 +121,7 @@ impl Full {
             Full::Bursts => "but once full it writes in bursts",
             Full::Varies => "and once full its rate varies",
             Full::Unsettled => "and not yet settled when the run ended",
+            Full::TooFew => "and too few writes to tell whether they had settled",
             Full::Left => "and a steady state that only a full run can tell",
             Full::Stops => "but once full it stops answering",
         }
@@ -180,13 +184,19 @@ impl Told {
                 false if full == Full::Unsettled && common.unsettled => "; ",
                 false => ": ",
             };
-            let rate = if self.is_settled { s.figure() } else { s.level };
+            let rate = match full {
+                // A median of few counts is one of these.
+                Full::TooFew => s.mean,
+                _ if self.is_settled => s.figure(),
+                _ => s.level,
+            };
             text.push_str(&format!("{separator}{} random writes a second", iops(rate)));
             text.push_str(&match (full, s.period) {
                 (Full::Stalls, Some(period)) => format!(", {} a stall", seconds(period)),
                 (Full::Stalls, None) => ", with stalls between".to_owned(),
-                (Full::Unsettled, _) => self.last_seconds.map_or(String::new(), |length| {
-                    format!(", the median of the last {} s", number::trimmed(length, 0))
+                (Full::Unsettled | Full::TooFew, _) => self.last_seconds.map_or(String::new(), |length| {
+                    let what = if full == Full::TooFew { "in the mean" } else { "the median" };
+                    format!(", {what} of the last {} s", number::trimmed(length, 0))
                 }),
                 (Full::Bursts, _) => {
                     format!(" most of the time, up to {} in between, {} in the mean", iops(s.highest), iops(s.mean))
@@ -223,7 +233,8 @@ struct Common {
 impl Common {
     fn of(told: &[Told]) -> Common {
         let fresh = told.first().and_then(|t| t.fresh).filter(|f| told.iter().all(|t| t.fresh == Some(*f)));
-        let unsettled = told.iter().all(|t| t.full.is_some() && !t.is_settled && !t.is_left);
+        let is_unsettled = |t: &Told| t.full.is_some_and(|f| f.0 != Full::TooFew) && !t.is_settled && !t.is_left;
+        let unsettled = told.iter().all(is_unsettled);
         Common { fresh, unsettled, answers: told.iter().all(|t| t.zero == Some(0.0)) }
     }
 

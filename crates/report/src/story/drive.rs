@@ -68,6 +68,12 @@ impl<'a> Drive<'a> {
         Some((headline, headline.of(&self.review.outcomes, self.name())?.value))
     }
 
+    /// In how much of the desktop mix a request waits over a second, in per cent of its seconds: not of a drive in small, which has
+    /// other waits.
+    pub fn seconds_of_desktop_over_1s(&self) -> Option<f64> {
+        self.metric("storagemark-desktop", "", "seconds_over_1s").filter(|_| !self.review.is_in_small())
+    }
+
     /// The rate at which random writes to the fresh drive begin, if they do not keep it.
     pub fn first_random_writes(&self) -> Option<f64> {
         let (headline, mean) = self.headline("random-write")?;
@@ -165,9 +171,11 @@ impl<'a> Drive<'a> {
         self.made_by_cache(headline).is_none()
     }
 
-    /// Whether the lowest second of its random writes may be told: not of a quick run, whose moments are none.
-    pub fn tells_of_the_lowest(&self) -> bool {
-        HEADLINES.iter().any(|h| h.metric == random_writes::LOWEST && h.is_shown(self.review.quick))
+    /// Whether the lowest second of its random writes may be told: not of a quick run, whose moments are none, nor where several
+    /// seconds were taken together.
+    pub fn tells_of_the_lowest(&self, last: &Steady) -> bool {
+        let is_told = HEADLINES.iter().any(|h| h.metric == random_writes::LOWEST && h.is_shown(self.review.quick));
+        is_told && last.is_of_seconds()
     }
 
     /// Whether its random writes had settled when the run ended.
@@ -196,13 +204,7 @@ impl<'a> Drive<'a> {
 
     /// Writes at random in the last part of the run, in the seconds of that run.
     pub fn tail(&self) -> Option<Steady> {
-        let run = self.random_writes()?;
-        let (from, curve) = (tail_from(run)?, random_writes::curve_of(run));
-        let tail: Vec<f64> = curve.iter().filter(|p| p[0] > from).map(|p| p[1]).collect();
-        let moment = curve.get(1).map_or(1.0, |second| second[0] - curve[0][0]);
-        let (rates, joined) = pooled(&tail, moment);
-        let of_rates = Steady::of(&rates)?;
-        Some(Steady { period: of_rates.period.map(|values| values * joined as f64 * moment), ..of_rates })
+        tail_of(self.random_writes()?)
     }
 
     /// The rates of a write over the whole drive, into an SLC cache and past it, in MB/s, if they fall by more than a fifth.
@@ -255,20 +257,25 @@ impl<'a> Drive<'a> {
             return Some((format!("{:.0} MB/s{}{later}", rates[0], self.first_stretch()), slowest));
         }
         // The fill before the random writes tells the mean, and so does not say where the rate falls.
-        if self.outcome("slc-cache", "").is_some() || !self.has_flash() {
+        if self.outcome("slc-cache", "").is_some() {
             return None;
         }
         let (_, rate) = self.headline("sequential-write")?;
         let whole = self.of_random_writes("fill_bandwidth").filter(|&whole| whole < FALLS * rate)?;
-        let means = format!(
-            "{rate:.0} MB/s in the mean over the first part of the drive, {whole:.0} in the mean over all of it"
-        );
-        Some((means, whole))
+        let first = if self.device.facts.kind == "hdd" {
+            "at its outer tracks"
+        } else {
+            "in the mean over the first part of the drive"
+        };
+        Some((format!("{rate:.0} MB/s {first}, {whole:.0} in the mean over all of it"), whole))
     }
 }
 
 /// Of writes at random that came to no steady state: where they were.
-pub(super) fn not_settled(tail: &Steady) -> String {
+pub(super) fn not_settled(run: &Outcome, tail: &Steady) -> String {
+    if run.is_too_short_to_tell() {
+        return format!("too few writes to tell, {} a second in the mean so far", iops(tail.mean));
+    }
     format!("had not settled, at {} to {} so far", iops(tail.parts.0), iops(tail.parts.1))
 }
 
@@ -286,6 +293,17 @@ const NOTICED_US: f64 = 10_000.0;
 
 /// Writes that fall to less than this share of their first rate are said to fall.
 pub(super) const FALLS: f64 = 0.8;
+
+/// Writes at random in the last part of a run.
+pub(super) fn tail_of(run: &Outcome) -> Option<Steady> {
+    let (from, curve) = (tail_from(run)?, random_writes::curve_of(run));
+    let tail: Vec<f64> = curve.iter().filter(|p| p[0] > from).map(|p| p[1]).collect();
+    let moment = curve.get(1).map_or(1.0, |second| second[0] - curve[0][0]);
+    let (rates, joined) = pooled(&tail, moment);
+    let of_rates = Steady::of(&rates)?;
+    let moment = joined as f64 * moment;
+    Some(Steady { moment, period: of_rates.period.map(|values| values * moment), ..of_rates })
+}
 
 /// The rates of moments of so many seconds, of as many joined as have enough completions in the mean; and how many that are.
 fn pooled(rates: &[f64], moment: f64) -> (Vec<f64>, usize) {

@@ -286,8 +286,8 @@ impl<'a> Facts<'a> {
     pub fn unsettled(&self) -> Vec<String> {
         let so_far = |other: &Other<'_>| {
             let drifts = |drive: &&Drive<'_>| !drive.has_settled() && !drive.is_left_to_a_full_run();
-            let tail = other.reviewed().filter(drifts)?.tail()?;
-            Some(format!("{} {}", other.name, not_settled(&tail)))
+            let drive = other.reviewed().filter(drifts)?;
+            Some(format!("{} {}", other.name, not_settled(drive.random_writes()?, &drive.tail()?)))
         };
         self.others.iter().filter_map(so_far).collect()
     }

@@ -13,6 +13,9 @@ const DATABASE: f64 = 500.0;
 /// A commit that takes as long is one that somebody notices.
 const LONG_COMMIT_US: f64 = 100_000.0;
 
+/// So much of a desktop's time with a request that waits over 1 s, in per cent, is a fault of the drive.
+const OFTEN_PERCENT: f64 = 5.0;
+
 /// Who should want the drive, and who should not.
 pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     let (mut suits, mut unsuited): (Vec<String>, Vec<String>) = Default::default();
@@ -24,6 +27,8 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
         } else {
             unsuited.push(format!("Busy desktops: one request in a hundred takes over {wait}."));
         }
+    } else if let Some(share) = facts.seconds_of_desktop_over_1s().filter(|&share| share >= OFTEN_PERCENT) {
+        unsuited.push(format!("Desktops: in {share:.0} % of the seconds of the desktop mix a request waits over 1 s."));
     }
     // What it does with a file that is longer than what was written, nobody has seen.
     let in_order = |(headline, _): &(Headline, f64)| !facts.stands_alone(headline);
@@ -214,7 +219,7 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
     let unsettled: String = facts.unsettled().iter().map(|other| format!("; {other}")).collect();
     let mean =
         s.mean_beside().map_or_else(String::new, |mean| format!(" most of the time, {} in the mean", iops(mean)));
-    let lowest = match facts.tells_of_the_lowest() {
+    let lowest = match facts.tells_of_the_lowest(s) {
         true => format!(", and no second below {}", iops_at_least(s.lowest)),
         false => String::new(),
     };

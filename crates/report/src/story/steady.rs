@@ -1,6 +1,7 @@
 //! How random writes go in a part of a run, second by second.
 
 use crate::headline::are_level;
+use crate::number;
 
 /// Seconds below this share of the usual rate are a stall.
 const DEEP: f64 = 0.25;
@@ -14,12 +15,14 @@ const PARTS: usize = ssdlab_bench::suite::STEADY_PARTS;
 /// How random writes go once the drive has settled, or in the last part of a run that was too short for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Steady {
-    /// The median of the seconds.
+    /// How many seconds each value is of: of a drive that answers seldom more than one, and then a single second may be lower.
+    pub moment: f64,
+    /// The median of the values.
     pub level: f64,
     pub mean: f64,
     pub lowest: f64,
     pub highest: f64,
-    /// Shares of the seconds, in per cent.
+    /// Shares of the values, in per cent.
     pub on_the_line: f64,
     pub deep: f64,
     /// Below half of the mean.
@@ -49,6 +52,7 @@ impl Steady {
         let period = (gaps.len() >= 5 && spread <= 0.35 * gap).then_some(gap);
         let parts: Vec<f64> = iops.chunks_exact((iops.len() / PARTS).max(1)).take(PARTS).map(mean_of).collect();
         Some(Steady {
+            moment: 1.0,
             level,
             mean,
             lowest: sorted[0],
@@ -59,6 +63,20 @@ impl Steady {
             parts: (parts.iter().copied().fold(f64::MAX, f64::min), parts.iter().copied().fold(0.0, f64::max)),
             period,
         })
+    }
+
+    /// Whether its values are of single seconds, or of parts of one.
+    pub fn is_of_seconds(&self) -> bool {
+        self.moment <= 1.0
+    }
+
+    /// What shares are of, in words.
+    pub fn moments(&self) -> String {
+        if self.is_of_seconds() {
+            "the seconds".to_owned()
+        } else {
+            format!("all stretches of {} s", number::trimmed(self.moment, 1))
+        }
     }
 
     pub fn is_flat(&self) -> bool {

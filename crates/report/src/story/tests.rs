@@ -795,6 +795,7 @@ fn with_seconds(figures: Figures, seconds: &[f64], settled: bool) -> Review {
     review
 }
 
+mod slow_drives;
 mod verdicts;
 
 /// Ten times 1,500 and once 60,000: the mean is four times the median.

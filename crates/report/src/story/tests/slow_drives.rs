@@ -1,0 +1,99 @@
+//! What is told of drives that answer a few times a second, and of runs too short for them.
+
+use super::*;
+
+/// Random writes of so many a second, over and over: four in the mean, of which three seconds are joined.
+const UNEVEN: [f64; 6] = [5.0, 5.0, 0.0, 8.0, 2.0, 4.0];
+
+#[test]
+fn where_seconds_are_joined_none_is_told_of() {
+    let told = |seconds: &[f64]| {
+        let review = with_seconds(GOOD, seconds, true);
+        let story = story(&review, &review.devices[0]);
+        format!("{}{}", text(&story.findings), story.suits)
+    };
+    let slow = told(&UNEVEN);
+    assert!(slow.contains("of all stretches of 3 s lie within 15 %"), "{slow}");
+    assert!(!slow.contains("never below") && !slow.contains("no second"), "{slow}");
+    // Of one that answers often enough each second counts.
+    let quick = told(&UNEVEN.map(|rate| 1e4 + 1e3 * rate));
+    assert!(quick.contains("of the seconds lie within") && quick.contains("never below 10,000"), "{quick}");
+}
+
+#[test]
+fn too_few_writes_to_tell_are_not_called_unsettled() {
+    let with = |reason: Unsettled| {
+        let mut review = with_seconds(GOOD, &UNEVEN, false);
+        review.outcomes[0].not_steady = vec![NotSteady::new(reason, "358 requests are too few to tell".to_owned())];
+        let headline = HEADLINES.into_iter().find(|h| h.key == "steady-write").unwrap();
+        let findings = text(&story(&review, &review.devices[0]).findings);
+        format!("{findings}{}{}", decks(&review).each.concat(), bar_notes(&review, &headline)[0])
+    };
+    let few = with(Unsettled::TooFewRequests);
+    assert!(few.contains("too few to say whether they had settled: 4 IOPS in the mean of the last 200 s"), "{few}");
+    assert!(few.contains("Mine 1 TB: too few writes to tell, 4 a second in the mean so far"), "{few}");
+    assert!(
+        few.contains("to tell whether they had settled: 4 random writes a second, in the mean of the last 200 s"),
+        "{few}"
+    );
+    assert!(!few.contains("had not settled") && !few.contains("five parts"), "{few}");
+    assert!(with(Unsettled::Drifts).contains("had not settled"));
+}
+
+#[test]
+fn a_set_in_small_has_no_finding_of_its_steady_state() {
+    let mut review = with_seconds(GOOD, &UNEVEN, false);
+    review.outcomes[0].not_steady = vec![NotSteady::new(Unsettled::LeftToFullRun, "it is a set".to_owned())];
+    let told = text(&story(&review, &review.devices[0]).findings);
+    assert!(!told.contains("settle"), "{told}");
+    assert!(decks(&review).each[0].contains("a steady state that only a full run can tell"));
+}
+
+#[test]
+fn spare_area_is_told_of_runs_that_drift_if_they_are_far_apart() {
+    let told = |with_spare: f64| {
+        let mut mine = with_seconds(GOOD, &[4_000.0], false);
+        let mut spacious = with_seconds(GOOD, &[with_spare], false).outcomes.swap_remove(0);
+        spacious.variant = random_writes::SPACIOUS.to_owned();
+        mine.outcomes[1] = spacious;
+        // In place of its mean, its chart says where a run is.
+        for run in &mut mine.outcomes[..2] {
+            let tail = run.charts[0].series[0].points[100..].to_vec();
+            let series = vec![Series { name: String::new(), points: tail }];
+            run.charts.push(Chart { id: "iops-tail".into(), series, ..run.charts[0].clone() });
+        }
+        text(&story(&mine, &mine.devices[0]).findings)
+    };
+    let far = told(20_700.0);
+    assert!(
+        far.contains("lifts random writes at least 5.1 times as far as these runs went, which had not settled"),
+        "{far}"
+    );
+    assert!(told(5_000.0).contains("for random writes cannot be said"), "{}", told(5_000.0));
+}
+
+#[test]
+fn a_disk_is_not_for_copies_by_its_outer_tracks_alone() {
+    let with = |whole: f64| {
+        let mut mine = review(Figures { sequential: 121.0, ..GOOD });
+        mine.devices[0].facts.kind = "hdd".to_owned();
+        let run = mine.outcomes.iter_mut().find(|o| o.test == "consistency").unwrap();
+        run.metrics.insert("fill_bandwidth".to_owned(), Metric::new(whole, "MB/s"));
+        text(&story(&mine, &mine.devices[0]).findings)
+    };
+    assert!(with(93.8).contains("121 MB/s at its outer tracks, 94 in the mean over all of it"), "{}", with(93.8));
+    assert!(!with(119.0).contains("outer tracks"), "{}", with(119.0));
+}
+
+#[test]
+fn a_desktop_that_stands_still_is_a_fault_without_the_heavy_trace_too() {
+    let with = |share: f64| {
+        let mut mine = review(GOOD);
+        mine.outcomes.retain(|o| o.test != "heavy");
+        mine.outcomes.push(outcome("storagemark-desktop", "", &[("seconds_over_1s", share, "%")]));
+        story(&mine, &mine.devices[0]).unsuited
+    };
+    let told = "Desktops: in 23 % of the seconds of the desktop mix a request waits over 1 s.";
+    assert!(with(23.2).contains(told), "{}", with(23.2));
+    assert!(!with(0.4).contains("Desktops"), "{}", with(0.4));
+}
