@@ -239,18 +239,6 @@ impl Job {
         } else {
             Order::Sequential
         };
-        let io_size = match self.io_size {
-            Some(Amount::Bytes(n)) => n,
-            Some(Amount::Percent(p)) => share(span.length_bytes, p),
-            None => span.length_bytes,
-        };
-        let extent = if self.time_based {
-            Extent::Endless
-        } else if io_size == span.length_bytes {
-            Extent::Passes(self.loops)
-        } else {
-            Extent::Bytes(io_size.saturating_mul(self.loops))
-        };
         Ok(Pattern {
             start_bytes: span.start_bytes,
             span_bytes: span.length_bytes,
@@ -259,12 +247,50 @@ impl Job {
             sizes: self.sizes(),
             align_bytes: self.block_align,
             align_offset_bytes: 0,
-            extent,
+            extent: self.extent(span.length_bytes),
             short_tail: false,
             one_place: false,
             repeats: self.repeats_passes(),
             fua: self.sync || self.write_fua,
         })
+    }
+
+    /// How much of a span of `span_bytes` it asks for. As in fio, which looks after each pass over the span whether another block
+    /// fits into `io_size` ([`Self::passes`]).
+    fn extent(&self, span_bytes: u64) -> Extent {
+        let io_size = match self.io_size {
+            Some(Amount::Bytes(n)) => n,
+            Some(Amount::Percent(p)) => share(span_bytes, p),
+            None => span_bytes,
+        };
+        if self.time_based {
+            Extent::Endless
+        } else if io_size == span_bytes {
+            Extent::Passes(self.loops)
+        } else if let Some(passes) = self.passes(span_bytes, io_size) {
+            Extent::Passes(passes)
+        } else {
+            Extent::Bytes(io_size.saturating_mul(self.loops))
+        }
+    }
+
+    /// How many whole passes an `io_size` above its span is, if it is so many: `loops` of them, and then others for as long as
+    /// a block fits into what is left of `io_size`, towards which all counts that is written and read back. `None` where the last
+    /// one is cut short, or where a pass is of as much as `io_size` or of no fixed length.
+    fn passes(&self, span_bytes: u64, io_size: u64) -> Option<u64> {
+        let (block, largest) = self.blocks();
+        let is_mixed = matches!(self.rw, Rw::ReadWrite | Rw::RandRw | Rw::TrimWrite | Rw::RandTrimWrite);
+        let is_one_long_pass = self.norandommap && self.rw.is_random() && self.writes();
+        let has_passes = block == largest && !is_mixed && !self.strided && self.rw_step == 0 && !is_one_long_pass;
+        let pass = span_bytes / block * block;
+        if io_size < span_bytes || pass == 0 || !has_passes {
+            return None;
+        }
+        let reads_back = self.verify.is_some() && self.do_verify && self.writes();
+        let counted = if reads_back { pass.saturating_mul(2) } else { pass };
+        let fitting = 1 + io_size.saturating_sub(block) / counted;
+        let is_cut = self.loops == 1 && fitting.saturating_mul(pass) > io_size;
+        (!is_cut).then(|| self.loops.max(fitting))
     }
 
     /// What clone `clone` (from 0 to `numjobs - 1`) of this job, which is number `index` of its file, sends to a drive of

@@ -14,7 +14,8 @@
 //! - In sequence, a block that does not fit before the end of the span is left out; fio lets the last one run over it where
 //!   the file goes on.
 //! - Where blocks may come twice, `verify` reads in rising order and in the smallest block size what was written; fio each
-//!   write in its own, without those that a later one overlaps. What it reads does not count towards `io_size`.
+//!   write in its own, without those that a later one overlaps. What it reads counts towards `io_size` where blocks are of one
+//!   size and come once in a pass.
 //! - `${VARIABLE}` has the values that the caller gives; a variable without one is an error.
 //! - `verify` reads what was written; the bytes are not simulated, but a tag for each 4 KiB is, and compared.
 //!
