@@ -280,7 +280,7 @@ impl Job {
     fn passes(&self, span_bytes: u64, io_size: u64) -> Option<u64> {
         let (block, largest) = self.blocks();
         let is_mixed = matches!(self.rw, Rw::ReadWrite | Rw::RandRw | Rw::TrimWrite | Rw::RandTrimWrite);
-        let is_one_long_pass = self.norandommap && self.rw.is_random() && self.writes();
+        let is_one_long_pass = self.norandommap && self.rw.is_random();
         let has_passes = block == largest && !is_mixed && !self.strided && self.rw_step == 0 && !is_one_long_pass;
         let pass = span_bytes / block * block;
         if io_size < span_bytes || pass == 0 || !has_passes {

@@ -180,11 +180,12 @@ fn io_size_loops_and_time_based_decide_the_end() {
     assert_eq!(count("[a]\nsize=1m\nio_size=2m\n"), 512);
     assert_eq!(count("[a]\nrw=randread\nsize=1m\nio_size=2m\nnorandommap\n"), 512);
     assert_eq!(count("[a]\nrw=rw\nsize=1m\n"), 256);
-    // Passes of three blocks, the last of them cut short where only one is asked for (fio 3.36).
+    // Passes of three blocks, the last of them cut short where only one is asked for (fio 3.33).
     let of_14k = |end: &str| count(&format!("[a]\nrw=write\nbs=4k\nsize=14k\n{end}\n"));
     let told =
         ["io_size=17k", "io_size=24k\nloops=2", "io_size=28k", "io_size=30k", "io_size=36k\nloops=2"].map(of_14k);
     assert_eq!(told, [5, 6, 7, 8, 9]);
+    assert_eq!(count("[a]\nrw=randread\nbs=4k\nsize=14k\nio_size=60k\nnorandommap\nloops=2\n"), 30);
     assert_eq!(count("[a]\nrw=write\nbs=64k\nsize=1020k\nio_size=1980k\n"), 30);
     assert_eq!(count("[a]\nsize=1m\ntime_based\nruntime=10\n"), 100_000);
 }
@@ -535,7 +536,7 @@ fn where_blocks_are_written_once_each_write_is_read_as_it_was_made_and_before_th
         let all = sent(&format!("rw=randwrite\nbs=4k\nsize=16k\nverify=crc32c\n{options}"));
         all.iter().map(|c| c.0.name().chars().next().unwrap()).collect::<String>()
     };
-    // As fio 3.36 does it: after each pass it looks whether a block fits into what is left, towards which reads count too.
+    // As fio 3.33 does it: after each pass it looks whether a block fits into what is left, towards which reads count too.
     for (options, passes) in
         [("24k", 1), ("36k", 2), ("48k", 2), ("24k\nloops=2", 2), ("64k\nloops=2", 2), ("68k\nloops=2", 3)]
     {
