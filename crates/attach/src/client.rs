@@ -48,7 +48,7 @@ pub trait Client: Send {
     fn ended(&mut self, now: Nanos, drive: &mut Drive, outcome: Outcome, out: &mut Output);
 
     /// Another client has reset the drive.
-    fn drive_was_reset(&mut self) {}
+    fn drive_was_reset(&mut self, _drive: &mut Drive) {}
 
     /// Whether it may not ask for anything yet.
     fn in_handshake(&self) -> bool;

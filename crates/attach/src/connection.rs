@@ -95,6 +95,18 @@ impl Connection {
         !self.is_client() || self.may_ask(limits) && !self.has_input()
     }
 
+    /// Whether nothing that it says is read until some of what it has asked for has ended.
+    #[must_use]
+    pub fn is_held_up(&self, limits: &Limits) -> bool {
+        self.stage == Stage::Talks && !self.may_ask(limits)
+    }
+
+    /// Whether it has said goodbye, and what it has asked for before is still to be done.
+    #[must_use]
+    pub fn is_to_be_served(&self) -> bool {
+        self.stage == Stage::Leaves && self.client.is_to_hear()
+    }
+
     /// See [`Client::session`].
     #[must_use]
     pub fn session(&self) -> Option<&[u8]> {
@@ -144,8 +156,8 @@ impl Connection {
     }
 
     /// See [`Client::drive_was_reset`].
-    pub fn drive_was_reset(&mut self) {
-        self.client.drive_was_reset();
+    pub fn drive_was_reset(&mut self, drive: &mut Drive) {
+        self.client.drive_was_reset(drive);
     }
 
     /// A request of the client has ended.

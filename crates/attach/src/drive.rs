@@ -77,9 +77,23 @@ struct Job {
     /// Of the last part before the flush that follows.
     before_flush: Breakdown,
     starting: Nanos,
+    /// Nobody waits for it any more, and some of it was never done.
+    given_up: bool,
 }
 
 impl Job {
+    /// What is not at the device yet does not go there.
+    fn send_no_more(&mut self) {
+        self.cursor = self.length_bytes;
+        self.further.clear();
+        self.then_flush = false;
+    }
+
+    fn give_up(&mut self) {
+        self.given_up |= self.cursor < self.length_bytes || !self.further.is_empty() || self.then_flush;
+        self.send_no_more();
+    }
+
     fn part_bytes(&self) -> u64 {
         if self.op == Op::Trim { TRIM_COMMAND_BYTES } else { COMMAND_BYTES }
     }
@@ -110,6 +124,8 @@ pub struct Drive {
     ready_at: Nanos,
     resets: u32,
     settling: Settling,
+    /// Outcomes of requests that were given up before they had begun.
+    given_up: Vec<Outcome>,
     standing_by: Option<StandBy>,
     /// A host has asked for that, and for nothing since.
     stands_by: bool,
@@ -142,6 +158,7 @@ impl Drive {
             ready_at: 0,
             resets: 0,
             settling: Settling::default(),
+            given_up: Vec::new(),
             standing_by: None,
             stands_by: false,
             passed: 0,
@@ -192,7 +209,8 @@ impl Drive {
         let standing_by = self.standing_by.as_ref();
         let stand_by =
             standing_by.and_then(|s| s.ends.or((self.is_idle() && !self.is_erasing()).then_some(self.ready_at)));
-        self.device.next_event().into_iter().chain(erase).chain(stand_by).min()
+        let given_up = (!self.given_up.is_empty()).then_some(self.ready_at);
+        self.device.next_event().into_iter().chain(erase).chain(stand_by).chain(given_up).min()
     }
 
     /// Whether the drive is ready for commands: after the power has come back, that takes a while.
@@ -272,28 +290,55 @@ impl Drive {
         }
     }
 
-    /// Owner and cookie of every request that is under way, or waits.
-    fn names(&self) -> impl Iterator<Item = (u64, u64)> {
+    /// Owner of every request that is under way, or waits, and when it came.
+    fn requests(&self) -> impl Iterator<Item = (u64, Nanos)> {
         let behind_lock = self.lock.iter().flat_map(|lock| &lock.waiting);
         let behind_stand_by = self.standing_by.iter().flat_map(|stand_by| &stand_by.waiting);
-        let waiting = behind_lock.chain(behind_stand_by).map(|(_, request)| (request.owner, request.cookie));
-        self.jobs.iter().flatten().map(|job| (job.owner, job.cookie)).chain(waiting)
+        let waiting = behind_lock.chain(behind_stand_by).map(|(came, request)| (request.owner, *came));
+        self.jobs.iter().flatten().map(|job| (job.owner, job.submitted)).chain(waiting)
     }
 
     /// Whose requests these are.
     #[must_use]
     pub fn owners(&self) -> BTreeSet<u64> {
-        self.names().map(|(owner, _)| owner).collect()
+        self.requests().map(|(owner, _)| owner).collect()
     }
 
-    /// An outcome with this cookie will come to this owner when all that is under way has ended. `false`: nothing is.
-    pub fn settle(&mut self, owner: u64, cookie: u64) -> bool {
-        let left: BTreeSet<_> = self.names().collect();
-        let some = !left.is_empty();
+    /// An outcome with this cookie will come to this owner when all that has come by `now` has ended. `false`: nothing is under way.
+    pub fn settle(&mut self, now: Nanos, owner: u64, cookie: u64) -> bool {
+        let some = self.requests().next().is_some();
         if some {
-            self.settling.wait((owner, cookie), left);
+            self.settling.wait(owner, cookie, now);
         }
         some
+    }
+
+    /// Nobody waits for a request any more. What of it is not at the device never goes there, and cannot change what is written
+    /// later. Its outcome comes once the device has done the rest.
+    pub fn give_up(&mut self, owner: u64, cookie: u64) {
+        self.give_up_those(|of, known_by| (of, known_by) == (owner, cookie));
+    }
+
+    /// The same of all that an owner has asked for who is gone.
+    pub fn abandon(&mut self, owner: u64) {
+        self.settling.forget(owner);
+        self.give_up_those(|of, _| of == owner);
+    }
+
+    fn give_up_those(&mut self, is_one: impl Fn(u64, u64) -> bool) {
+        self.jobs.iter_mut().flatten().filter(|job| is_one(job.owner, job.cookie)).for_each(Job::give_up);
+        let behind_lock = self.lock.iter_mut().map(|lock| &mut lock.waiting);
+        let behind_stand_by = self.standing_by.iter_mut().map(|stand_by| &mut stand_by.waiting);
+        for waiting in behind_lock.chain(behind_stand_by) {
+            let given_up = waiting.extract_if(.., |(_, request)| is_one(request.owner, request.cookie));
+            self.given_up.extend(given_up.map(|(due, request)| Outcome {
+                owner: request.owner,
+                cookie: request.cookie,
+                held_bytes: request.held_bytes(),
+                result: Err(DriveError::Aborted),
+                due,
+            }));
+        }
     }
 
     /// Whether a stretch can be read, or changed in this way.
@@ -429,6 +474,7 @@ impl Drive {
             breakdown: Breakdown::default(),
             before_flush: Breakdown::default(),
             starting: 0,
+            given_up: false,
         };
         if op == Op::Write {
             self.incoming_bytes += held_bytes;
@@ -556,9 +602,13 @@ impl Drive {
             }
             self.done = done;
         }
+        outcomes.extend(self.given_up.drain(..).map(|outcome| Outcome { due: to, ..outcome }));
         self.go_on_erasing(to, outcomes);
         self.go_on_standing_by(to, outcomes);
-        self.settling.ended(outcomes);
+        if self.settling.somebody_waits() && !outcomes.is_empty() {
+            let oldest = self.requests().map(|(_, came)| came).min();
+            self.settling.ended(oldest, outcomes);
+        }
     }
 
     /// An erase that a host has asked for begins and ends; what waited for it is started.
@@ -629,9 +679,7 @@ impl Drive {
             // That is why the command was aborted.
             let full = error == DriveError::Aborted && c.op != Op::Read && self.device.image_is_full();
             job.error.get_or_insert(if full { DriveError::NoSpace } else { error });
-            // The rest is not sent.
-            job.cursor = job.length_bytes;
-            job.further.clear();
+            job.send_no_more();
         }
         if job.cursor < job.length_bytes || !job.further.is_empty() {
             return self.send_parts(now, slot);
@@ -639,7 +687,7 @@ impl Drive {
         if job.parts_under_way > 0 {
             return;
         }
-        if std::mem::take(&mut job.then_flush) && job.error.is_none() {
+        if std::mem::take(&mut job.then_flush) {
             job.before_flush = job.breakdown;
             job.parts += 1;
             job.parts_under_way += 1;
@@ -660,7 +708,9 @@ impl Drive {
         if job.op == Op::Write {
             self.incoming_bytes -= held_bytes;
         }
-        self.account(&job, completed);
+        if !job.given_up {
+            self.account(&job, completed);
+        }
         let mut pieces: Vec<Vec<u8>> = job.payloads.into_iter().flatten().map(|id| self.device.take(id)).collect();
         let shadow = self.lock.as_ref().map(Lock::tper).filter(|_| job.shadow);
         if let Some(tper) = shadow.filter(|_| !job.cache_only) {
@@ -669,7 +719,8 @@ impl Drive {
             pieces = vec![bytes];
         }
         // The medium under a shadow does not matter.
-        let result = job.error.filter(|_| shadow.is_none()).map_or(Ok(pieces), Err);
+        let error = job.error.filter(|_| shadow.is_none()).or(job.given_up.then_some(DriveError::Aborted));
+        let result = error.map_or(Ok(pieces), Err);
         Outcome { owner: job.owner, cookie: job.cookie, held_bytes, result, due: completed }
     }
 
@@ -739,8 +790,9 @@ impl Drive {
             due: now,
         });
         let stand_by = stand_by.as_ref().map(|stand_by| stand_by.outcome(Err(DriveError::NoPower), now));
+        let given_up = std::mem::take(&mut self.given_up).into_iter().map(|outcome| Outcome { due: now, ..outcome });
         let settling = self.settling.cut(now);
-        stand_by.into_iter().chain(lost).chain(settling).collect()
+        stand_by.into_iter().chain(lost).chain(given_up).chain(settling).collect()
     }
 
     /// Gives the power back. Returns the time at which the device is ready.

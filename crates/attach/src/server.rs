@@ -45,6 +45,13 @@ const KEEP_TOTALS: Duration = Duration::from_secs(1);
 const KEEP_TOTALS_IDLE: Duration = Duration::from_secs(60);
 /// What a client has said is taken for so long; then it is the turn of the others.
 const TURN: Duration = Duration::from_millis(1);
+/// Of a client that has hung up.
+const HUNG_UP: PollFlags = PollFlags::HUP.union(PollFlags::ERR).union(HUNG_UP_ASKED);
+/// What of that is told only if it is asked for.
+#[cfg(target_os = "linux")]
+const HUNG_UP_ASKED: PollFlags = PollFlags::RDHUP;
+#[cfg(not(target_os = "linux"))]
+const HUNG_UP_ASKED: PollFlags = PollFlags::empty();
 /// Clients of the control socket.
 const MOST_CONTROLS: usize = 8;
 
@@ -143,8 +150,8 @@ impl Server {
         })
     }
 
-    /// Serves until it is told to stop. Returns the drive, its time, what is known of the server, and the snapshots that it has begun:
-    /// they are cut short if nobody waits for them.
+    /// Serves until it is told to stop. Returns the drive, which may still be at parts of requests, its time, what is known of the
+    /// server, and the snapshots that it has begun: they are cut short if nobody waits for them.
     ///
     /// # Errors
     /// If the system refuses to wait.
@@ -156,14 +163,16 @@ impl Server {
             self.pass_time();
             if ready.stop {
                 self.pass_time();
+                // Nobody hears of it any more.
+                self.drive.owners().into_iter().for_each(|owner| self.drive.abandon(owner));
                 return Ok((self.drive, self.now, self.statistics, self.snapshots));
             }
             let now = instant();
             for (listener, _) in ready.listeners.iter().enumerate().filter(|(_, came)| **came) {
                 self.accept(listener, now);
             }
-            for &(id, readable) in &ready.connections {
-                self.serve(id, readable, now);
+            for &(id, came) in &ready.connections {
+                self.serve(id, came, now);
             }
             self.serve_controls(&ready, now);
             self.planned_cuts();
@@ -232,10 +241,11 @@ impl Server {
             let mut wants = PollFlags::empty();
             wants.set(PollFlags::IN, c.may_say_more(&self.options.limits));
             wants.set(PollFlags::OUT, c.has_output());
+            wants.set(HUNG_UP_ASKED, c.is_held_up(&self.options.limits));
             wants
         };
         // Of the others a hang-up would be told again and again.
-        let waited_for = |c: &Connection| !wants(c).is_empty();
+        let waited_for = |c: &Connection| !wants(c).is_empty() || c.is_held_up(&self.options.limits);
         let polled = self.connections.values().filter(|c| waited_for(c));
         fds.extend(polled.map(|c| PollFd::from_borrowed_fd(c.stream.as_fd(), wants(c))));
         let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
@@ -243,13 +253,14 @@ impl Server {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(e) => return Err(e.into()),
         }
-        let mut came = fds.iter().map(|fd| !fd.revents().is_empty());
-        let mut next = || came.next().unwrap_or(false);
-        let stop = next();
-        let listeners = self.listeners.iter().map(|_| next()).collect();
-        let control_listener = control.is_some() && next();
-        let controls = self.controls.iter().map(|_| next()).collect();
-        let connections = self.connections.iter().map(|(&id, c)| (id, waited_for(c) && next())).collect();
+        let mut came = fds.iter().map(PollFd::revents);
+        let mut next = || came.next().unwrap_or(PollFlags::empty());
+        let stop = !next().is_empty();
+        let listeners = self.listeners.iter().map(|_| !next().is_empty()).collect();
+        let control_listener = control.is_some() && !next().is_empty();
+        let controls = self.controls.iter().map(|_| !next().is_empty()).collect();
+        let mut of = |c| if waited_for(c) { next() } else { PollFlags::empty() };
+        let connections = self.connections.iter().map(|(&id, c)| (id, of(c))).collect();
         Ok(Ready { stop, listeners, control_listener, controls, connections })
     }
 
@@ -285,11 +296,13 @@ impl Server {
     }
 
     /// Reads what a client has sent, and starts what it asks for.
-    fn serve(&mut self, id: u64, readable: bool, now: Instant) {
+    fn serve(&mut self, id: u64, came: PollFlags, now: Instant) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let mut life = Life::Goes;
-        if readable && connection.may_say_more(&self.options.limits) {
+        if !came.is_empty() && connection.may_say_more(&self.options.limits) {
             life = connection.read(now);
+        } else if came.intersects(HUNG_UP) && connection.is_held_up(&self.options.limits) {
+            life = Life::Ended;
         }
         let turn_ends = instant() + TURN;
         while life == Life::Goes && self.connections[&id].may_ask(&self.options.limits) {
@@ -298,7 +311,7 @@ impl Server {
             let step = connection.step(self.now, &mut self.drive);
             if self.drive.resets() != resets {
                 let others = self.connections.iter_mut().filter(|other| *other.0 != id);
-                others.for_each(|(_, other)| other.drive_was_reset());
+                others.for_each(|(_, other)| other.drive_was_reset(&mut self.drive));
             }
             match step {
                 Step::Wait => break,
@@ -308,19 +321,34 @@ impl Server {
                 Step::LoggedIn => self.end_earlier(id),
                 Step::Broken => {
                     self.statistics.disconnected += 1;
+                    self.drive.abandon(id);
                     break;
                 }
             }
         }
         if life == Life::Ended {
-            self.connections.remove(&id);
+            self.end(id);
         }
+    }
+
+    /// Ends a connection. What it has asked for goes no further, unless it has said goodbye and left the server to it.
+    fn end(&mut self, id: u64) {
+        if self.connections.remove(&id).is_some_and(|connection| !connection.is_to_be_served()) {
+            self.drive.abandon(id);
+        }
+    }
+
+    /// Ends those of which this holds. Returns how many they were.
+    fn end_those(&mut self, ends: impl Fn(&Connection) -> bool) -> usize {
+        let ended: Vec<u64> = self.connections.values().filter(|c| ends(c)).map(|c| c.id).collect();
+        ended.iter().for_each(|&id| self.end(id));
+        ended.len()
     }
 
     /// Who comes again does not need the connection that it had before.
     fn end_earlier(&mut self, id: u64) {
         let Some(session) = self.connections[&id].session().map(<[u8]>::to_vec) else { return };
-        self.connections.retain(|&other, c| other == id || c.session() != Some(&session));
+        self.end_those(|c| c.id != id && c.session() == Some(&session));
     }
 
     fn write(&mut self, now: Instant) {
@@ -330,7 +358,7 @@ impl Server {
                 ended.push(connection.id);
             }
         }
-        ended.iter().for_each(|id| _ = self.connections.remove(id));
+        ended.into_iter().for_each(|id| self.end(id));
         if !self.due.is_empty() {
             let written = self.clock.now();
             for due in self.due.drain(..) {
@@ -341,10 +369,8 @@ impl Server {
 
     fn throw_out(&mut self, now: Instant) {
         let limits = self.options.limits;
-        self.connections.retain(|_, c| !c.has_heard_all(now));
-        let before = self.connections.len();
-        self.connections.retain(|_, c| !c.is_stalled(now, &limits));
-        self.statistics.disconnected += (before - self.connections.len()) as u64;
+        self.end_those(|c| c.has_heard_all(now));
+        self.statistics.disconnected += self.end_those(|c| c.is_stalled(now, &limits)) as u64;
     }
 
     fn planned_cuts(&mut self) {
@@ -658,7 +684,7 @@ struct Ready {
     listeners: Vec<bool>,
     control_listener: bool,
     controls: Vec<bool>,
-    connections: Vec<(u64, bool)>,
+    connections: Vec<(u64, PollFlags)>,
 }
 
 /// By default Linux lets a sleeping thread sleep 50 µs longer.

@@ -1,23 +1,19 @@
 //! Who waits until all that is under way has ended.
 
-use std::collections::BTreeSet;
-
 use ssdlab_core::Nanos;
 
 use crate::request::{DriveError, Outcome};
 
-/// A request: its owner and cookie.
-pub type Name = (u64, u64);
-
 struct Waiting {
-    who: Name,
-    /// Requests that have not ended.
-    left: BTreeSet<Name>,
+    owner: u64,
+    cookie: u64,
+    /// For what has come by then.
+    until: Nanos,
 }
 
 impl Waiting {
     fn outcome(&self, result: Result<Vec<Vec<u8>>, DriveError>, due: Nanos) -> Outcome {
-        Outcome { owner: self.who.0, cookie: self.who.1, held_bytes: 0, result, due }
+        Outcome { owner: self.owner, cookie: self.cookie, held_bytes: 0, result, due }
     }
 }
 
@@ -28,22 +24,26 @@ pub struct Settling {
 }
 
 impl Settling {
-    /// `who` hears of the end of all of these.
-    pub fn wait(&mut self, who: Name, left: BTreeSet<Name>) {
-        self.waiting.push(Waiting { who, left });
+    /// The owner hears by this cookie of the end of all requests that have come by `until`.
+    pub fn wait(&mut self, owner: u64, cookie: u64, until: Nanos) {
+        self.waiting.push(Waiting { owner, cookie, until });
     }
 
-    /// Appends the outcomes of those who wait for none but these.
-    pub fn ended(&mut self, outcomes: &mut Vec<Outcome>) {
-        if self.waiting.is_empty() {
-            return;
-        }
-        for outcome in &*outcomes {
-            self.waiting.iter_mut().for_each(|w| _ = w.left.remove(&(outcome.owner, outcome.cookie)));
-        }
+    #[must_use]
+    pub fn somebody_waits(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// The owner is gone.
+    pub fn forget(&mut self, owner: u64) {
+        self.waiting.retain(|waiting| waiting.owner != owner);
+    }
+
+    /// These have ended, and of those that have not the oldest came then. Appends the outcomes of those whose wait is over.
+    pub fn ended(&mut self, oldest: Option<Nanos>, outcomes: &mut Vec<Outcome>) {
         let due = outcomes.iter().map(|outcome| outcome.due).max().unwrap_or(0);
-        let through = self.waiting.extract_if(.., |w| w.left.is_empty());
-        outcomes.extend(through.map(|w| w.outcome(Ok(Vec::new()), due)));
+        let through = self.waiting.extract_if(.., |waiting| oldest.is_none_or(|oldest| oldest > waiting.until));
+        outcomes.extend(through.map(|waiting| waiting.outcome(Ok(Vec::new()), due)));
     }
 
     /// The power is gone, and with it all that was under way.

@@ -212,9 +212,9 @@ impl IscsiClient {
         match code {
             NOP_OUT => self.nop(&pdu, out),
             SCSI_COMMAND => self.command(now, drive, pdu, out),
-            TASK_MANAGEMENT => self.manage(drive, &pdu, out),
+            TASK_MANAGEMENT => self.manage(now, drive, &pdu, out),
             TEXT => self.take_text(drive, &pdu, out),
-            _ => self.log_out(&pdu, out),
+            _ => self.log_out(drive, &pdu, out),
         }
     }
 
@@ -459,8 +459,8 @@ impl IscsiClient {
         data_sn
     }
 
-    /// Forgets a command. Returns whether the drive is still at it.
-    fn abort(&mut self, cookie: u64) -> bool {
+    /// Forgets a command, which goes no further. Returns whether the drive is still at it.
+    fn abort(&mut self, drive: &mut Drive, cookie: u64) -> bool {
         let Some(open) = self.tasks.get_mut(&cookie) else { return false };
         self.tags.remove(&open.tag);
         let (tag_counts, state) =
@@ -474,6 +474,7 @@ impl IscsiClient {
                 false
             }
             State::AtDrive { held_bytes, .. } => {
+                drive.give_up(self.id, cookie);
                 open.state = State::Aborted { held_bytes };
                 self.counted -= u32::from(tag_counts);
                 true
@@ -485,7 +486,12 @@ impl IscsiClient {
         }
     }
 
-    fn manage(&mut self, drive: &mut Drive, pdu: &Pdu, out: &mut Output) -> Step {
+    fn abort_all(&mut self, drive: &mut Drive) {
+        let cookies: Vec<u64> = self.tasks.keys().copied().collect();
+        cookies.into_iter().for_each(|cookie| _ = self.abort(drive, cookie));
+    }
+
+    fn manage(&mut self, now: Nanos, drive: &mut Drive, pdu: &Pdu, out: &mut Output) -> Step {
         let (header, function) = (pdu.header, pdu.header.flags() & 0x7f);
         let cookies: Vec<u64> = match function {
             ABORT_TASK => self.tags.get(&header.u32_at(20)).copied().into_iter().collect(),
@@ -510,10 +516,10 @@ impl IscsiClient {
             self.answer_function(header.task_tag(), response, out);
             return Step::Went;
         }
-        let mut waits_for: BTreeSet<u64> = cookies.into_iter().filter(|cookie| self.abort(*cookie)).collect();
+        let mut waits_for: BTreeSet<u64> = cookies.into_iter().filter(|cookie| self.abort(drive, *cookie)).collect();
         let is_reset = matches!(function, LOGICAL_UNIT_RESET | TARGET_WARM_RESET | TARGET_COLD_RESET);
         // What others have at the drive may still change it.
-        if is_reset && drive.settle(self.id, self.next_cookie) {
+        if is_reset && drive.settle(now, self.id, self.next_cookie) {
             waits_for.insert(self.next_cookie);
             self.next_cookie += 1;
         }
@@ -582,7 +588,7 @@ impl IscsiClient {
         }
     }
 
-    fn log_out(&mut self, pdu: &Pdu, out: &mut Output) -> Step {
+    fn log_out(&mut self, drive: &mut Drive, pdu: &Pdu, out: &mut Output) -> Step {
         let reason = pdu.header.flags() & 0x7f;
         let mut header = Header::new(LOGOUT_RESPONSE, FINAL, pdu.header.task_tag());
         // To leave for recovery is not known.
@@ -592,8 +598,7 @@ impl IscsiClient {
         if reason > 1 {
             return Step::Went;
         }
-        let cookies: Vec<u64> = self.tasks.keys().copied().collect();
-        cookies.into_iter().for_each(|cookie| _ = self.abort(cookie));
+        self.abort_all(drive);
         Step::Leaves
     }
 }
@@ -642,9 +647,8 @@ impl Client for IscsiClient {
     }
 
     /// Its commands are forgotten, and the next one hears of the reset.
-    fn drive_was_reset(&mut self) {
-        let cookies: Vec<u64> = self.tasks.keys().copied().collect();
-        cookies.into_iter().for_each(|cookie| _ = self.abort(cookie));
+    fn drive_was_reset(&mut self, drive: &mut Drive) {
+        self.abort_all(drive);
     }
 
     fn in_handshake(&self) -> bool {

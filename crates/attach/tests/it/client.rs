@@ -12,6 +12,7 @@ use ssdlab_attach::{
     CutPlan, Drive, Export, Limits, Listener, OnCut, Order, Protocol, Server, ServerOptions, Statistics,
 };
 use ssdlab_contents::{ContentDevice, ContentOptions};
+use ssdlab_core::Nanos;
 use ssdlab_device::Device;
 
 use crate::steady::Steady;
@@ -19,7 +20,7 @@ use crate::steady::Steady;
 pub struct Running {
     pub path: PathBuf,
     stop: UnixStream,
-    thread: Option<JoinHandle<Statistics>>,
+    thread: Option<JoinHandle<(Drive, Nanos, Statistics)>>,
     thread_name: String,
 }
 
@@ -48,9 +49,9 @@ pub fn serve_with(device: Steady, options: ServerOptions, memory: u64, read_only
     let server = Server::new(drive, 0, listeners, control, stop, options).unwrap();
     let thread_name = format!("serve-{number}");
     let thread = std::thread::Builder::new().name(thread_name.clone()).spawn(move || {
-        let (_, _, statistics, snapshots) = server.run().unwrap();
+        let (drive, now, statistics, snapshots) = server.run().unwrap();
         snapshots.wait();
-        statistics
+        (drive, now, statistics)
     });
     Running { path, stop: stopper, thread: Some(thread.unwrap()), thread_name }
 }
@@ -117,7 +118,12 @@ impl Running {
     }
 
     /// Ends the server in good order.
-    pub fn stop(mut self) -> Statistics {
+    pub fn stop(self) -> Statistics {
+        self.stop_and_keep().2
+    }
+
+    /// The same; the drive, and its time.
+    pub fn stop_and_keep(mut self) -> (Drive, Nanos, Statistics) {
         // It may have ended.
         drop((&self.stop).write_all(&[0]));
         self.thread.take().unwrap().join().unwrap()

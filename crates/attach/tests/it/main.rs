@@ -3,6 +3,7 @@
 mod adversary;
 mod client;
 mod cuts;
+mod given_up;
 mod handshake;
 mod initiator;
 mod iscsi;

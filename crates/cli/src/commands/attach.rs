@@ -361,7 +361,7 @@ fn go_on(drive: &mut dyn Device, store: &mut Store, state: &DriveState, clean: b
     Ok(resumed)
 }
 
-/// Ends what is under way, shuts the drive down, and closes the image.
+/// Ends what is at the device, shuts the drive down, and closes the image.
 fn close(mut drive: Drive, mut now: Nanos) -> Result<(), Failure> {
     if !drive.device.has_power() {
         now = drive.restore(now);
