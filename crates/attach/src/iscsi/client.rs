@@ -497,19 +497,20 @@ impl IscsiClient {
             ABORT_TASK => self.tags.get(&header.u32_at(20)).copied().into_iter().collect(),
             _ => self.tasks.keys().copied().collect(),
         };
-        let of_unit = matches!(function, ABORT_TASK..=ABORT_TASK_SET | CLEAR_TASK_SET | LOGICAL_UNIT_RESET);
+        let of_unit = matches!(function, ABORT_TASK | ABORT_TASK_SET | LOGICAL_UNIT_RESET);
         let response = match function {
             // They do not count in the window.
             _ if self.functions.len() >= MOST_FUNCTIONS => FUNCTION_REJECTED,
             _ if of_unit && header.lun() != 0 => NO_SUCH_UNIT,
             ABORT_TASK if cookies.is_empty() => NO_SUCH_TASK,
-            ABORT_TASK | ABORT_TASK_SET | CLEAR_TASK_SET => FUNCTION_COMPLETE,
+            ABORT_TASK | ABORT_TASK_SET => FUNCTION_COMPLETE,
             LOGICAL_UNIT_RESET | TARGET_WARM_RESET | TARGET_COLD_RESET => {
                 if let Some(unit) = &mut self.unit {
                     unit.reset(drive);
                 }
                 FUNCTION_COMPLETE
             }
+            // CLEAR TASK SET, too: of what others have under way, only a reset ends it.
             _ => FUNCTION_NOT_SUPPORTED,
         };
         if response != FUNCTION_COMPLETE {

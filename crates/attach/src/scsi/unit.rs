@@ -237,9 +237,9 @@ fn maintenance_in(drive: &Drive, cdb: &[u8; 16]) -> Planned {
             told(out.ok_or(Sense::INVALID_FIELD_IN_CDB)?, allocation)
         }
         REPORT_SUPPORTED_TASK_MANAGEMENT => {
-            // ABORT TASK, ABORT TASK SET, CLEAR TASK SET, LOGICAL UNIT RESET, TARGET RESET.
+            // ABORT TASK, ABORT TASK SET, LOGICAL UNIT RESET, TARGET RESET.
             let long = cdb[2] & 0x80 != 0;
-            let mut out = vec![0xda, 0, 0, 0];
+            let mut out = vec![0xca, 0, 0, 0];
             if long {
                 out[3] = 12;
                 out.resize(16, 0);

@@ -385,6 +385,13 @@ fn tasks_are_aborted_and_the_others_hear_of_a_reset() {
     assert_eq!((i.ask(&ready).status, other.ask(&ready).sense), (0, (6, 0x29, 3)));
     assert_eq!(other.ask(&ready).status, 0, "it is told once");
     assert_eq!(manage(&mut i, 8, 0), FUNCTION_NOT_SUPPORTED);
+    // It would be about the commands of others, too. Nor does the unit say that it has it.
+    let read = other.command(FINAL | READS, 512, &cdb_16(READ_16, 0, 0, 1));
+    other.send(&read, &[]);
+    assert_eq!(manage(&mut i, CLEAR_TASK_SET, 0), FUNCTION_NOT_SUPPORTED);
+    assert_eq!(other.finish(read.task_tag(), &[]).data, [0; 512]);
+    let supported = [MAINTENANCE_IN, REPORT_SUPPORTED_TASK_MANAGEMENT, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0];
+    assert_eq!(i.read(&supported, 4).data, [0xca, 0, 0, 0]);
     assert_eq!(i.read(&cdb_16(READ_16, 0, 0, 8), 4096).data, [0; 4096], "nothing was written");
 }
 
