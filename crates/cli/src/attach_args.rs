@@ -62,7 +62,7 @@ pub struct AttachArgs {
     /// Clients at once
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub connections: u16,
-    /// Seed of every random number of the drive
+    /// Seed of every random number of the drive, and of its serial number: two of one model on one host need two
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Run a command on a private socket, with $uri, $unixsocket and $control set (and $iscsi with --iscsi), and end with it
