@@ -77,7 +77,9 @@ fn raw(page: &mut String) {
 fn old_data(page: &mut String) {
     let spec = ErrorSpec::planar_estimate();
     let tlc = mode(&spec, CellMode::Tlc);
-    for (name, scheme) in [("BCH, 40 bits/KiB", retried(bch(40))), ("LDPC, then soft decisions", ldpc(7, Some(127)))] {
+    for (name, scheme) in
+        [("BCH, 40 bits/KiB", retried(bch(40))), ("LDPC, then soft decisions, parity 127+1", ldpc(7, Some(127)))]
+    {
         let ladder = ladder(&scheme);
         for cycles in [1000.0, 1500.0, 2000.0, 3000.0] {
             let _ = write!(page, "| {name} | {cycles} |");
