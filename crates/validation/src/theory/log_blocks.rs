@@ -55,7 +55,8 @@ impl LogBuild {
         (self.cell.times().1 + f64::from(self.bus_us)) / 1e3
     }
 
-    /// BAST, merges for each random write: all but those to a block that has one of the logs.
+    /// BAST, merges for each random write: all but those to a block that has one of the logs, of which there are fewer than
+    /// blocks.
     pub fn bast_merges(&self) -> f64 {
         1.0 - f64::from(self.logs) / f64::from(self.data_blocks)
     }
@@ -65,17 +66,27 @@ impl LogBuild {
         self.bast_merges() * (f64::from(self.pages) * self.copy_ms() + 2.0 * ERASE_MS) + self.program_ms()
     }
 
+    /// The same where a log whose first page is the block's first one becomes the block: a page less to copy, and one erase.
+    pub fn bast_ms_with_partial_merges(&self) -> f64 {
+        self.bast_ms() - self.bast_merges() * (self.copy_ms() + ERASE_MS) / f64::from(self.pages)
+    }
+
     /// FAST, merges for each random write: a block is merged once it has a page in the log that is closed next, and then
     /// has none in any. A renewal: after a merge it waits `D` writes for its first page, and `L b` writes for that one's log.
     pub fn fast_merges(&self) -> f64 {
         1.0 / (1.0 + f64::from(self.logs * self.pages) / f64::from(self.data_blocks))
     }
 
-    /// FAST, milliseconds of a random write in the mean: `b c + tE` for each merge, the erase of a log every `b` writes, and
-    /// the page.
-    pub fn fast_ms(&self) -> f64 {
+    /// The same with the wait as it is: that first page lies anywhere in its log, and so waits half a log less in the mean.
+    pub fn fast_merges_mean_wait(&self) -> f64 {
+        1.0 / (1.0 + (f64::from(self.logs) - 0.5) * f64::from(self.pages) / f64::from(self.data_blocks))
+    }
+
+    /// FAST, milliseconds of a random write in the mean that makes so many merges: `b c + tE` for each of them, the erase of a
+    /// log every `b` writes, and the page.
+    pub fn fast_ms(&self, merges: f64) -> f64 {
         let merge = f64::from(self.pages) * self.copy_ms() + ERASE_MS;
-        self.fast_merges() * merge + ERASE_MS / f64::from(self.pages) + self.program_ms()
+        merges * merge + ERASE_MS / f64::from(self.pages) + self.program_ms()
     }
 
     /// A fixed map of blocks, milliseconds of a random write of one sector: the block is read, erased and programmed.

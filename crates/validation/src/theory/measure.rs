@@ -194,14 +194,31 @@ pub const DEMAND_MAP_PAGES: u32 = 1 << 22;
 /// Uniform random writes with so many map entries in DRAM: map pages written for each page of the host. Of the flash
 /// behind it theory knows nothing: there is so much that nothing is collected.
 pub fn demand_map(entries: u32) -> Measured {
+    let pages = u64::from(DEMAND_MAP_PAGES);
+    map_pages_written(DEMAND_MAP_PAGES, entries, (pages / 2, pages), 15_000)
+}
+
+/// Pages of a smaller such map: 256 MiB.
+pub const STEADY_MAP_PAGES: u32 = 1 << 16;
+
+/// The same on the smaller map, once map pages have been written out so often that they no longer do it all together, as
+/// they do at first.
+pub fn demand_map_steady(entries: u32, effort: Effort) -> Measured {
+    let measured = effort.measured_units as u64;
+    let warm_up = measured / 4;
+    // All that is written, and a quarter more.
+    let drive_writes = (measured + warm_up) * 5 / 4 / u64::from(STEADY_MAP_PAGES);
+    map_pages_written(STEADY_MAP_PAGES, entries, (warm_up, measured), 10_000 * (drive_writes as u32 + 1))
+}
+
+fn map_pages_written(pages: u32, entries: u32, (warm_up, measured): (u64, u64), spare_per_10000: u32) -> Measured {
     const PAGES: u32 = 256;
-    const SPARE_PER_10000: u32 = 15_000;
-    let physical = DEMAND_MAP_PAGES / 2 * 5;
+    let physical = u64::from(pages) * u64::from(10_000 + spare_per_10000) / 10_000;
     let build = Build {
         dies: 2,
-        data_blocks: physical / PAGES / 2,
+        data_blocks: physical as u32 / PAGES / 2,
         pages: PAGES,
-        spare_per_10000: SPARE_PER_10000,
+        spare_per_10000,
         policy: VictimPolicy::Greedy,
         choices: 2,
         tie_break: TieBreak::Fifo,
@@ -211,14 +228,14 @@ pub fn demand_map(entries: u32) -> Measured {
         seed: 1,
     };
     let mut lab = Lab::new(&build);
-    assert_eq!(lab.units, u64::from(DEMAND_MAP_PAGES));
+    assert_eq!(lab.units, u64::from(pages));
     let units = lab.units;
-    lab.closed_loop(units / 2, 32, |rng| Ask::write(rng.below(units)));
+    lab.closed_loop(warm_up, 32, |rng| Ask::write(rng.below(units)));
     let flushes = |lab: &Lab| lab.drive.translation().demand_map_counters().flushes as f64;
     let before = flushes(&lab);
-    lab.closed_loop(units, 32, |rng| Ask::write(rng.below(units)));
+    lab.closed_loop(measured, 32, |rng| Ask::write(rng.below(units)));
     assert_eq!(lab.drive.counters().flash.expect("a drive has flash").gc_program_bytes, 0, "there is room for all");
-    Measured { value: (flushes(&lab) - before) / units as f64, ..lab.settle() }
+    Measured { value: (flushes(&lab) - before) / measured as f64, ..lab.settle() }
 }
 
 /// Batches of which an error bar is made.

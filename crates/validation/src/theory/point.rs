@@ -38,17 +38,19 @@ pub enum Kind {
     ReadsExponential,
     OpenArrivals,
     DemandMap,
+    DemandMapSteady,
     Compressed,
     BastMerges,
     BastTime,
     FastMerges,
+    FastMergesMeanWait,
     FastTime,
     FixedMapTime,
     FixedMapData,
 }
 
 /// Kinds with their names on the command line and the keys that each understands.
-pub const KINDS: [(Kind, &str, &str); 24] = [
+pub const KINDS: [(Kind, &str, &str); 26] = [
     (Kind::Greedy, "greedy", "op b"),
     (Kind::Fifo, "fifo", "op b"),
     (Kind::DChoices, "d-choices", "op b d"),
@@ -66,10 +68,12 @@ pub const KINDS: [(Kind, &str, &str); 24] = [
     (Kind::ReadsExponential, "reads-exponential", "dies depth"),
     (Kind::OpenArrivals, "open", "rho"),
     (Kind::DemandMap, "demand-map", "entries"),
+    (Kind::DemandMapSteady, "demand-map-steady", "entries"),
     (Kind::Compressed, "compressed", "op b size"),
     (Kind::BastMerges, "bast-merges", "blocks b logs cell bus"),
     (Kind::BastTime, "bast-time", "blocks b logs cell bus"),
     (Kind::FastMerges, "fast-merges", "blocks b logs cell bus"),
+    (Kind::FastMergesMeanWait, "fast-merges-mean-wait", "blocks b logs cell bus"),
     (Kind::FastTime, "fast-time", "blocks b logs cell bus"),
     (Kind::FixedMapTime, "fixed-map-time", "blocks b cell bus"),
     (Kind::FixedMapData, "fixed-map-data", "blocks b cell bus"),
@@ -112,6 +116,7 @@ impl Point {
             Kind::BastMerges
                 | Kind::BastTime
                 | Kind::FastMerges
+                | Kind::FastMergesMeanWait
                 | Kind::FastTime
                 | Kind::FixedMapTime
                 | Kind::FixedMapData
@@ -128,7 +133,7 @@ impl Point {
             dies: 32,
             depth: 32,
             load: 500,
-            entries: 65_536,
+            entries: if matches!(kind, Kind::DemandMapSteady) { 4096 } else { 65_536 },
             size: 500,
             blocks: 4096,
             logs: 1,
@@ -144,6 +149,12 @@ pub enum Expectation {
     Value(f64),
     /// From the lower to the greater.
     Between(f64, f64),
+    /// A value of many blocks, and from where to where it lies as drives of few of them come to it.
+    Near {
+        value: f64,
+        low: f64,
+        high: f64,
+    },
 }
 
 impl Point {
@@ -182,24 +193,31 @@ impl Point {
                 bare_map::hot_cold(op, b, (r, f), collector, BARE_BLOCKS_SCANNED, (BARE_WARM_UP, BARE_MEASURED))
             }
             Kind::TwoStreams => {
-                return Expectation::Between(temperature::two_streams_first_come(op, b, r, f), formulas::greedy(op, b));
+                let (first, last) = (temperature::two_streams_first_come(op, b, r, f), formulas::greedy(op, b));
+                let value = if self.ties == Ties::FirstCome { first } else { last };
+                return Expectation::Near { value, low: first, high: last };
             }
             Kind::Trim => formulas::greedy(formulas::effective_op(op, self.in_use()), b),
             Kind::StaticTrim => formulas::greedy(formulas::effective_op(op, 1.0 - f64::from(self.trimmed) / 1e3), b),
             Kind::Reads => queueing::busy_dies_deterministic(self.dies, self.depth) * per_millisecond,
             Kind::ReadsExponential => queueing::busy_dies_exponential(self.dies, self.depth) * per_millisecond,
             Kind::DemandMap => formulas::map_pages_per_write(self.entries, measure::DEMAND_MAP_PAGES),
+            Kind::DemandMapSteady => {
+                let share = f64::from(self.entries) / f64::from(measure::STEADY_MAP_PAGES);
+                formulas::map_pages_per_write_with_hits(share)
+            }
             Kind::BastMerges => self.log_build().bast_merges(),
             Kind::BastTime => self.log_build().bast_ms(),
             Kind::FastMerges => self.log_build().fast_merges(),
-            Kind::FastTime => self.log_build().fast_ms(),
+            Kind::FastMergesMeanWait => self.log_build().fast_merges_mean_wait(),
+            Kind::FastTime => self.log_build().fast_ms(self.log_build().fast_merges()),
             Kind::FixedMapTime => self.log_build().fixed_map_ms(),
             Kind::FixedMapData => self.log_build().fixed_map_amplification(),
             Kind::OpenArrivals => READ_NANOS as f64 / 1e3 * queueing::m_d_1(f64::from(self.load) / 1e3),
         })
     }
 
-    /// Greatest error allowed, per cent. For two streams: how far below the bracket a finite drive may lie.
+    /// Greatest error allowed, per cent.
     pub fn tolerance_percent(&self) -> f64 {
         match self.kind {
             Kind::Greedy | Kind::WindowedGreedy | Kind::ReadsExponential => 0.3,
@@ -207,11 +225,12 @@ impl Point {
             Kind::Compressed if [1000, 500, 250, 125].contains(&self.size) => 0.3,
             Kind::Compressed => 0.5,
             Kind::Fifo => 0.2,
-            Kind::CostBenefit | Kind::CostBenefitApart => 1.0,
-            Kind::TwoStreams => 1.5,
+            Kind::CostBenefit | Kind::CostBenefitApart | Kind::TwoStreams => 1.0,
+            Kind::FastMergesMeanWait => 0.6,
             Kind::DemandMap | Kind::BastMerges | Kind::BastTime | Kind::FastMerges | Kind::FastTime => 2.0,
             Kind::Reads | Kind::FixedMapTime | Kind::FixedMapData => 0.1,
             Kind::DChoices
+            | Kind::DemandMapSteady
             | Kind::Random
             | Kind::HotColdFifo
             | Kind::HotColdGreedy
@@ -237,9 +256,11 @@ impl Point {
             Kind::Trim | Kind::StaticTrim => format!("{op}, {}, {}", self.pages, f64::from(self.trimmed) / 1e3),
             Kind::Reads | Kind::ReadsExponential => format!("{}, {}", self.dies, self.depth),
             Kind::OpenArrivals => format!("{}", f64::from(self.load) / 1e3),
-            Kind::DemandMap => format!("{}", self.entries),
+            Kind::DemandMap | Kind::DemandMapSteady => format!("{}", self.entries),
             Kind::Compressed => format!("{op}, {}, {} %", self.pages, f64::from(self.size) / 10.0),
-            Kind::BastMerges | Kind::FastMerges => format!("{}, {}, {}", self.blocks, self.pages, self.logs),
+            Kind::BastMerges | Kind::FastMerges | Kind::FastMergesMeanWait => {
+                format!("{}, {}, {}", self.blocks, self.pages, self.logs)
+            }
             Kind::BastTime | Kind::FastTime => {
                 format!("{}, {}, {}, {:?}, {}", self.blocks, self.pages, self.logs, self.cell, self.bus_us)
             }
@@ -249,10 +270,11 @@ impl Point {
         }
     }
 
-    fn log_build(&self) -> LogBuild {
+    /// What a drive that translates by blocks is made of.
+    pub fn log_build(&self) -> LogBuild {
         let scheme = match self.kind {
             Kind::BastMerges | Kind::BastTime => LogScheme::Bast,
-            Kind::FastMerges | Kind::FastTime => LogScheme::Fast,
+            Kind::FastMerges | Kind::FastMergesMeanWait | Kind::FastTime => LogScheme::Fast,
             // With one lane a replacement is what a fixed map does: each page of the block is written again, in order.
             _ => LogScheme::Replacement,
         };
@@ -324,7 +346,8 @@ impl Point {
             Kind::ReadsExponential => measure::random_reads(self.dies, self.depth, true, effort),
             Kind::OpenArrivals => measure::open_arrivals(f64::from(self.load) / 1e3, effort),
             Kind::DemandMap => measure::demand_map(self.entries),
-            Kind::BastMerges | Kind::FastMerges => {
+            Kind::DemandMapSteady => measure::demand_map_steady(self.entries, effort),
+            Kind::BastMerges | Kind::FastMerges | Kind::FastMergesMeanWait => {
                 log_blocks::random_writes(&self.log_build(), UNIT_BYTES, Figure::Merges, effort)
             }
             Kind::BastTime | Kind::FastTime => {
@@ -356,6 +379,10 @@ impl Point {
                 return Err(format!("{text}: {name} has no {key}; its keys are {keys}"));
             }
             point.set(key, value).map_err(|what| format!("{text}: {key}: {what}"))?;
+        }
+        let (logs, blocks) = (point.logs, point.blocks);
+        if matches!(kind, Kind::BastMerges | Kind::BastTime) && logs >= blocks {
+            return Err(format!("{text}: logs: {logs} are no fewer than blocks of data; use 1 to {}", blocks - 1));
         }
         Ok(point)
     }
@@ -400,8 +427,13 @@ impl Point {
             "blocks" => self.blocks = scaled(1.0, 16.0, 65_536.0)?,
             "logs" => self.logs = scaled(1.0, 1.0, 1024.0)?,
             "bus" => self.bus_us = scaled(1.0, 0.0, 1000.0)?,
-            // What whole KiB of DRAM hold.
-            "entries" => self.entries = scaled(1.0, 128.0, 2_000_000.0)? / 128 * 128,
+            // What whole KiB of DRAM hold. Fewer have no sharp age at which they leave; of more, map pages are written out too
+            // seldom to be counted.
+            "entries" if self.kind == Kind::DemandMapSteady => {
+                self.entries = scaled(1.0, 1024.0, 16_384.0)? / 128 * 128
+            }
+            // More lie outside the formula.
+            "entries" => self.entries = scaled(1.0, 128.0, 262_144.0)? / 128 * 128,
             _ => unreachable!("keys are checked against the kind's own"),
         }
         Ok(())
