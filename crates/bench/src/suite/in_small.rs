@@ -31,6 +31,7 @@ pub(super) fn leave_out(outcome: &mut Outcome) {
         !pause && !amount
     });
     outcome.slowest.clear();
+    outcome.slowest_seen = None;
     outcome.charts.retain(|chart| !["stalls", "felt", RECOVERY_CHART].contains(&chart.id.as_str()));
     let of_size = |title: &str| [LONGEST_GAPS, RECOVERY, STAGES].contains(&title) || title.starts_with(TAIL_BY_CAUSE);
     outcome.tables.retain(|table| !of_size(&table.title));

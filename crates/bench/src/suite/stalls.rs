@@ -29,6 +29,11 @@ pub(super) fn put_stalls(out: &mut Outcome, stalls: &Stalls, suffix: &str) {
     for ((key, _), percent) in FELT_FIGURES.into_iter().zip(stalls.percent_felt()) {
         put(out, &format!("{key}{suffix}"), percent, "%");
     }
+    note_outlasted(out, stalls, "When");
+}
+
+/// A note where the latencies of a run, which are those of completed requests, hide a wait. `when` comes before "the time was over".
+pub(super) fn note_outlasted(out: &mut Outcome, stalls: &Stalls, when: &str) {
     let (requests, longest) = stalls.outlasted();
     if longest >= SECOND {
         let who = match requests {
@@ -36,7 +41,7 @@ pub(super) fn put_stalls(out: &mut Outcome, stalls: &Stalls, suffix: &str) {
             n => format!("{n} requests were still under way, the oldest of them"),
         };
         out.notes.push(format!(
-            "When the time was over, {who} for {}: latencies are those of completed requests.",
+            "{when} the time was over, {who} for {}: latencies are those of completed requests.",
             format_duration(longest)
         ));
     }
@@ -65,7 +70,9 @@ pub(super) fn show_stalls(out: &mut Outcome, stalls: &Stalls, label: &str) {
     }
     out.tables.push(Table {
         title: LONGEST_GAPS.to_owned(),
-        caption: format!("{label}. Where the time went of the requests that ended the gap."),
+        caption: format!(
+            "{label}. Where the time went of the requests that ended the gap, but for that behind others in the queue."
+        ),
         columns: ["at", "length", "requests that ended it", "what the device did"].map(str::to_owned).to_vec(),
         rows: noticed.into_iter().map(|gap| row(gap, stalls.began())).collect(),
     });
@@ -73,7 +80,7 @@ pub(super) fn show_stalls(out: &mut Outcome, stalls: &Stalls, label: &str) {
 
 /// A dot a gap, by the main cause of what ended it.
 fn gap_chart(gaps: &[Gap], began: Nanos, label: &str) -> Chart {
-    let main = |g: &Gap| explain::main_cause(&g.breakdown).map(|c| c.0);
+    let main = |g: &Gap| cause_of(g).map(|c| c.0);
     let of_cause = |cause: Option<Cause>| -> Option<Series> {
         let mut points: Vec<[f64; 2]> = gaps
             .iter()
@@ -100,8 +107,16 @@ fn gap_chart(gaps: &[Gap], began: Nanos, label: &str) -> Chart {
     )
 }
 
+/// What held up the requests that ended a gap, and how much of their time it has, in per cent of that in which they did not wait for
+/// each other: a queue is no cause, but what holds up those in front.
+fn cause_of(gap: &Gap) -> Option<(Cause, f64)> {
+    let mut inside = gap.breakdown;
+    inside.nanos[Cause::Queue as usize] = 0;
+    explain::main_cause(&inside).or_else(|| explain::main_cause(&gap.breakdown))
+}
+
 fn row(gap: &Gap, began: Nanos) -> Vec<String> {
-    let cause = match explain::main_cause(&gap.breakdown) {
+    let cause = match cause_of(gap) {
         Some((cause, percent)) => format!("{percent:.0}{PERCENT_OF}{}", cause.label()),
         None => UNKNOWN.to_owned(),
     };
@@ -125,11 +140,13 @@ mod tests {
 
     #[test]
     fn the_cause_of_the_longest_gap_is_the_one_that_its_table_tells() {
-        for cause in CAUSES {
+        for cause in CAUSES.into_iter().filter(|&cause| cause != Cause::Queue) {
             let mut breakdown = Breakdown::default();
             breakdown.add(cause, 1_000_000);
-            let other = if cause == Cause::Queue { Cause::Link } else { Cause::Queue };
+            let other = if cause == Cause::Link { Cause::Bus } else { Cause::Link };
             breakdown.add(other, 500_000);
+            // However long it waited for those in front.
+            breakdown.add(Cause::Queue, 9_000_000);
             let gap = Gap { start: 0, length: 1_500_000, requests: 1, breakdown };
             let table = Table {
                 title: LONGEST_GAPS.to_owned(),
@@ -140,5 +157,9 @@ mod tests {
             let outcome = Outcome { tables: vec![table], ..Outcome::default() };
             assert_eq!(cause_of_longest_gap(&outcome), Some((cause, 67.0)));
         }
+        let mut breakdown = Breakdown::default();
+        breakdown.add(Cause::Queue, 1_000);
+        let gap = Gap { start: 0, length: 1_000, requests: 1, breakdown };
+        assert_eq!(cause_of(&gap), Some((Cause::Queue, 100.0)), "of nothing else is anything known");
     }
 }

@@ -382,6 +382,11 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], compared: &Compare
         let change = match pair.change() {
             Some(0.0) => "same".to_owned(),
             Some(change) if change.abs() < LEAST_SHOWN_PERCENT => "0.0 %".to_owned(),
+            // Of a thousandth, and of a thousandfold, per cent say little.
+            Some(change) if pair.values[1] > 0.0 && change <= -90.0 => {
+                format!("1/{}", ratio(pair.values[0] / pair.values[1]))
+            }
+            Some(change) if change >= 900.0 => format!("{} times", ratio(pair.values[1] / pair.values[0])),
             Some(change) => format!("{change:+.1} %"),
             None if pair.values[1] == 0.0 => "same".to_owned(),
             None => String::new(),
@@ -404,6 +409,11 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], compared: &Compare
         text.push_str("\nThe same devices and tests with another seed: what differs here is chance.\n");
     }
     text
+}
+
+/// How many times as much, as far as two figures carry it.
+fn ratio(of: f64) -> String {
+    figure_text(if of < 100.0 { (of * 10.0).round() / 10.0 } else { of.round() }, "")
 }
 
 /// Whether nothing but the seed sets the two apart, so that a reader must not take one for better. What does not say what it

@@ -90,9 +90,13 @@ impl<'a> Drive<'a> {
     /// not done so when it was last watched, how long that was.
     fn writes_back_for(&self) -> Option<String> {
         let run = self.outcome("analyzedisk", "")?;
-        match run.metrics.get("flush_seconds") {
-            Some(flush) => (flush.value >= LONG_FLUSH).then(|| format!("{:.0} s", flush.value)),
-            None => {
+        match (run.metrics.get("flush_seconds"), run.small_by) {
+            (Some(flush), None) => (flush.value >= LONG_FLUSH).then(|| format!("{:.0} s", flush.value)),
+            // As many requests less take as much less time.
+            (Some(flush), Some(by)) => {
+                (flush.value >= LONG_FLUSH / f64::from(by)).then(|| "a time that only a full run can tell".to_owned())
+            }
+            (None, _) => {
                 let watched = run.params.get("flush_limit_seconds")?.as_f64()?;
                 Some(format!("more than {} s", number::trimmed(watched, 0)))
             }
@@ -104,9 +108,16 @@ impl<'a> Drive<'a> {
         self.metric("analyzedisk", "", "latency_p50_write").filter(|&us| us >= NOTICED_US)
     }
 
+    /// Whether most of what was written at random lay in no flash yet when the last of it was answered, as far as the device tells: of a
+    /// drive that had programmed it, whatever goes on then is of what was written before.
+    fn still_in_a_cache(&self) -> bool {
+        let on_flash = self.metric("analyzedisk", "", "waf_host").filter(|_| self.device.facts.kind == "ssd");
+        on_flash.is_none_or(|on_flash| 100.0 * (1.0 - on_flash) > MOSTLY)
+    }
+
     /// Of a device that took small writes into a cache and wrote them back for long after: until when it was busy.
     fn written_back(&self) -> Option<String> {
-        let flush = self.writes_back_for().filter(|_| self.noticed_wait().is_none())?;
+        let flush = self.writes_back_for().filter(|_| self.noticed_wait().is_none() && self.still_in_a_cache())?;
         Some(format!("into its cache; then it writes back for {flush}"))
     }
 

@@ -344,7 +344,8 @@ fn metric_figure(
     let x_label = key_label(&x_axis.key);
     let unit = axis::key_unit(&x_axis.key);
     let mut x = if numeric && spread_evenly_by_ratio(x_axis) {
-        ChartAxis::log(&x_label, unit)
+        // Without lines at powers of ten, steps of a ratio look like those of a sum.
+        ChartAxis::log(&format!("{x_label}, logarithmic"), unit)
     } else {
         ChartAxis::linear(&x_label, unit)
     };

@@ -107,6 +107,24 @@ fn a_cache_that_was_not_written_back_while_it_was_watched_is_no_lead() {
 }
 
 #[test]
+fn a_drive_that_had_programmed_its_small_writes_has_no_cache_to_write_back() {
+    let note = |waf_host: Option<f64>, small_by: Option<u32>, flush: f64| {
+        let mut review = with(&[("write-access", 30.0)]);
+        let run = &mut review.outcomes[0];
+        run.metrics.insert("flush_seconds".to_owned(), Metric::new(flush, "s"));
+        run.metrics.extend(waf_host.map(|waf| ("waf_host".to_owned(), Metric::new(waf, "ratio"))));
+        run.small_by = small_by;
+        bar_notes(&review, &headline("write-access")).first().cloned().unwrap_or_default()
+    };
+    assert!(note(Some(0.3), None, 7.0).contains("then it writes back for 7 s"));
+    // What goes on then is of the fill before, each 512 B being programmed as 4 KiB.
+    assert_eq!(note(Some(7.95), None, 7.0), "");
+    // How long it takes on an eighth of the drive is nobody's figure.
+    assert!(note(None, Some(8), 1.0).contains("writes back for a time that only a full run can tell"));
+    assert_eq!(note(None, None, 1.0), "");
+}
+
+#[test]
 fn the_best_of_others_is_the_best_but_for_a_bar_that_a_cache_made() {
     let served = |iops: f64, gap: f64| {
         let mut review = with(&[("file-server", iops)]);
