@@ -28,6 +28,8 @@ pub struct Command {
 /// What the parts of a command's time are. Whatever is left of the latency is waiting for its turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spent {
+    /// Held by the host because a FLUSH goes alone.
+    pub barred: Nanos,
     pub link: Nanos,
     pub buffer: Nanos,
     pub seek: Nanos,
@@ -74,6 +76,7 @@ impl Command {
         let Command { request, submitted, began, decoded, ref spent, .. } = *self;
         let mut breakdown = Breakdown::default();
         let parts = [
+            (Cause::NotQueued, spent.barred),
             (Cause::Link, spent.link),
             (Cause::Controller, decoded - began),
             (Cause::Buffer, spent.buffer),

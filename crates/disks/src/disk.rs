@@ -28,6 +28,7 @@ use ssdlab_keys::SpecError;
 
 use crate::commands::Command;
 use crate::geometry::{Geometry, Track, turn_of};
+use crate::host_queue::{HostQueue, Sent};
 use crate::plug::PlugState;
 use crate::read_cache::{ReadCache, ReadOn};
 use crate::records::Records;
@@ -86,8 +87,7 @@ pub struct Disk {
     info: DeviceInfo,
     pub(crate) mechanics: Arc<Mechanics>,
     pub(crate) now: Nanos,
-    /// Commands beyond the queue depth, with the time they came.
-    outside: VecDeque<(Request, Nanos)>,
+    host_queue: HostQueue,
     slots: Vec<Command>,
     free_slots: Vec<u32>,
     processor_free: Nanos,
@@ -165,7 +165,7 @@ impl Disk {
                 spin_up: nanos_from_ms(spec.media.spin_up_ms),
             }),
             now: 0,
-            outside: VecDeque::new(),
+            host_queue: HostQueue::new(depth, spec.controller.not_queued),
             slots: vec![any; depth as usize],
             free_slots: (0..depth).rev().collect(),
             processor_free: 0,
@@ -214,7 +214,7 @@ impl Disk {
         let lost = self.write_cache.extents().iter().chain(&self.write_cache.writing).map(|e| e.from..e.to).collect();
         self.counters.destaged_bytes += u64::from(reached.end - reached.start) * SECTOR_BYTES;
         self.write_cache.power_cut(reached.end);
-        self.outside.clear();
+        self.host_queue.drop_all();
         self.early.clear();
         let depth = self.slots.len() as u32;
         self.free_slots = (0..depth).rev().collect();
@@ -334,11 +334,13 @@ impl Disk {
         }
     }
 
-    fn give_slot(&mut self, request: Request, submitted: Nanos, now: Nanos) {
+    fn give_slot(&mut self, Sent { request, submitted, barred }: Sent, now: Nanos) {
         let slot = self.free_slots.pop().expect("there is a free slot");
         let decoded = self.processor_free.max(now) + self.mechanics.command;
         self.processor_free = decoded;
-        self.slots[slot as usize] = Command::new(request, submitted, now, decoded);
+        let mut command = Command::new(request, submitted, now, decoded);
+        command.spent.barred = barred;
+        self.slots[slot as usize] = command;
         self.decoding.push_back((decoded, slot));
     }
 
@@ -352,8 +354,9 @@ impl Disk {
         self.host.record(command.request.op, command.request.length_bytes);
         self.occupancy.leave(command.submitted, at);
         self.free_slots.push(slot);
-        if let Some((request, submitted)) = self.outside.pop_front() {
-            self.give_slot(request, submitted, at);
+        self.host_queue.ended();
+        while let Some(sent) = self.host_queue.next(at) {
+            self.give_slot(sent, at);
         }
     }
 
@@ -798,10 +801,8 @@ impl Device for Disk {
         self.now = now;
         self.plug.command_comes();
         self.occupancy.enter(now);
-        if self.free_slots.is_empty() {
-            self.outside.push_back((request, now));
-        } else {
-            self.give_slot(request, now, now);
+        if let Some(sent) = self.host_queue.comes(now, request) {
+            self.give_slot(sent, now);
         }
         Ok(())
     }
@@ -834,7 +835,7 @@ impl Device for Disk {
     fn check_books(&self) -> Result<(), String> {
         self.occupancy.check()?;
         self.write_cache.check()?;
-        let inside = (self.slots.len() - self.free_slots.len() + self.outside.len()) as u64;
+        let inside = (self.slots.len() - self.free_slots.len() + self.host_queue.held().len()) as u64;
         if inside != self.occupancy.in_flight() {
             return Err(format!(
                 "{inside} commands hold a slot or wait for one, but {} are inside",
@@ -883,8 +884,7 @@ impl Recorder for Disk {
         let Some(records) = &self.records else { return Timeline::default() };
         let taken = (0..self.slots.len() as u32).filter(|slot| !self.free_slots.contains(slot));
         let inside = taken.map(|slot| &self.slots[slot as usize]).map(|command| (&command.request, command.submitted));
-        let outside = self.outside.iter().map(|(request, submitted)| (request, *submitted));
-        let open = inside.chain(outside);
+        let open = inside.chain(self.host_queue.held());
         let open: Vec<_> = open.map(|(request, at)| Completion::under_way(request, at, self.now)).collect();
         let ahead = self.read_on.as_ref().map(|on| on.began..self.mechanics.ends(on).min(self.now));
         records.since(from, &open, ahead.filter(|ahead| !ahead.is_empty()))

@@ -27,6 +27,7 @@ mod as_plug;
 mod commands;
 mod disk;
 mod geometry;
+mod host_queue;
 mod journal;
 mod plain;
 mod plug;
@@ -41,5 +42,6 @@ pub use disk::Disk;
 #[doc(hidden)]
 pub use plug::SavedDisk;
 pub use spec::{
-    CacheSpec, ControllerSpec, DiskKind, DiskSpec, MediaSpec, PowerSpec, SeekSpec, ServiceOrder, TrackOrder, disk_keys,
+    CacheSpec, ControllerSpec, DiskKind, DiskSpec, MediaSpec, NotQueued, PowerSpec, SeekSpec, ServiceOrder, TrackOrder,
+    disk_keys,
 };

@@ -1,6 +1,8 @@
 //! A disk of round numbers: where tests and experiments begin.
 
-use crate::spec::{CacheSpec, ControllerSpec, DiskKind, DiskSpec, MediaSpec, SeekSpec, ServiceOrder, TrackOrder};
+use crate::spec::{
+    CacheSpec, ControllerSpec, DiskKind, DiskSpec, MediaSpec, NotQueued, SeekSpec, ServiceOrder, TrackOrder,
+};
 
 impl DiskSpec {
     /// 6,000 rpm, two heads, two zones of 1,000 cylinders with 400 and 200 sectors a track, seeks of 1 to 19 ms with a
@@ -37,6 +39,7 @@ impl DiskSpec {
                 link_mb_per_s: 300,
                 command_us: 0.0,
                 queue_depth: 32,
+                not_queued: NotQueued::Nothing,
                 order: ServiceOrder::ShortestAccess,
                 longest_wait_ms: 5000.0,
             },

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssdlab_core::SECTOR_BYTES;
+use ssdlab_core::{Op, SECTOR_BYTES};
 use ssdlab_keys::{KeyTable, SpecError};
 
 /// Everything that makes one disk differ from another.
@@ -140,6 +140,9 @@ pub struct ControllerSpec {
     /// Commands that the disk accepts at once. 1: no command queueing.
     #[schemars(range(min = 1, max = 1024), extend("x-unit" = "commands"))]
     pub queue_depth: u32,
+    /// Which commands wait until all others have ended, and hold back those that come after them.
+    #[serde(default)]
+    pub not_queued: NotQueued,
     /// Which of the waiting reads and cached writes is served next.
     pub order: ServiceOrder,
     /// Whatever has waited longer is served before all others, oldest first.
@@ -154,6 +157,25 @@ pub enum ServiceOrder {
     Fifo,
     /// Shortest access time first: seek and rotation together.
     ShortestAccess,
+}
+
+/// Commands that are not among the queued ones: the host's driver sends them alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotQueued {
+    /// None, as with SCSI.
+    #[default]
+    Nothing,
+    /// FLUSH CACHE, as with Serial ATA, and with ATA before it.
+    Flush,
+}
+
+impl NotQueued {
+    /// Whether a command is sent alone.
+    #[inline]
+    pub(crate) fn holds(self, op: Op) -> bool {
+        op == Op::Flush && self == NotQueued::Flush
+    }
 }
 
 /// Memory, in segments: each holds what one stream of reads has read and reads ahead, or one piece of written data.

@@ -2,7 +2,7 @@
 
 use ssdlab_core::{Cause, Nanos, Op, SECTOR_BYTES};
 use ssdlab_device::{Completion, Device, Request};
-use ssdlab_disks::DiskSpec;
+use ssdlab_disks::{DiskSpec, NotQueued};
 
 use crate::support::{build, keep_busy, rest};
 
@@ -110,6 +110,26 @@ fn a_flush_is_behind_cached_writes_only_while_these_are_written() {
     assert!(reads > 10_000_000 && destaged > 5_000_000, "{reads} {destaged}");
     assert_eq!((flush.breakdown.get(Cause::Destage), flush.breakdown.get(Cause::Queue)), (destaged, reads));
     assert_eq!(flush.latency(), destaged + reads);
+}
+
+/// The read behind it is near, and would be reached first.
+#[test]
+fn a_flush_that_is_not_queued_goes_alone_and_says_so() {
+    let ends = |rule| {
+        let mut spec = DiskSpec::plain();
+        spec.controller.not_queued = rule;
+        let write = Request::write(1, 1_100_000 * 512, 512);
+        let all = [Request::read(0, 0, 512), write, Request::flush(2), Request::read(3, 1000 * 512, 512)];
+        keep_busy(&mut build(spec), 0, 4, 4, all.into_iter())
+    };
+    let alone = ends(NotQueued::Flush);
+    assert_eq!(alone[2..].iter().map(|c| c.tag).collect::<Vec<_>>(), [2, 3]);
+    let barred = |c: &Completion| c.breakdown.get(Cause::NotQueued);
+    assert_eq!(barred(&alone[2]), alone[1].completed, "it waits for those before it");
+    assert_eq!(barred(&alone[3]), alone[2].completed, "and those behind it for it");
+    let queued = ends(NotQueued::Nothing);
+    assert_eq!(queued.iter().map(|c| c.tag).collect::<Vec<_>>(), [1, 0, 3, 2]);
+    assert!(queued.iter().all(|c| barred(c) == 0));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::ops::Range;
 use proptest::prelude::*;
 use ssdlab_core::{Nanos, Op};
 use ssdlab_device::{Completion, Device, Request, Status};
-use ssdlab_disks::{Disk, DiskSpec, ServiceOrder, TrackOrder};
+use ssdlab_disks::{Disk, DiskSpec, NotQueued, ServiceOrder, TrackOrder};
 
 use crate::support::rest;
 
@@ -30,7 +30,9 @@ fn step() -> impl Strategy<Value = Step> {
 
 fn spec() -> impl Strategy<Value = DiskSpec> {
     let media = (1..5u32, 1..5u32, any::<bool>(), 1..7u32, 0.0..3000.0f64);
-    let queue = (1..9u32, any::<bool>(), prop_oneof![Just(1.0), Just(40.0), Just(5000.0)], 0.0..300.0f64);
+    let not_queued = prop_oneof![Just(NotQueued::Nothing), Just(NotQueued::Flush)];
+    let wait = prop_oneof![Just(1.0), Just(40.0), Just(5000.0)];
+    let queue = (1..9u32, any::<bool>(), wait, 0.0..300.0f64, not_queued);
     let cache = (prop_oneof![4..6u32, 4..200u32], 1..5u32, 1..6u32, any::<bool>(), 0..4u32);
     (media, queue, cache).prop_map(|(media, queue, cache)| {
         let mut spec = DiskSpec::plain();
@@ -44,6 +46,7 @@ fn spec() -> impl Strategy<Value = DiskSpec> {
         spec.controller.order = if queue.1 { ServiceOrder::Fifo } else { ServiceOrder::ShortestAccess };
         spec.controller.longest_wait_ms = queue.2;
         spec.controller.command_us = queue.3;
+        spec.controller.not_queued = queue.4;
         spec.cache.segment_kib = cache.0;
         spec.cache.read_ahead_kib = cache.0 * cache.4.min(2) / 2;
         (spec.cache.read_segments, spec.cache.write_segments) = (cache.1, cache.2);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use ssdlab_arrays::{Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, Raid0, Ranges};
 use ssdlab_core::{Rng, SECTOR_BYTES, UNIT_BYTES};
 use ssdlab_device::Device;
-use ssdlab_disks::{Disk, DiskSpec, ServiceOrder, TrackOrder};
+use ssdlab_disks::{Disk, DiskSpec, NotQueued, ServiceOrder, TrackOrder};
 use ssdlab_nand::{GrowingFaults, SpecError};
 
 use super::Between;
@@ -327,5 +327,7 @@ fn draw_disk(rng: &mut Rng) -> DiskSpec {
     spec.cache.read_ahead_kib = spec.cache.segment_kib * number(rng, 0, 2) / 2;
     (spec.cache.read_segments, spec.cache.write_segments) = (number(rng, 1, 4), number(rng, 1, 5));
     spec.cache.write_back = rng.chance(1, 2);
+    // From a stream of its own, so that a seed keeps its disks.
+    spec.controller.not_queued = one(&mut rng.stream("not queued"), &[NotQueued::Nothing, NotQueued::Flush]);
     spec
 }
