@@ -708,6 +708,8 @@ impl Disk {
     fn start_write(&mut self, choice: Choice, now: Nanos) {
         let extent = self.write_cache.begin(choice.index);
         self.plug.begun(extent.from, extent.to);
+        // What has been read of these places since the write came is of before it.
+        self.read_cache.forget(extent.from, extent.to);
         let (transfer, track) = self.mechanics.pass(extent.from, extent.to, true);
         let ends = self.start(choice.access, transfer, track, now, Work::Destage).max(extent.arrived);
         if let Some(busy) = &mut self.busy {

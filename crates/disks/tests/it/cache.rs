@@ -190,6 +190,32 @@ fn what_is_overwritten_is_read_from_the_platters_no_more() {
     assert!(again[0].breakdown.get(Cause::Transfer) > 0, "the segment holds old data");
 }
 
+/// A write comes while the heads read on towards its place, while they are on their way to a read of it, or while they are
+/// elsewhere and a read before it is next: what they pass there is old by the time that it is written.
+#[test]
+fn what_the_heads_pass_while_a_write_waits_is_not_kept_beyond_it() {
+    let mut spec = DiskSpec::plain();
+    spec.cache.read_ahead_kib = 32;
+    let read = |from: u64, sectors: u64| Request::read(0, from * 512, sectors * 512);
+    let write = Request::write(1, 40 * 512, 512);
+    let first = keep_busy(&mut build(spec.clone()), 0, 1, 1, [read(0, 8)].into_iter())[0].completed;
+    for all in [
+        vec![(0, read(0, 8)), (first + 200_000, write)],
+        vec![(0, read(0, 128)), (1000, write)],
+        vec![(0, read(600_000, 8)), (1000, write), (2000, read(0, 8))],
+    ] {
+        let (mut disk, mut done) = (build(spec.clone()), Vec::new());
+        for &(at, request) in &all {
+            disk.advance(at, &mut done);
+            disk.submit(at, request).expect("a command within the disk");
+        }
+        disk.advance(1_000_000_000, &mut done);
+        assert_eq!((done.len(), disk.unwritten().count()), (all.len(), 0));
+        let again = keep_busy(&mut disk, 1_000_000_000, 1, 1, [read(40, 1)].into_iter());
+        assert!(again[0].breakdown.get(Cause::Transfer) > 0, "the segment holds old data after {all:?}");
+    }
+}
+
 #[test]
 fn energy_is_that_of_arm_and_platters() {
     let mut spec = DiskSpec::plain();
