@@ -128,9 +128,8 @@ impl Disk {
     /// The first value of `spec` that cannot be built.
     pub fn new(name: &str, spec: DiskSpec, seed: u64) -> Result<Disk, SpecError> {
         spec.validate()?;
-        let cylinders = spec.media.zone_cylinders.iter().sum();
         let turn = turn_of(&spec.media);
-        let [reads, writes] = seek::tables(&spec.seek, cylinders, turn);
+        let [reads, writes] = seek::tables(&spec.seek, spec.media.cylinders(), turn)?;
         let geometry = Geometry::new(&spec.media, |distance| reads.of(distance).nanos.into());
         let settle = nanos_from_ms(spec.seek.single_track_write_ms - spec.seek.single_track_read_ms) as u32;
         let read_switch = nanos_from_ms(spec.seek.head_switch_ms) as u32;

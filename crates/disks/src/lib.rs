@@ -36,6 +36,7 @@ mod records;
 mod seek;
 mod spec;
 mod targets;
+mod validate;
 mod write_cache;
 
 pub use disk::Disk;

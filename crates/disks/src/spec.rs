@@ -223,11 +223,8 @@ pub fn disk_keys() -> &'static KeyTable {
 }
 
 impl DiskSpec {
-    /// Checks every value by itself, then what no single value can tell.
-    ///
-    /// # Errors
-    /// The first value that cannot be built.
-    pub fn validate(&self) -> Result<(), SpecError> {
+    /// Checks every value by itself, then what a look at several can tell.
+    pub(crate) fn check_values(&self) -> Result<(), SpecError> {
         disk_keys().check(self)?;
         self.media.validate(self.capacity_bytes)?;
         self.seek.validate()?;
@@ -290,6 +287,11 @@ impl MediaSpec {
         Ok(())
     }
 
+    /// All of them.
+    pub(crate) fn cylinders(&self) -> u32 {
+        self.zone_cylinders.iter().sum()
+    }
+
     /// Sectors that all zones hold.
     #[must_use]
     pub fn sectors(&self) -> u64 {
@@ -325,6 +327,7 @@ impl SeekSpec {
         let pairs = [
             ("average_read_ms", self.average_read_ms, self.single_track_read_ms),
             ("average_write_ms", self.average_write_ms, self.single_track_write_ms),
+            ("average_write_ms", self.average_write_ms, self.average_read_ms),
             ("single_track_write_ms", self.single_track_write_ms, self.single_track_read_ms),
         ];
         let full = self.full_stroke_read_ms.map(|full| ("full_stroke_read_ms", full, self.average_read_ms));

@@ -21,6 +21,8 @@ fn every_rule_names_its_key() {
     assert_eq!(key(|s| s.seek.average_read_ms = 0.5), "seek.average_read_ms");
     assert_eq!(key(|s| s.seek.single_track_write_ms = 0.5), "seek.single_track_write_ms");
     assert_eq!(key(|s| s.seek.full_stroke_read_ms = Some(9.0)), "seek.full_stroke_read_ms");
+    assert_eq!(key(|s| s.seek.full_stroke_read_ms = Some(30.0)), "seek.full_stroke_read_ms");
+    assert_eq!(key(|s| s.seek.average_write_ms = 9.0), "seek.average_write_ms");
     assert_eq!(key(|s| s.seek.curve_distance_ppm = vec![0, 500_000]), "seek.curve_distance_ppm");
     assert_eq!(key(|s| s.seek.curve_time_ms = vec![1.0, 1.0]), "seek.curve_time_ms");
     assert_eq!(key(|s| s.seek.curve_time_ms = vec![1.0]), "seek.curve_time_ms");
