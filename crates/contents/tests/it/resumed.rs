@@ -1,10 +1,11 @@
 //! A drive whose image was closed, or whose process was killed, goes on: with every byte that was answered, and with the wear
 //! that it had.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use proptest::test_runner::{RngSeed, TestCaseError};
+use proptest::test_runner::{RngSeed, TestCaseError, TestRunner};
 use ssdlab_contents::{
     Change, ContentDevice, ContentOptions, Image, MediaKey, ResumeError, Store, TrimmedReads, Version, resume,
 };
@@ -500,41 +501,55 @@ proptest! {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(29), failure_persistence: None,
-        ..ProptestConfig::with_cases(10) })]
-
-    /// Whatever value of the drive is another one: it is refused, or every page reads as it was, or with an error.
-    #[test]
-    fn bytes_beside_a_drive_that_is_nonsense_are_never_wrong(choice in any_drive()) {
-        if let Some((drive, die)) = choice.build() {
-            let new_drive = || -> Box<dyn Device> {
-                Box::new(Ssd::new("small", &drive, &die, choice.seed).expect("it can be built"))
-            };
-            let mut rng = Rng::new(choice.seed).stream("nonsense");
-            let path = path("nonsense-state.ssd");
-            let device = begin(&path, new_drive(), ContentOptions::default());
-            let mut host = Host::new(device, rng.stream("host"), 0, None);
-            host.work(150);
-            host.device.put_away(host.now);
-            host.device.take_image().expect("it was written").close().expect("it can be written");
-            let whole = Image::inspect(&path).expect("it was closed");
-            let pages = host.bytes.len() as u64;
-            let saved = whole.state.expect("it was saved").saved(pages).expect("it can be read");
-            for _ in 0..5 {
-                let Some(spoilt) = altered_drive(&saved, false, &mut rng) else { continue };
-                drop(std::fs::remove_file(&path));
-                let mut image = Image::create(&path, "small", 7, &whole.store, None).expect("it can be written");
-                image.append_state(&spoilt).and_then(|()| image.close()).expect("it can be written");
-                let Ok((device, now)) = again(&path, new_drive(), ContentOptions::default()) else { continue };
-                let mut heir = Host::new(device, rng.stream("host"), now, Some(host.bytes.clone()));
-                heir.check();
-                heir.work(40);
-                heir.now = heir.device.stand_by(heir.now);
-                heir.check();
-            }
-        }
+/// Whatever value of a drive is another one: it is refused, or every page reads as it was, or with an error. How many were refused,
+/// and how many taken.
+fn with_other_values(choice: &DrawnDrive) -> [u32; 2] {
+    let [mut refused, mut taken] = [0; 2];
+    let Some((drive, die)) = choice.build() else { return [0; 2] };
+    let new_drive =
+        || -> Box<dyn Device> { Box::new(Ssd::new("small", &drive, &die, choice.seed).expect("it can be built")) };
+    let mut rng = Rng::new(choice.seed).stream("nonsense");
+    let path = path("nonsense-state.ssd");
+    let device = begin(&path, new_drive(), ContentOptions::default());
+    let mut host = Host::new(device, rng.stream("host"), 0, None);
+    host.work(150);
+    host.device.put_away(host.now);
+    host.device.take_image().expect("it was written").close().expect("it can be written");
+    let whole = Image::inspect(&path).expect("it was closed");
+    let pages = host.bytes.len() as u64;
+    let saved = whole.state.expect("it was saved").saved(pages).expect("it can be read");
+    for _ in 0..5 {
+        let Some(spoilt) = altered_drive(&saved, false, &mut rng) else { continue };
+        drop(std::fs::remove_file(&path));
+        let mut image = Image::create(&path, "small", 7, &whole.store, None).expect("it can be written");
+        image.append_state(&spoilt).and_then(|()| image.close()).expect("it can be written");
+        let Ok((device, now)) = again(&path, new_drive(), ContentOptions::default()) else {
+            refused += 1;
+            continue;
+        };
+        taken += 1;
+        let mut heir = Host::new(device, rng.stream("host"), now, Some(host.bytes.clone()));
+        heir.check();
+        heir.work(40);
+        heir.now = heir.device.stand_by(heir.now);
+        heir.check();
     }
+    [refused, taken]
+}
+
+#[test]
+fn bytes_beside_a_drive_that_is_nonsense_are_never_wrong() {
+    let config =
+        ProptestConfig { rng_seed: RngSeed::Fixed(29), failure_persistence: None, ..ProptestConfig::with_cases(10) };
+    let of_all = Cell::new([0; 2]);
+    let case = |choice| {
+        let ([refused, taken], [r, t]) = (of_all.get(), with_other_values(&choice));
+        of_all.set([refused + r, taken + t]);
+        Ok(())
+    };
+    TestRunner::new(config).run(&any_drive(), case).unwrap_or_else(|e| panic!("{e}"));
+    let [refused, taken] = of_all.get();
+    assert!(refused > 0 && taken > 0, "{refused} refused, {taken} taken");
 }
 
 /// A drive without a journal forgets a trim in a cut, and counts its writes on from the page that came back.
