@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ssdlab_catalog::DeviceRecipe;
-use ssdlab_contents::{Image, ImageError, StateFileError, check_state_file, read_state_file, resume, write_state_file};
+use ssdlab_contents::{
+    Header, Image, ImageError, StateFileError, check_state_file, read_state_file, resume, write_state_file,
+};
 use ssdlab_core::{Fnv1a, Nanos};
 use ssdlab_device::{Device, EccScheme, Flash, LoadError};
 
@@ -154,6 +156,14 @@ const THE_SAME: &str = "name the drive that was saved, with the same changes";
 /// What a device that is to be fresh keeps without power, once it is the one that an image holds.
 fn in_image(path: &Path, device: &mut dyn Device, words: Words) -> Result<Vec<u8>, Failure> {
     let wrong = |e: &dyn std::fmt::Display| Failure::bad_input(format!("{}: {e}", path.display()));
+    let wanted = device.info().capacity_bytes;
+    let check_capacity = |header: &Header| match header.capacity_bytes {
+        found if found != wanted => Err(wrong(&format_args!("an image of {found} bytes, not {wanted}"))
+            .help(format!("name the drive for which it was made: {}", header.device))),
+        _ => Ok(()),
+    };
+    // Before all that it holds is read; what is wrong with it is told then.
+    Image::header(path).ok().as_ref().map_or(Ok(()), check_capacity)?;
     let mut contents = Image::inspect(path).map_err(|e| match e {
         ImageError::NoImage => {
             let takes = format!("{}, or the image of a drive that was attached", words.takes);
@@ -161,11 +171,7 @@ fn in_image(path: &Path, device: &mut dyn Device, words: Words) -> Result<Vec<u8
         }
         e => wrong(&e),
     })?;
-    let (found, wanted) = (contents.header.capacity_bytes, device.info().capacity_bytes);
-    if found != wanted {
-        let error = wrong(&format_args!("an image of {found} bytes, not {wanted}"));
-        return Err(error.help(format!("name the drive for which it was made: {}", contents.header.device)));
-    }
+    check_capacity(&contents.header)?;
     let Some(state) = &contents.state else {
         return Err(
             wrong(&"it holds bytes, and no drive yet").help("attach it once: the drive is saved when that ends")

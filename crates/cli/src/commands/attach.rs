@@ -16,8 +16,8 @@ use ssdlab_attach::{
 use ssdlab_bench::parse_bytes;
 use ssdlab_catalog::device;
 use ssdlab_contents::{
-    ContentDevice, ContentOptions, DriveState, FoundImage, Image, ImageContents, ImageError, MediaKey, Resumed, Store,
-    TrimmedReads, lay_out, resume,
+    ContentDevice, ContentOptions, DriveState, FoundImage, Header, Image, ImageContents, ImageError, MediaKey, Resumed,
+    Store, TrimmedReads, lay_out, resume,
 };
 use ssdlab_core::{Nanos, UNIT_BYTES};
 use ssdlab_device::{Device, DeviceInfo, Security};
@@ -220,7 +220,12 @@ fn contents(
         if matches!(e, ImageError::NoSpace) { failure.help(NEEDS_SPACE) } else { failure }
     };
     let find = if args.read_only { Image::find_to_read } else { Image::find };
-    let found = path.filter(|path| path.exists()).map(find).transpose().map_err(wrong)?;
+    let there = path.filter(|path| path.exists());
+    // Before all that it holds is read; what is wrong with it is told then.
+    if let Some((path, header)) = there.and_then(|path| Some((path, Image::header(path).ok()?))) {
+        check_capacity(path, &header, name, capacity_bytes)?;
+    }
+    let found = there.map(find).transpose().map_err(wrong)?;
     let mut image = None;
     let mut store = match (&found, path) {
         (Some(found), Some(path)) => {
@@ -325,14 +330,7 @@ fn check_fit(
     capacity_bytes: u64,
 ) -> Result<(), Failure> {
     let header = &contents.header;
-    if header.capacity_bytes != capacity_bytes {
-        return Err(Failure::bad_input(format!(
-            "{} is an image of {} bytes, {name} has {capacity_bytes}",
-            path.display(),
-            header.capacity_bytes
-        ))
-        .help(format!("attach {}, for which it was made", header.device)));
-    }
+    check_capacity(path, header, name, capacity_bytes)?;
     if args.prefill == AttachPrefill::Drive {
         return Err(Failure::bad_input("--prefill drive would overwrite the image").help("leave it out"));
     }
@@ -343,6 +341,15 @@ fn check_fit(
         complain(&format!("notice: the last {} bytes of the image were cut short", contents.torn_bytes));
     }
     Ok(())
+}
+
+fn check_capacity(path: &Path, header: &Header, name: &str, capacity_bytes: u64) -> Result<(), Failure> {
+    if header.capacity_bytes == capacity_bytes {
+        return Ok(());
+    }
+    let (path, found) = (path.display(), header.capacity_bytes);
+    Err(Failure::bad_input(format!("{path} is an image of {found} bytes, {name} has {capacity_bytes}"))
+        .help(format!("attach {}, for which it was made", header.device)))
 }
 
 /// The drive becomes the one that the image holds.

@@ -54,6 +54,7 @@ pub(crate) use disk::kill;
 pub use format::{Header, MOST_NAME_BYTES, VERSION};
 use media_key::in_order;
 pub use media_key::{KeyedPages, MediaKey};
+use read::read_header;
 pub use read::{ImageContents, read_image};
 pub use reserved::{Reserved, ReservedPage};
 pub(crate) use state::Pages;
@@ -325,6 +326,17 @@ impl Image {
     /// As [`Image::find`] and [`FoundImage::begin`].
     pub fn open(path: &Path) -> Result<(Image, ImageContents), ImageError> {
         Image::find(path)?.begin()
+    }
+
+    /// What is said of an image before all that it holds, which may be much: whether it fits can be seen at once. Another process
+    /// may be writing it.
+    ///
+    /// # Errors
+    /// As [`read_image`].
+    pub fn header(path: &Path) -> Result<Header, ImageError> {
+        let mut file = open_regular(path)?;
+        let bytes = file.metadata()?.len();
+        Ok(read_header(&mut file, bytes)?.0)
     }
 
     /// Reads an image and changes nothing.

@@ -30,12 +30,11 @@ pub struct ImageContents {
     pub torn_bytes: u64,
 }
 
-/// Reads a whole image of so many bytes.
+/// Reads what stands before the records of an image of so many bytes; and whether both copies of it are whole.
 ///
 /// # Errors
-/// If it is no image, of another version, or damaged; or cannot be read.
-pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents, ImageError> {
-    let file = &mut file.take(file_bytes);
+/// As [`read_image`].
+pub fn read_header(file: &mut impl Read, file_bytes: u64) -> Result<(Header, bool), ImageError> {
     let mut headers = [[0; HEADER_BYTES]; 2];
     for header in &mut headers {
         exactly(file, header)?.ok_or(ImageError::NoImage)?;
@@ -60,6 +59,21 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
         return damaged(header.committed_end, "bytes behind the end of an image that was closed");
     }
     let units = header.capacity_bytes.div_ceil(UNIT_BYTES);
+    if header.keyed.iter().any(|of| u64::from(of.pages.end) > units) {
+        return damaged(0, "pages beyond the capacity have a key");
+    }
+    Ok((header, headers_match))
+}
+
+/// Reads a whole image of so many bytes.
+///
+/// # Errors
+/// If it is no image, of another version, or damaged; or cannot be read.
+pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents, ImageError> {
+    let file = &mut file.take(file_bytes);
+    let (header, headers_match) = read_header(file, file_bytes)?;
+    let damaged = |at: u64, what: &'static str| Err(ImageError::Damaged { at, what });
+    let units = header.capacity_bytes.div_ceil(UNIT_BYTES);
     let mut store = Store::new(header.capacity_bytes);
     let (mut end, mut records) = (FIRST_RECORD, 0);
     let (mut data, mut unpacker, mut state) = (Vec::new(), Unpacker::default(), None::<DriveState>);
@@ -69,9 +83,6 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
         let changed = header.keyed.iter().filter(|of| of.since == records && records > 0);
         changed.for_each(|of| store.blank(of.pages.clone()));
     };
-    if header.keyed.iter().any(|of| u64::from(of.pages.end) > units) {
-        return damaged(0, "pages beyond the capacity have a key");
-    }
     while let Some(record) = next_record(file, &header, records, &mut data)? {
         empty(&mut store, records);
         if record.kind == RecordKind::State {

@@ -143,6 +143,22 @@ fn every_truncation_of_a_closed_image_is_refused() {
     }
 }
 
+/// So that a drive which it does not fit is told so before all of it is read, also while another process has it.
+#[test]
+fn an_image_is_told_by_its_header_alone() {
+    let path = path("header.ssd");
+    let image = Image::create(&path, "a", 7, &some_store(), None).unwrap();
+    assert_eq!(Image::header(&path).unwrap().capacity_bytes, UNITS as u64 * UNIT_BYTES);
+    image.close().unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[8192] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    assert!(matches!(Image::inspect(&path), Err(ImageError::Damaged { .. })));
+    assert_eq!(Image::header(&path).unwrap().device, "a");
+    std::fs::write(&path, &bytes[..8191]).unwrap();
+    assert!(matches!(Image::header(&path), Err(ImageError::NoImage)));
+}
+
 fn key() -> MediaKey {
     MediaKey { changes: 0, bytes: std::array::from_fn(|k| k as u8) }
 }
