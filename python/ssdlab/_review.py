@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, Union
@@ -43,7 +44,8 @@ class Review:
         return self._native.results_json()
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Writes ``index.html``, ``results.json``, series and charts, as ``ssdlab review --out`` does.
+        """Writes ``index.html``, ``results.json``, series and charts, as ``ssdlab review --out`` does: into the folder
+        ``unfinished`` within it if tests failed, so that a whole review stays what it is.
 
         Raises:
             FolderError: if the folder cannot be written to, or has files in the way that ssdlab did not write.
@@ -58,10 +60,11 @@ class Review:
         return altair.vconcat(*charts)
 
     def __str__(self) -> str:
-        return self._native.text()
+        return self._native.text() + "".join(f"{failure}\n" for failure in self.failures)
 
     def __repr__(self) -> str:
-        return f"<ssdlab.Review of {len(self.results)} tests>"
+        without = f", {len(self.failures)} without an outcome" if self.failures else ""
+        return f"<ssdlab.Review of {len(self.results)} tests{without}>"
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
@@ -88,6 +91,8 @@ def review(
         seed: of every random number; without it, that of the drives.
         threads: tests that run at the same time; never changes a result.
 
+    Why a test has no outcome is a warning, and stands in ``failures``.
+
     Raises:
         ParameterError: if there is no such test or parameter, a drive is named twice, or no figure is about these drives.
         DriveFileError: if a drive or the file of figures cannot be used.
@@ -112,7 +117,14 @@ def review(
             None if threads is None else _whole(threads, "threads", 1),
             report,
         )
+    _warn(native.failures)
     return Review(native, named)
+
+
+def _warn(failures: Iterable[str]) -> None:
+    """Of tests without an outcome, to the caller of whoever calls this."""
+    for failure in failures:
+        warnings.warn(failure, stacklevel=3)
 
 
 def claims(
@@ -124,7 +136,8 @@ def claims(
     threads: int | None = None,
     progress: Progress = None,
 ) -> dict[str, Any]:
-    """Published figures beside simulated ones, as ``ssdlab claims --json`` prints them; without drives, all there are.
+    """Published figures beside simulated ones, as ``ssdlab claims --json`` prints them; without drives, all there are. Why
+    tests have no outcome is a warning, and stands in ``failures``.
 
     Args:
         figures: a file of published figures of your own, beside those of the catalog; without drives, those that it is about.
@@ -137,7 +150,9 @@ def claims(
         threads_ = None if threads is None else _whole(threads, "threads", 1)
         file = None if figures is None else os.fspath(figures)
         text = _native.claims_json(names, file, _whole(seed, "seed"), _flag(quick, "quick"), threads_, report)
-    return json.loads(text)  # type: ignore[no-any-return]
+    document: dict[str, Any] = json.loads(text)
+    _warn(document["failures"])
+    return document
 
 
 def compare(

@@ -63,6 +63,7 @@ def test_figures_of_ones_own_are_laid_beside(tmp_path, cli_json):
         file = tmp_path / f"{state}.toml"
         file.write_text(FIGURE % (published, published))
         ours = ssdlab.claims(figures=file)
+        assert ours.pop("failures") == []
         assert [(c["id"], c["state"]) for c in ours["claims"]] == [("mine-1", state)]
         assert ours == cli_json("claims", "--figures", str(file), "--json")
         reviewed = ssdlab.review("ideal-32die", only="random-write", settings=SETTINGS, figures=file).claims
@@ -79,11 +80,15 @@ def test_figures_whose_test_a_drive_does_not_allow_are_not_missing(tmp_path, cli
     other = FIGURE.replace("mine-1", "mine-2").replace('"random-write"', '"slc-cache"').replace('"iops"', '"stages"')
     other = other.replace('unit = "IOPS"', 'unit = "count"').replace(', params = { seconds = 1, span_bytes = "64MB" }', "")
     file.write_text(FIGURE % (1, 1) + other.replace('"ideal-32die"', '"spinpoint-f1-1tb"') % (1, 1))
-    ours = ssdlab.claims(figures=file)
+    with pytest.warns(UserWarning, match="slc-cache on spinpoint-f1-1tb"):
+        ours = ssdlab.claims(figures=file)
+    assert len(ours["failures"]) == 1 and "slc-cache on spinpoint-f1-1tb" in ours.pop("failures")[0]
     assert ours["complete"] and [c["state"] for c in ours["claims"]] == ["missed", "not-run"]
     assert ours == cli_json("claims", "--figures", str(file), "--json")
-    review = ssdlab.review(["ideal-32die", "spinpoint-f1-1tb"], only=["random-write", "slc-cache"], settings=SETTINGS)
+    with pytest.warns(UserWarning, match="slc-cache on spinpoint-f1-1tb"):
+        review = ssdlab.review(["spinpoint-f1-1tb"], only=["random-write", "slc-cache"], settings=SETTINGS)
     assert len(review.failures) == 1 and "slc-cache on spinpoint-f1-1tb" in review.failures[0]
+    assert review.failures[0] in str(review) and "1 without an outcome" in repr(review)
 
 
 def test_what_notebooks_show():

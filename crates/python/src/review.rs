@@ -117,14 +117,15 @@ impl Review {
         self.review.outcomes.iter().map(of).collect()
     }
 
-    /// Writes index.html, results.json, series and charts, as `ssdlab review --out` does.
+    /// Writes index.html, results.json, series and charts, as `ssdlab review --out` does: into `unfinished` within the folder if
+    /// tests did not finish.
     fn save(&self, py: Python<'_>, dir: PathBuf, force: bool) -> PyResult<()> {
         let write = || write_into(&mut OutputFolder::open(&dir, Writes::REVIEW, force)?, &self.review);
         py.detach(write).map(|_| ()).map_err(|f| exception(py, &f, Wrong::Folder))
     }
 }
 
-/// Published figures beside ours, as `ssdlab claims --json` prints them. Without devices, all.
+/// Published figures beside ours, as `ssdlab claims --json` prints them, and why tests have no outcome. Without devices, all.
 #[pyfunction]
 pub fn claims_json(
     py: Python<'_>,
@@ -149,6 +150,7 @@ pub fn claims_json(
     }
     let mut document = document(&claims::evaluate(&all, &judged, &results.outcomes), seed, quick);
     document["complete"] = results.is_whole().into();
+    document["failures"] = results.without_outcome().into();
     Ok(document.to_string())
 }
 

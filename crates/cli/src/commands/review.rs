@@ -48,8 +48,7 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
         let claims = if of_drives.is_empty() { claims_about(&drives, &outcomes, figures.all()) } else { Vec::new() };
         let left_out = std::mem::take(&mut results.left_out);
         let review = Review { left_out, ..review_of(&drives, outcomes, claims, seed, quick) };
-        let write = if review.is_complete() { write_into } else { write_unfinished };
-        let written = failures.note(write(&mut folder, &review));
+        let written = failures.note(write_into(&mut folder, &review));
         if written.is_some() && results.is_whole() {
             finished.clear();
         }
@@ -130,8 +129,16 @@ pub fn chosen_tests(only: &[String]) -> Result<Vec<&'static TestDef>, Failure> {
     Ok(if tests.is_empty() { TESTS.to_vec() } else { tests })
 }
 
-/// Writes the review into a folder that was checked.
+/// Writes the review into a folder that was checked; one of which tests did not finish into a folder within it: a whole one
+/// stays what it is.
+///
+/// # Errors
+/// If the file system refuses.
 pub fn write_into(folder: &mut OutputFolder, review: &Review) -> Result<Written, Failure> {
+    if review.is_complete() { write_whole(folder, review) } else { write_unfinished(folder, review) }
+}
+
+fn write_whole(folder: &mut OutputFolder, review: &Review) -> Result<Written, Failure> {
     folder.begin_writing()?;
     let written =
         write_review(folder.path(), review).map_err(|e| Failure::run(format!("the review was not written: {e}")))?;
@@ -139,7 +146,6 @@ pub fn write_into(folder: &mut OutputFolder, review: &Review) -> Result<Written,
     Ok(written)
 }
 
-/// Writes what there is of a review of which tests did not finish into a folder within: a whole one stays what it is.
 fn write_unfinished(folder: &mut OutputFolder, review: &Review) -> Result<Written, Failure> {
     folder.begin_writing()?;
     let written = write_review(&folder.path().join(UNFINISHED), review)
@@ -161,6 +167,24 @@ mod tests {
 
     fn names(list: &[&str]) -> Vec<String> {
         list.iter().map(|&s| s.to_owned()).collect()
+    }
+
+    #[test]
+    fn a_review_that_is_not_whole_takes_the_place_of_none() {
+        let dir = std::env::temp_dir().join(format!("ssdlab-review-not-whole-{}", std::process::id()));
+        let drives = crate::lab::drives(&names(&["ideal-32die"]), 1).unwrap_or_else(|e| panic!("{e}"));
+        let write = |left_out| {
+            let review = review_of(&drives, Vec::new(), Vec::new(), 1, false);
+            let mut folder = OutputFolder::open(&dir, Writes::REVIEW, false).unwrap_or_else(|e| panic!("{e}"));
+            write_into(&mut folder, &Review { left_out, ..review }).unwrap_or_else(|e| panic!("{e}"));
+        };
+        write(Vec::new());
+        let read = |name: &str| std::fs::read_to_string(dir.join(name)).unwrap();
+        let whole = read("results.json");
+        write(vec![crate::plan::stopped("trim", "ideal-32die")]);
+        assert_eq!(read("results.json"), whole);
+        assert!(read("unfinished/results.json").contains("it was stopped"));
+        std::fs::remove_dir_all(&dir).unwrap();
     }
 
     #[test]
