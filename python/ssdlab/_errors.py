@@ -31,7 +31,7 @@ class SsdlabError(Exception):
         self.line: int | None = line
         #: Column of the line, from 1, in characters.
         self.column: int | None = column
-        #: What a run has found that ended well, where only a file beside it could not be written.
+        #: What a run has found that ended well, where only a file beside it could not be written; of a sweep, all there is.
         self.result: Any = result
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor, wait
@@ -134,9 +135,24 @@ class SweepResult:
     def _write(self, folder: _native.Folder) -> list[str]:
         return [os.fspath(path) for path in self._plan.write(folder, self._finished, self.failed)]
 
+    def _told(self) -> SweepResult:
+        """Itself, once what has no figure has been told of."""
+        why, none = self._plan.impossible(self._finished, self.failed)
+        # To the caller of `sweep`.
+        for line in why.splitlines():
+            warnings.warn(line.strip(), stacklevel=3)
+        for key, failure in self.failed.items():
+            warnings.warn(f"failed: {self._plan.describe(key)}: {failure}", stacklevel=3)
+        if none is not None:
+            none.result = self
+            raise none
+        return self
+
     def __repr__(self) -> str:
-        failed = f", {len(self.failed)} failed" if self.failed else ""
-        return f"<ssdlab.SweepResult {self.title}: {len(self)} points{failed}>"
+        impossible = self.table._native.column("status")[1].count("impossible")
+        counts = ((impossible, "impossible"), (len(self.failed), "failed"))
+        without = "".join(f", {count} {word}" for count, word in counts if count)
+        return f"<ssdlab.SweepResult {self.title}: {len(self)} points{without}>"
 
     def _repr_html_(self) -> str:
         return f"<b>{self.title}</b>{self.table._repr_html_()}"
@@ -174,6 +190,9 @@ def sweep(
         FolderError: if the folder cannot be written to, has files in the way that ssdlab did not write, or is at work for
             another sweep. Nothing has run then.
         SweepInterrupted: if the executor broke. What is finished is kept: the same call goes on from there.
+        RunError: if no point is possible; its ``result`` is what would have been returned, and ``out`` has been written.
+
+    Why points are impossible or failed is a warning, a reason each.
 
     Results do not depend on the executor, on what died in between, or on what was found finished.
     """
@@ -185,7 +204,7 @@ def sweep(
     file, text = _read(plan)
     native = _read_plan(file, text)
     if out is None or not isinstance(out, (str, os.PathLike)) or isinstance(out, str) and "://" in out:
-        return _swept(native, (file, text), _store(out), executor, (threads, workers, retries), progress)
+        return _swept(native, (file, text), _store(out), executor, (threads, workers, retries), progress)._told()
     # What is wrong with the folder is found before the work is done, and nobody else works in it meanwhile.
     with kept(_native.Folder.of_sweep(out, force)) as folder:
         store = FolderStore(out)
@@ -194,7 +213,7 @@ def sweep(
         else:
             result = _swept(native, (file, text), store, executor, (threads, workers, retries), progress)
         result._write(folder)
-    return result
+    return result._told()
 
 
 def _store(out: str | os.PathLike[str] | Store | None) -> Store:

@@ -81,7 +81,7 @@ def test_a_worker_that_is_killed_loses_nothing(expected, tmp_path):
     killer.start()
     result = ssdlab.sweep(expected / "forty.toml", out=tmp_path, executor=make)
     killer.join()
-    assert len(pools) >= 1 and not result.failed
+    assert len(pools) == 2 and not result.failed
     same(expected, tmp_path)
 
 
@@ -200,6 +200,16 @@ def test_a_wrong_plan_is_told_with_its_line(tmp_path):
         ssdlab.sweep(tmp_path / "none.toml")
     with pytest.raises(TypeError):
         ssdlab.sweep(SMALL_SWEEP, executor=3)
+
+
+def test_points_that_are_impossible_are_told(tmp_path):
+    plan = SMALL_SWEEP.replace("test.queue_depth = [1, 4]", "flash.exact_spare_per_10000 = [2000, 0]")
+    with pytest.warns(UserWarning, match="impossible: point 2: "):
+        some = ssdlab.sweep(plan)
+    assert repr(some).endswith(": 2 points, 1 impossible>")
+    with pytest.raises(ssdlab.RunError, match="no point of the plan is possible") as caught, pytest.warns(UserWarning):
+        ssdlab.sweep(plan.replace("[2000, 0]", "[0]"), out=tmp_path)
+    assert len(caught.value.result) == 1 and (tmp_path / "results.csv").exists()
 
 
 def test_a_drive_file_that_was_edited_makes_other_points(tmp_path):

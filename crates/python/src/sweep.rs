@@ -123,6 +123,18 @@ impl SweepPlan {
         Ok(Table::new(SweptTable::new(&self.plan, &states).columns.into_iter().map(column).collect()))
     }
 
+    /// Why points are impossible, a line a reason; and the error that none is possible at all, if so.
+    fn impossible(
+        &self,
+        py: Python<'_>,
+        finished: BTreeMap<String, String>,
+        failed: BTreeMap<String, String>,
+    ) -> PyResult<(String, Option<PyErr>)> {
+        let states = self.states(&finished, &failed).map_err(|e| run_error(py, e))?;
+        let none = commands::sweep::none_possible(&states).map(|f| exception(py, &f, Wrong::Plan));
+        Ok((commands::sweep::why_impossible(&self.plan, &states), none))
+    }
+
     /// Writes the table and the page of charts, as `ssdlab sweep` does; returns the paths.
     fn write(
         &self,

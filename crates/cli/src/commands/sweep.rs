@@ -104,11 +104,7 @@ fn summary(plan: &Plan, result: &Sweep) -> String {
         text.push_str(&format!(", {failed} failed"));
     }
     text.push('\n');
-    let reasons = result.states.iter().enumerate().filter_map(|(i, s)| match s {
-        State::Done(ssdlab_sweep::PointResult::Impossible { reason }) => Some((plan.points[i].number, reason.as_str())),
-        _ => None,
-    });
-    text.push_str(&told(reasons));
+    text.push_str(&why_impossible(plan, &result.states));
     for key in keys_without_effect(plan, &result.states) {
         text.push_str(&format!("  without effect: {key}; points that differ in it alone have the same figures\n"));
     }
@@ -148,13 +144,25 @@ fn conclude(plan: &Plan, result: &Sweep) -> Result<(), Failure> {
     if let Some((i, why)) = failed {
         return Err(Failure::run(format!("point {} ({}) failed: {why}", plan.points[i].number, plan.describe(i))));
     }
-    let reason = result.states.iter().find_map(|s| match s {
+    none_possible(&result.states).map_or(Ok(()), Err)
+}
+
+/// That no point has a figure, because none that ran is possible.
+pub fn none_possible(states: &[State]) -> Option<Failure> {
+    let reason = states.iter().find_map(|s| match s {
         State::Done(ssdlab_sweep::PointResult::Impossible { reason }) => Some(reason),
         _ => None,
     });
-    let any = result.states.iter().any(|s| matches!(s, State::Done(ssdlab_sweep::PointResult::Finished { .. })));
-    match reason {
-        Some(reason) if !any => Err(Failure::run(format!("no point of the plan is possible; of the first: {reason}"))),
-        _ => Ok(()),
-    }
+    let any = states.iter().any(|s| matches!(s, State::Done(ssdlab_sweep::PointResult::Finished { .. })));
+    reason
+        .filter(|_| !any)
+        .map(|reason| Failure::run(format!("no point of the plan is possible; of the first: {reason}")))
+}
+
+/// Why points are impossible, a line a reason; empty if all are possible.
+pub fn why_impossible(plan: &Plan, states: &[State]) -> String {
+    told(states.iter().enumerate().filter_map(|(i, s)| match s {
+        State::Done(ssdlab_sweep::PointResult::Impossible { reason }) => Some((plan.points[i].number, reason.as_str())),
+        _ => None,
+    }))
 }
