@@ -74,7 +74,7 @@ def nanoseconds(values: Any, name: str, unit: str | None, *, begin: bool) -> byt
     """
     import numpy
 
-    given = _dates(array(values))
+    given = times(values)
     if given.dtype.kind in "mM":
         if unit is not None:
             raise ValueError(f"{name} is a {given.dtype}, which has its own unit; leave time_unit out")
@@ -96,17 +96,18 @@ def nanoseconds(values: Any, name: str, unit: str | None, *, begin: bool) -> byt
         _refuse(~numpy.isfinite(given), given, name, "is no time")
         _refuse(given > LATEST / _UNITS[unit], given, name, "is too late")
         return whole(numpy.rint(given * _UNITS[unit]), name)
-    times = numpy.frombuffer(whole(given, name), dtype="<u8")
-    _refuse(times > LATEST // _UNITS[unit], times, name, "is too late")
-    return bytes((times * numpy.uint64(_UNITS[unit])).tobytes())
+    numbers = numpy.frombuffer(whole(given, name), dtype="<u8")
+    _refuse(numbers > LATEST // _UNITS[unit], numbers, name, "is too late")
+    return bytes((numbers * numpy.uint64(_UNITS[unit])).tobytes())
 
 
-def _dates(given: Any) -> Any:
-    """Dates and durations of Python, those with a time zone among them, as NumPy has them."""
+def times(values: Any) -> Any:
+    """A NumPy array of numbers, dates or durations; those of Python, with a time zone among them, become those of NumPy."""
     import datetime
 
     import numpy
 
+    given = array(values)
     if given.dtype != object or given.ndim != 1 or not len(given):
         return given
     values = given.tolist()

@@ -231,7 +231,8 @@ class Drive:
             variables: values of ``${NAME}`` in the text. The environment is not asked.
             records: as of :meth:`test`.
 
-        What of the jobs is ignored or adjusted is a warning, and stands in ``notices``; so does that the drive was fresh.
+        What of the jobs is ignored or adjusted is a warning, and stands in ``notices``; so do that the drive was fresh, and that
+        logs which jobs ask for (``write_bw_log`` …) are not written from here.
 
         Raises:
             JobFileError: with the line, if the jobs cannot be run, or the file cannot be read.
@@ -361,7 +362,7 @@ class Drive:
                 names or numbers (``ssdlab.OPS``).
             offset: bytes from the begin of the drive; an array, or one for all.
             length: bytes; an array, or one for all.
-            at: times in nanoseconds of the drive's clock, rising, within 366 days: each command is handed over at its own.
+            at: times in nanoseconds of the drive's clock, or durations, rising, within 366 days: each command is handed over at its own.
             queue_depth: without times: each command is handed over as soon as fewer than so many are under way. Without
                 both, all are handed over now.
             fua: force unit access: writes are acknowledged only when they are on the medium.
@@ -373,11 +374,12 @@ class Drive:
             RuntimeError: if the drive is at work in another thread, or closed.
         """
         rows = _rows(op, offset, length, at)
+        times = None if at is None else _columns.times(at)
         tags = self._on().submit(
             _columns.ops(op, rows),
             _columns.whole(offset, "offset", rows),
             _columns.whole(length, "length", rows),
-            None if at is None else _columns.nanoseconds(at, "at", None if _is_duration(at) else "ns", begin=False),
+            None if times is None else _columns.nanoseconds(times, "at", None if times.dtype.kind in "mM" else "ns", begin=False),
             None if queue_depth is None else _whole(queue_depth, "queue_depth", 0),
             _flag(fua, "fua"),
         )
@@ -653,10 +655,6 @@ def _whole(value: int, name: str, least: int = 0, most: int = 2**64 - 1) -> int:
     if not least <= number <= most:
         raise ValueError(f"{name} is {number}; it must lie between {least} and {most}")
     return number
-
-
-def _is_duration(at: Any) -> bool:
-    return getattr(getattr(at, "dtype", None), "kind", "") in ("m", "M")
 
 
 def _rows(*columns: Any) -> int:

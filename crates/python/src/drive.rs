@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use ssdlab_bench::fio_run::{FioError, FioOptions, FioRun, Prefill, run_file_whole};
+use ssdlab_bench::fio_run::{FioError, FioOptions, FioRun, Prefill, log_names, run_file_whole};
 use ssdlab_bench::host::SlowestSeen;
 use ssdlab_bench::plan::{PlanJob, guarded};
 use ssdlab_bench::replay::{ReplaySpec, Speed, replay_file};
@@ -238,6 +238,13 @@ impl Drive {
         let job = JobFile::parse_with(file, text, &value)
             .map_err(|e| bad_input(py, &Diagnostic::from(&e).within(file, text), Wrong::Job))?;
         let mut notices = job.notices_on(self.drive.recipe().capacity_bytes());
+        let logs = log_names(&job);
+        if !logs.is_empty() {
+            notices.push(format!(
+                "no log is written from Python ({}): records=True keeps every command, and `ssdlab run` writes logs",
+                logs.join(", ")
+            ));
+        }
         let (drive, policies) = (self.starting(py, start, seed)?, self.policies.clone());
         let (keep, timeline) = files(py, &written)?;
         let rest = rest_seconds.map(|seconds| seconds * SECOND);
