@@ -325,7 +325,7 @@ def test_policies_are_asked_after_a_power_cut_and_of_a_saved_drive(tmp_path):
     drive.check()
     drive.test("random-write", start=path, prefill="drive", **LONG)
     assert were_asked(), "with start"
-    assert drive.test("power-cut", quick=True).metrics and were_asked()
+    assert drive.test("power-cut", quick=True, cuts=20, event_cuts=10).metrics and were_asked()
 
 
 @pytest.mark.slow
