@@ -173,11 +173,13 @@ class FleetReport:
 
     def __init__(self, table: Table, title: str, notes: Sequence[str] = ()) -> None:
         #: A row a year: drives that work at its end, drives lost in it, how many of those that work are worn beyond what
-        #: was measured (``beyond_measured``), and of those that work the median, 95th and 99th percentile of write
-        #: amplification, mean wear, and their own 99th percentiles of latency, of the drives that have such commands.
+        #: was measured (``beyond_measured``), or hold data older than any of which losses are known (``beyond_aged``), and of
+        #: those that work the median, 95th and 99th percentile of write amplification, mean wear, and their own 99th
+        #: percentiles of latency, of the drives that have such commands. NaN where there is no such drive.
         self.table = table
         self.title = title
-        #: What must be known of the figures: of which drives none can be lost, and how many are worn beyond what was measured.
+        #: What must be known of the figures: of which drives none can be lost, how many are worn or hold data beyond what is
+        #: known, and of which models lives were measured on the drive in small.
         self.notes = list(notes)
 
     @property
@@ -186,10 +188,10 @@ class FleetReport:
         return int(self.table["lost_data"].sum() + self.table["failed"].sum())
 
     def csv(self) -> str:
-        """The table as comma-separated values, units in its head."""
+        """The table as comma-separated values, units in its head. What is not there is an empty cell."""
         units, columns = self.table.units, self.table.to_dict()
         head = ",".join(f"{name} ({units[name]})" if name in units else name for name in columns)
-        rows = (",".join(str(column[k]) for column in columns.values()) for k in range(len(self.table)))
+        rows = (",".join(_csv(column[k]) for column in columns.values()) for k in range(len(self.table)))
         return "\n".join([head, *rows]) + "\n"
 
     def html(self) -> str:
@@ -197,7 +199,7 @@ class FleetReport:
         return (
             "<!doctype html><meta charset='utf-8'><title>"
             f"{html.escape(self.title)}</title><style>body{{font:15px system-ui;margin:2em}}"
-            "td,th{padding:.2em .7em;text-align:right}</style>" + self._repr_html_() + "\n"
+            "td,th{padding:.2em .7em;text-align:right}</style>" + self._html() + "\n"
         )
 
     def plot(self) -> Any:
@@ -216,6 +218,7 @@ class FleetReport:
                 {"year": year, "drives": f"{percent} of the fleet", "value": columns[f"{name}_{percent}"][k]}
                 for k, year in enumerate(columns["year"])
                 for percent in ("p50", "p95", "p99")
+                if not math.isnan(columns[f"{name}_{percent}"][k])
             ]
             chart = altair.Chart(altair.Data(values=rows), title=title).mark_line(point=True)
             charts.append(
@@ -231,8 +234,13 @@ class FleetReport:
         return f"<ssdlab.FleetReport {self.title}: {self.spares} drives lost>"
 
     def _repr_html_(self) -> str:
+        return self._html()
+
+    def _html(self) -> str:
+        """With every year."""
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        return f"<b>{html.escape(self.title)}</b><p>{self.spares} drives lost</p>{notes}{self.table._repr_html_()}"
+        table = self.table._html(len(self.table))
+        return f"<b>{html.escape(self.title)}</b><p>{self.spares} drives lost</p>{notes}{table}"
 
 
 class FleetResult:
@@ -246,8 +254,10 @@ class FleetResult:
         models: list[Drive],
         small: list[int],
         traces: list[_Trace | None],
+        specimens: int = 1,
     ) -> None:
         self._native = native
+        self._specimens = specimens
         self._traces = traces
         self._models = models
         self._small = small
@@ -258,7 +268,9 @@ class FleetResult:
 
     def tables(self) -> Iterator[Table]:
         """Rows of :data:`PARTITION` drives each: a row a drive and quarter, up to the one in which it is lost. Units stand
-        in :attr:`Table.units`; ``wear_mean`` and ``wear_most`` are shares of the rated life."""
+        in :attr:`Table.units`. ``wear_mean``, ``wear_most`` and ``wear_measured`` are shares of the rated life;
+        ``expected_losses`` counts units of 4 KiB that were expected lost so far; ``data_age`` is the time in which the host
+        writes all data once, brought to 30 °C. Latencies of commands that a class has not are NaN."""
         return self._tables(_native.FleetSummary())
 
     def _tables(self, summary: _native.FleetSummary) -> Iterator[Table]:
@@ -310,7 +322,8 @@ class FleetResult:
                 pyarrow.parquet.write_table(pyarrow.table(table), file)
         before_last(len(names))
         report = self._report(summary)
-        fleet = json.dumps({**self.spec, "drives": self.drives}, indent=2) + "\n"
+        facts = {"drives": self.drives, "small": self._small, "specimens": self._specimens, "version": _native.__version__}
+        fleet = json.dumps({**self.spec, **facts}, indent=2) + "\n"
         for name, text in zip(_BESIDE, (report.csv(), report.html(), fleet)):
             names.append(name)
             with _opened(folder, name) as file:
@@ -325,6 +338,18 @@ class FleetResult:
                 "measured (wear_measured): their latencies, write amplification and losses are told as at that wear, and "
                 "more of them would be lost."
             )
+        if old := int(table["beyond_aged"][-1]):
+            notes.append(
+                f"At the end, {old} drives that work hold data older than ten years at 30 °C (data_age): their losses are "
+                "expected as of data of that age, and more of them would be lost."
+            )
+        for (name, _, _), times in zip(self.spec["models"], self._small):
+            if times > 1:
+                notes.append(
+                    f"Lives of {name} were measured on a drive 1/{times} in size: percentiles of latency are of such a drive, "
+                    "and those of the whole one can differ by factors; write amplification and wear by some per cent "
+                    "(small=1 measures the whole drive)."
+                )
         return FleetReport(table, f"{self.drives} drives over {self.spec['years']:g} years", notes)
 
     def check(self, drive: int, *, days: float, small: int | None = None, progress: Progress = None) -> dict[str, Any]:
@@ -334,6 +359,9 @@ class FleetResult:
 
         Args:
             small: the share of the drive, as of :func:`fleet`; as there if not given.
+
+        Raises:
+            ValueError: if the drive is still so young by then that its life would not have begun to be measured.
         """
         days = _number(days, "days")
         if not 0 <= days <= 36_525:
@@ -346,6 +374,13 @@ class FleetResult:
             trace = _sound(self._traces[kind], klass)
             text, written = _native.live_through(
                 self._models[model]._native, json.dumps(klass), share, seed, capacities, trace, report
+            )
+        # What is measured is lived through in any case.
+        if written > 1.001 * capacities:
+            needed = math.ceil(written / self._native.told(number, 1.0)[2])
+            raise ValueError(
+                f"days is {days:g}; drive {number} has written {capacities:.2g} times its capacity by then, and its life is "
+                f"measured after {written:.2g}: give at least {needed} days"
             )
         point = json.loads(text)
         lived = (point["wear_mean"], point["waf"], point["write_us"][1], point["read_us"][1])
@@ -386,15 +421,17 @@ def fleet(
     their kind. ``docs/python.md`` says what that leaves out, and how well it agrees with drives that are simulated in full.
 
     Args:
-        models: names or drives, or a mapping of them to their shares of the fleet.
-        workloads: classes of work; each drive has one of them.
-        years: that are told, a quarter at a time.
+        models: names or drives, or a mapping of them to their shares of the fleet. Each has a name of its own. Seeds of drives
+            are not looked at: specimens have theirs from ``seed``.
+        workloads: classes of work, each with a name of its own; each drive has one of them.
+        years: that are told, a quarter at a time: a multiple of 0.25.
         oldest_years: drives are between new and so old when they begin.
         ambient: mean and standard deviation over the drives, in °C; data lose charge faster where it is warm.
         other_failures_per_year: share of the drives that fail in a year for reasons that have nothing to do with their
             flash. Nothing is known of it here.
         small: lives are measured on the same drive in small: so many times fewer pages in a block (a power of two; fewer
-            times where the drive has not so many), everything else in proportion. 1: on the whole drive.
+            times where the drive has not so many), everything else in proportion. Percentiles of latency depend on it: the
+            report says so where it is above 1. 1: on the whole drive.
         specimens: lives that are measured of each kind, with seeds of their own.
         executor: where lives are measured: as of :func:`sweep`; threads of this process if not given.
         out: where measured lives are kept, and found by the next call: as of :func:`sweep`.
@@ -451,9 +488,12 @@ def fleet(
         for m in range(len(shares))
     ]
     native = _native.Fleet(json.dumps(spec), lives)
-    return FleetResult(
-        native, _whole(drives, "drives", 1, 2**32 - 1), spec, [d for d, _ in shares], divisors, [trace for _, trace in told]
-    )
+    drawn = _whole(drives, "drives", 1, 2**32 - 1)
+    return FleetResult(native, drawn, spec, [d for d, _ in shares], divisors, [trace for _, trace in told], specimens)
+
+
+def _csv(value: Any) -> str:
+    return "" if isinstance(value, float) and math.isnan(value) else str(value)
 
 
 def _finite(value: Any, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -96,12 +97,15 @@ class Table:
         return f"<ssdlab.Table of {len(self)} rows: {names}>"
 
     def _repr_html_(self) -> str:
+        return self._html(10)
+
+    def _html(self, rows_shown: int) -> str:
         units = self.units
         heads = "".join(
             f"<th>{html.escape(n)}" + (f"<br><small>{html.escape(units[n])}</small>" if n in units else "") + "</th>"
             for n in self.column_names
         )
-        shown = min(len(self), 10)
+        shown = min(len(self), rows_shown)
         columns = [self[n][:shown].tolist() for n in self.column_names]
         rows = "".join(
             "<tr>" + "".join(f"<td>{html.escape(_cell(c[i]))}</td>" for c in columns) + "</tr>" for i in range(shown)
@@ -115,4 +119,6 @@ def _restored(columns: list[tuple[str, str, str | None, bytes, list[str]]]) -> T
 
 
 def _cell(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.6g}"
+    return str(value)

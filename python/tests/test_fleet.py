@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -185,7 +186,7 @@ def test_ctrl_c_stops_the_measuring_of_lives():
     assert time.perf_counter() - began < 10
 
 
-BASED = 'base = "ideal-16k-32die"\n[gc]\npolicy = "%s"\n'
+BASED = 'base = "ideal-16k-32die"\ncapacity_bytes = 1073741824\n[gc]\npolicy = "%s"\n'
 
 
 def test_a_file_that_was_edited_is_another_drive(tmp_path):
@@ -207,11 +208,17 @@ def test_what_cannot_be_is_refused_before_anything_is_measured(monkeypatch):
     for more in ({"years": -1}, {"oldest_years": 200}, {"ambient": (300, 0)}, {"other_failures_per_year": 2}):
         with pytest.raises(ValueError):
             ssdlab.fleet("ideal-16k-32die", WORK, **more)
+    with pytest.raises(ValueError, match="multiple of 0.25"):
+        ssdlab.fleet("ideal-16k-32die", WORK, years=1.1)
+    with pytest.raises(ValueError, match="class are named office"):
+        ssdlab.fleet("ideal-16k-32die", [WORK, WORK])
+    with pytest.raises(ValueError, match="model are named ideal-16k-32die"):
+        ssdlab.fleet([ssdlab.Drive("ideal-16k-32die", seed=2), "ideal-16k-32die"], WORK)
     with pytest.raises(ValueError, match="hot_percent"):
         ssdlab.Workload("w", hot_percent=200)
 
 
-def told(*, wear=2.0, losses=4e-17, reads=50, drives=40, per_day=1.0):
+def told(*, wear=2.0, losses=4e-17, reads=50, drives=40, per_day=1.0, small=1, **more):
     """A fleet of one model and two classes, of which the second may read nothing, whose lives are made up."""
     from ssdlab import _native
     from ssdlab._fleet import FleetResult
@@ -226,9 +233,53 @@ def told(*, wear=2.0, losses=4e-17, reads=50, drives=40, per_day=1.0):
     classes = [ssdlab.Workload("mix", per_day)._class()[0], ssdlab.Workload("log", per_day, read_percent=reads)._class()[0]]
     spec = {
         "seed": 1, "models": [("a", 10**11, 1.0)], "classes": classes, "years": 1.0, "oldest_years": 0.0,
-        "ambient": [30.0, 0.0], "other_failures_per_year": 0.0,
+        "ambient": [30.0, 0.0], "other_failures_per_year": 0.0, **more,
     }  # fmt: skip
-    return FleetResult(_native.Fleet(json.dumps(spec), [[[life], [life]]]), drives, spec, [], [1], [None, None])
+    silent = json.loads(life)
+    for of in silent["points"]:
+        of["read_us"] = [0.0] * 3
+    second = life if reads else json.dumps(silent)
+    return FleetResult(_native.Fleet(json.dumps(spec), [[[life], [second]]]), drives, spec, [], [small], [None, None])
+
+
+def test_what_is_not_there_is_not_told_as_zero():
+    rows = next(told(reads=0).tables())
+    assert (np.isnan(rows["read_latency_p99"]) == (rows["class"] == "log")).all()
+    assert not np.isnan(rows["write_latency_p99"]).any()
+    dead = told(drives=2, years=3.0, other_failures_per_year=0.99).report()
+    assert dead.table["works"][-1] == 0 and math.isnan(dead.table["waf_p50"][-1])
+    names, *_, last = (line.split(",") for line in dead.csv().splitlines())
+    assert last[names.index("waf_p50 (ratio)")] == "" and "nan" not in dead.csv() + dead.html()
+    with_units = set(next(told().tables()).units) | {"drive", "model", "class", "quarter", "state"}
+    assert with_units == set(rows.column_names)
+
+
+def test_the_page_of_a_fleet_has_every_year():
+    report = told(drives=2, years=12.0).report()
+    assert len(report.table) == 12 and report.html().count("<tr>") == 13 == report._repr_html_().count("<tr>")
+
+
+def test_that_lives_are_of_a_drive_in_small_is_told_with_them():
+    notes = told(small=32).report().notes
+    assert len(notes) == 1 and notes[0].startswith("Lives of a were measured on a drive 1/32 in size: percentiles of latency")
+
+
+def test_data_older_than_what_is_known_are_told():
+    report = told(per_day=0.0002, ambient=[50.0, 0.0]).report()
+    assert report.table["beyond_aged"].tolist() == [40]
+    assert report.notes[0].startswith("At the end, 40 drives that work hold data older than ten years at 30 °C")
+
+
+def test_a_drive_that_is_too_young_is_not_checked(monkeypatch):
+    fleet = told()
+    fleet._models = [ssdlab.Drive("ideal-32die")]
+    point = json.dumps({"wear_mean": 0.1, "waf": 1.0, "write_us": [1.0] * 3, "read_us": [1.0] * 3})
+    monkeypatch.setattr(ssdlab._fleet._native, "live_through", lambda *_: (point, 4.8))
+    per_day = fleet._native.told(0, 1.0)[2]
+    needed = math.ceil(4.8 / per_day)
+    with pytest.raises(ValueError, match=f"give at least {needed} days"):
+        fleet.check(0, days=needed / 10, progress=False)
+    assert fleet.check(0, days=needed, progress=False)["drive_writes"] == 4.8
 
 
 def test_what_is_not_known_of_a_fleet_is_told_with_it():
@@ -288,7 +339,9 @@ def test_a_fleet_takes_its_place_whole_or_not_at_all(tmp_path, monkeypatch):
         smaller.write(tmp_path)
     assert files_of(tmp_path) == before
     smaller.write(tmp_path)
-    assert json.loads((tmp_path / "fleet.json").read_text())["drives"] == 15
+    written = json.loads((tmp_path / "fleet.json").read_text())
+    assert (written["drives"], written["small"], written["specimens"]) == (15, [1], 1)
+    assert written["version"] == ssdlab.__version__
     assert not [path for path in tmp_path.iterdir() if "partial" in path.name]
 
 

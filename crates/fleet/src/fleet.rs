@@ -66,9 +66,11 @@ pub struct QuarterRow {
     /// expected lost, are as there.
     pub wear_measured: f64,
     pub waf: f64,
-    /// Zero without such commands.
-    pub write_p99_us: f64,
-    pub read_p99_us: f64,
+    /// `None` without such commands.
+    pub write_p99_us: Option<f64>,
+    pub read_p99_us: Option<f64>,
+    /// How old its data are when they are rewritten, brought to 30 °C.
+    pub data_hours: f64,
     /// Written by the host so far, what was written before the fleet began included.
     pub terabytes_written: f64,
     /// Units of 4 KiB that were expected lost so far.
@@ -86,6 +88,14 @@ pub enum State {
     Failed,
 }
 
+impl Drawn {
+    /// How old its data are when they are rewritten: the time in which the host writes all of them once, brought to 30 °C.
+    fn data_hours(&self, class: &Class) -> f64 {
+        let hours = f64::from(class.fill_percent) / 100.0 / self.drive_writes_per_day * HOURS;
+        hours_at_30_celsius(hours, self.celsius)
+    }
+}
+
 impl State {
     pub const WORDS: [&str; 3] = ["works", "lost data", "failed"];
 }
@@ -96,6 +106,16 @@ impl FleetSpec {
     /// # Errors
     /// The first value that cannot be.
     pub fn check(&self) -> Result<(), String> {
+        let models: Vec<&str> = self.models.iter().map(|m| m.0.as_str()).collect();
+        let classes: Vec<&str> = self.classes.iter().map(|c| c.name.as_str()).collect();
+        for (kind, names) in [("model", models), ("class", classes)] {
+            if let Some(k) = (1..names.len()).find(|&k| names[..k].contains(&names[k])) {
+                return Err(format!(
+                    "two of the fleet's kinds of {kind} are named {}: give each a name of its own",
+                    names[k]
+                ));
+            }
+        }
         for class in &self.classes {
             class.check().map_err(|e| format!("class {}: {e}", class.name))?;
         }
@@ -113,6 +133,9 @@ impl FleetSpec {
         }
         if !between(self.years, 0.25, 100.0) || !between(self.oldest_years, 0.0, 100.0) {
             return Err("years must lie between 0.25 and 100, oldest_years between 0 and 100".to_owned());
+        }
+        if libm::fmod(self.years, 0.25) != 0.0 {
+            return Err(format!("years is {}; a fleet is told in quarters: give a multiple of 0.25", self.years));
         }
         if !between(self.ambient.0, -40.0, 125.0) || !between(self.ambient.1, 0.0, 40.0) {
             return Err("ambient must lie between -40 and 125 °C, its deviation between 0 and 40".to_owned());
@@ -172,6 +195,7 @@ impl Fleet {
         let drawn = self.drawn(drive);
         let life = &self.lives[drawn.model][drawn.class][drawn.specimen];
         let capacity = self.spec.models[drawn.model].1 as f64;
+        let data_hours = drawn.data_hours(&self.spec.classes[drawn.class]);
         let mut state = Age::new(capacity);
         // What it has gone through before; it would not be in the fleet had it been lost.
         state.pass(life, &drawn, &self.spec.classes[drawn.class], drawn.age_days, STEPS * 4);
@@ -199,8 +223,9 @@ impl Fleet {
                 wear_most: at.wear_most,
                 wear_measured: life.points.last().map_or(0.0, |p| p.wear_mean),
                 waf: at.waf,
-                write_p99_us: at.write_us[1],
-                read_p99_us: at.read_us[1],
+                write_p99_us: Some(at.write_us[1]).filter(|&us| us > 0.0),
+                read_p99_us: Some(at.read_us[1]).filter(|&us| us > 0.0),
+                data_hours,
                 terabytes_written: state.written * capacity / 1e12,
                 expected_losses: state.losses,
                 state: what,
@@ -267,8 +292,7 @@ impl Age {
     fn pass(&mut self, life: &Life, drawn: &Drawn, class: &Class, days: f64, steps: u32) {
         let step = days / f64::from(steps);
         let per_day = drawn.drive_writes_per_day;
-        let old = f64::from(class.fill_percent) / 100.0 / per_day * HOURS;
-        let hours = hours_at_30_celsius(old, drawn.celsius);
+        let hours = drawn.data_hours(class);
         let reads_per_day = per_day * class.reads_per_write() / (f64::from(class.fill_percent) / 100.0);
         for _ in 0..steps {
             let capacities = per_day * step;
@@ -416,7 +440,10 @@ pub(crate) mod tests {
             Fleet::new(spec, lives).expect_err("cannot be")
         };
         assert!(refused(&|s| s.years = f64::NAN).contains("years"));
+        assert!(refused(&|s| s.years = 1.1).contains("multiple of 0.25"));
         assert!(refused(&|s| s.models[0].2 = 0.0).contains("weights"));
+        assert!(refused(&|s| s.models.push(s.models[0].clone())).contains("model are named a"));
+        assert!(refused(&|s| s.classes[1].name = "x".to_owned()).contains("class are named x"));
         assert!(refused(&|s| s.classes[1].queue_depth = 0).contains("class y: queue_depth"));
         assert!(refused(&|s| s.ambient.0 = 500.0).contains("ambient"));
         assert!(Fleet::new(spec(), Vec::new()).expect_err("no lives").contains("every model"));

@@ -170,22 +170,26 @@ impl Fleet {
         let f64s = |name: &str, unit: &str, of: &dyn Fn(&QuarterRow) -> f64| {
             Column::f64(name, unit, rows.iter().map(of).collect())
         };
+        let us = |name: &str, of: &dyn Fn(&QuarterRow) -> Option<f64>| {
+            Column::optional(name, "us", rows.iter().map(of).collect())
+        };
         Ok(Table::new(vec![
             Column::u32("drive", "", rows.iter().map(|r| r.drive).collect()),
             Column::words("model", &models, rows.iter().map(|r| r.drawn.model as i8).collect()),
             Column::words("class", &classes, rows.iter().map(|r| r.drawn.class as i8).collect()),
-            f64s("drive_writes_per_day", "", &|r| r.drawn.drive_writes_per_day),
+            f64s("drive_writes_per_day", "1/d", &|r| r.drawn.drive_writes_per_day),
             f64s("age_at_start", "days", &|r| r.drawn.age_days),
             f64s("ambient", "°C", &|r| r.drawn.celsius),
             Column::u32("quarter", "", rows.iter().map(|r| r.quarter).collect()),
-            f64s("wear_mean", "", &|r| r.wear_mean),
-            f64s("wear_most", "", &|r| r.wear_most),
-            f64s("wear_measured", "", &|r| r.wear_measured),
+            f64s("wear_mean", "ratio", &|r| r.wear_mean),
+            f64s("wear_most", "ratio", &|r| r.wear_most),
+            f64s("wear_measured", "ratio", &|r| r.wear_measured),
             f64s("waf", "ratio", &|r| r.waf),
-            f64s("write_latency_p99", "us", &|r| r.write_p99_us),
-            f64s("read_latency_p99", "us", &|r| r.read_p99_us),
+            us("write_latency_p99", &|r| r.write_p99_us),
+            us("read_latency_p99", &|r| r.read_p99_us),
+            f64s("data_age", "h", &|r| r.data_hours),
             f64s("written", "TB", &|r| r.terabytes_written),
-            f64s("expected_losses", "", &|r| r.expected_losses),
+            f64s("expected_losses", "units of 4 KiB", &|r| r.expected_losses),
             Column::words("state", &State::WORDS, rows.iter().map(|r| r.state as i8).collect()),
         ]))
     }
@@ -217,13 +221,17 @@ impl FleetSummary {
             Column::u64("lost_data", "", rows.iter().map(|r| r.lost_data).collect()),
             Column::u64("failed", "", rows.iter().map(|r| r.failed).collect()),
             Column::u64("beyond_measured", "", rows.iter().map(|r| r.beyond_measured).collect()),
+            Column::u64("beyond_aged", "", rows.iter().map(|r| r.beyond_aged).collect()),
         ];
         for (k, percent) in ["p50", "p95", "p99"].into_iter().enumerate() {
-            let of = |f: &dyn Fn(&ssdlab_fleet::YearRow) -> f64| rows.iter().map(f).collect::<Vec<f64>>();
-            columns.push(Column::f64(&format!("waf_{percent}"), "ratio", of(&|r| r.waf[k])));
-            columns.push(Column::f64(&format!("wear_{percent}"), "", of(&|r| r.wear[k])));
-            columns.push(Column::f64(&format!("write_latency_p99_{percent}"), "us", of(&|r| r.write_p99_us[k])));
-            columns.push(Column::f64(&format!("read_latency_p99_{percent}"), "us", of(&|r| r.read_p99_us[k])));
+            let mut put = |name: &str, unit: &str, of: &dyn Fn(&ssdlab_fleet::YearRow) -> Option<[f64; 3]>| {
+                let values = rows.iter().map(|r| of(r).map(|of| of[k])).collect();
+                columns.push(Column::optional(&format!("{name}_{percent}"), unit, values));
+            };
+            put("waf", "ratio", &|r| r.waf);
+            put("wear", "ratio", &|r| r.wear);
+            put("write_latency_p99", "us", &|r| r.write_p99_us);
+            put("read_latency_p99", "us", &|r| r.read_p99_us);
         }
         Table::new(columns)
     }
