@@ -272,8 +272,8 @@ mod tests {
         let s = sentence(&parts(&all));
         assert_eq!(
             s,
-            "2.00 ms: 100.0 us on the host link, 100.0 us waiting in the queue, 100.0 us in the controller, 100.0 us \
-             waiting for room in the write buffer and 1.60 ms elsewhere"
+            "2.10 ms: 100.0 us on the host link, 100.0 us waiting in the queue, 100.0 us before or behind a FLUSH or TRIM \
+             that goes alone, 100.0 us in the controller and 1.70 ms elsewhere"
         );
     }
 }
