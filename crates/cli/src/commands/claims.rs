@@ -127,8 +127,10 @@ fn strict(claims: &[Claim], devices: &[&str], rows: &[ClaimRow]) -> Result<(), F
             n => return Err(Failure::run(format!("{n} {what}"))),
         }
     }
-    let has_reason = |id: &str| claims.iter().any(|c| c.id == id && c.known_miss.is_some());
-    let mut stale = rows.iter().filter(|row| row.state == ClaimState::Met && has_reason(&row.id)).peekable();
+    // Several statements of a source can stand under one number, some of them met and others not.
+    let has_reason =
+        |row: &ClaimRow| claims.iter().any(|c| c.id == row.id && c.quantity == row.quantity && c.known_miss.is_some());
+    let mut stale = rows.iter().filter(|row| row.state == ClaimState::Met && has_reason(row)).peekable();
     if let Some(first) = stale.peek() {
         let (id, device) = (first.id.clone(), first.device.clone());
         let count = stale.count();
@@ -300,6 +302,14 @@ published = "p"
 source = "s"
 known_miss = "too fast"
 check.range = { test = "t", metric = "rate", unit = "MB/s", at_most = 1.0 }
+
+[[claim]]
+id = "stale"
+devices = ["d.toml"]
+quantity = "another statement under the same number"
+published = "p"
+source = "s"
+check.range = { test = "t", metric = "rate", unit = "MB/s", at_least = 0.5 }
 "#;
 
     fn ran(device: &str, rate: f64, depth: i64) -> Outcome {
