@@ -10,6 +10,7 @@
 //! | know what the device is and can do | [`DeviceInfo`] |
 //! | know what it has done so far | [`Counters`] |
 //! | check one's own times | [`Occupancy`] |
+//! | know which commands the host still holds | [`HostQueue`] |
 //! | number writes for a plug | [`WriteNumbers`], [`UnitWrites`] |
 //!
 //! What only some devices have are faces of their own, which a device hands out if it has them: [`Flash`] (wear),
@@ -34,6 +35,7 @@ mod completion;
 mod counters;
 mod device;
 mod flash;
+mod host_queue;
 mod info;
 mod link_policy;
 mod occupancy;
@@ -51,6 +53,7 @@ pub use counters::{
 };
 pub use device::{Destroyed, Device, Held, LoadError, Plug, PowerManagement, Security};
 pub use flash::{EccScheme, ExpectedErrors, Flash, Wear};
+pub use host_queue::{HostQueue, Sent, SentAlone};
 pub use info::DeviceInfo;
 pub use link_policy::LinkPolicy;
 pub use occupancy::Occupancy;

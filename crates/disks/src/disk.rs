@@ -21,14 +21,13 @@ use std::sync::Arc;
 
 use ssdlab_core::{Cause, Nanos, Op, Ring, Rng, SECTOR_BYTES, nanos_from_ms, nanos_from_us};
 use ssdlab_device::{
-    Completion, Counters, Device, DeviceInfo, DiskCounters, EnergyCounters, HostCounters, Occupancy, Plug, Recorder,
-    Refusal, Request, Timeline,
+    Completion, Counters, Device, DeviceInfo, DiskCounters, EnergyCounters, HostCounters, HostQueue, Occupancy, Plug,
+    Recorder, Refusal, Request, Sent, Timeline,
 };
 use ssdlab_keys::SpecError;
 
 use crate::commands::Command;
 use crate::geometry::{Geometry, Track, turn_of};
-use crate::host_queue::{HostQueue, Sent};
 use crate::plug::PlugState;
 use crate::read_cache::{ReadCache, ReadOn};
 use crate::records::Records;
@@ -164,7 +163,7 @@ impl Disk {
                 spin_up: nanos_from_ms(spec.media.spin_up_ms),
             }),
             now: 0,
-            host_queue: HostQueue::new(depth, spec.controller.not_queued),
+            host_queue: HostQueue::new(depth, spec.controller.not_queued.sent_alone()),
             slots: vec![any; depth as usize],
             free_slots: (0..depth).rev().collect(),
             processor_free: 0,
@@ -354,7 +353,9 @@ impl Disk {
         self.occupancy.leave(command.submitted, at);
         self.free_slots.push(slot);
         self.host_queue.ended();
-        while let Some(sent) = self.host_queue.next(at) {
+        while self.host_queue.holds_any()
+            && let Some(sent) = self.host_queue.next(at)
+        {
             self.give_slot(sent, at);
         }
     }
@@ -802,8 +803,10 @@ impl Device for Disk {
         self.now = now;
         self.plug.command_comes();
         self.occupancy.enter(now);
-        if let Some(sent) = self.host_queue.comes(now, request) {
-            self.give_slot(sent, now);
+        if self.host_queue.sends(request.op) {
+            self.give_slot(Sent { request, submitted: now, barred: 0 }, now);
+        } else {
+            self.host_queue.hold(now, request);
         }
         Ok(())
     }

@@ -27,7 +27,6 @@ mod as_plug;
 mod commands;
 mod disk;
 mod geometry;
-mod host_queue;
 mod journal;
 mod plain;
 mod plug;

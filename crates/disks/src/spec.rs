@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssdlab_core::{Op, SECTOR_BYTES};
+use ssdlab_core::SECTOR_BYTES;
+use ssdlab_device::SentAlone;
 use ssdlab_keys::{KeyTable, SpecError};
 
 /// Everything that makes one disk differ from another.
@@ -171,10 +172,8 @@ pub enum NotQueued {
 }
 
 impl NotQueued {
-    /// Whether a command is sent alone.
-    #[inline]
-    pub(crate) fn holds(self, op: Op) -> bool {
-        op == Op::Flush && self == NotQueued::Flush
+    pub(crate) fn sent_alone(self) -> SentAlone {
+        SentAlone { flush: self == NotQueued::Flush, trim: false }
     }
 }
 

@@ -26,10 +26,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
         }
         self.frontend.in_flight.begun(now);
         self.backend.keep_times(now);
-        if self.frontend.commands.have_room(request.op) {
+        if self.frontend.host_queue.sends(request.op) {
             self.accept(now, now, request);
         } else {
-            self.frontend.commands.hold(now, request);
+            self.frontend.host_queue.hold(now, request);
         }
         Ok(())
     }
@@ -111,7 +111,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Recorder for Simula
 
     fn recorded_since(&mut self, from: Nanos) -> Timeline {
         let Some(records) = self.probe.records() else { return Timeline::default() };
-        let open = self.frontend.commands.open();
+        let held = self.frontend.host_queue.held().map(|(request, at)| (at, *request));
+        let open = self.frontend.commands.open().chain(held);
         let open: Vec<_> = open.map(|(at, request)| Completion::under_way(&request, at, self.now)).collect();
         records.since(from, self.now, &open, self.translation.medium().layout())
     }

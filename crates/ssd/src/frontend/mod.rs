@@ -13,7 +13,7 @@ mod refuse;
 mod write;
 
 use ssdlab_core::{Cause, Nanos, Op, nanos_from_us};
-use ssdlab_device::{Completion, Request, Status};
+use ssdlab_device::{Completion, HostQueue, Request, Sent, Status};
 use ssdlab_ftl::Translation;
 use ssdlab_nand::LogicalPage;
 
@@ -24,7 +24,7 @@ use crate::slot::Slot;
 use crate::spec::DriveSpec;
 use crate::timing::Interval;
 
-pub use commands::{Command, Commands, Sent};
+pub use commands::{Command, Commands};
 pub use held::Held;
 pub use in_flight::InFlight;
 pub use link::{Direction, Link, LinkGeneration, LinkSpec, NotQueued, PcieSpec, TrimRanges};
@@ -35,6 +35,8 @@ pub use read_ahead::ReadAhead;
 pub struct Frontend {
     pub link: Link,
     pub link_sleep: LinkSleep,
+    /// What the host holds; the others have a slot among the commands.
+    pub host_queue: HostQueue,
     pub commands: Commands,
     pub read_ahead: ReadAhead,
     /// Pages on their way from flash because they are written in part, and the commands that wait for them: reads, and
@@ -52,7 +54,8 @@ impl Frontend {
         Frontend {
             link: Link::new(&drive.link),
             link_sleep: LinkSleep::new(drive.power.as_ref().is_some_and(|power| power.controller_awake_mw.is_some())),
-            commands: Commands::new(drive.controller.queue_depth, drive.link.sent_alone()),
+            host_queue: HostQueue::new(drive.controller.queue_depth, drive.link.sent_alone()),
+            commands: Commands::new(drive.controller.queue_depth),
             read_ahead: ReadAhead::new(drive.controller.read_ahead_kib.div_ceil(drive.mapping.unit_kib)),
             merges: Vec::new(),
             in_flight: InFlight::default(),
@@ -73,6 +76,7 @@ impl Frontend {
 
     /// The power is gone, and with it every command and what was read ahead.
     pub fn drop_commands(&mut self, now: Nanos) {
+        self.host_queue.drop_all();
         self.commands.drop_all();
         self.read_ahead.clear();
         self.merges.clear();
@@ -88,7 +92,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     // Where the request is taken apart in registers, it need not pass through memory in one piece.
     #[inline(always)]
     pub(crate) fn accept(&mut self, now: Nanos, submitted: Nanos, request: Request) -> Slot {
-        let slot = self.frontend.commands.take_slot(request.op).expect("the caller checked for a slot");
+        let slot = self.frontend.commands.take_slot().expect("the caller checked for a slot");
         // A link that slept carries nothing before it is up.
         let sent = now.max(self.frontend.link_sleep.up_at());
         let on_link = sent + self.frontend.link.send_command(sent);
@@ -131,10 +135,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.probe.explain(|explanations| explanations.arrive(slot, times));
     }
 
-    /// Accepts the commands that have waited longest outside, as far as they may come in.
+    /// Accepts the commands that the host has held longest, as far as it may send them now.
     #[inline(never)]
     fn accept_waiting(&mut self, now: Nanos) {
-        while let Some(Sent { submitted, request, barred }) = self.frontend.commands.take_outside(now) {
+        while let Some(Sent { submitted, request, barred }) = self.frontend.host_queue.next(now) {
             let slot = self.accept(now, submitted, request);
             self.probe.explain(|explanations| explanations.was_barred(slot, barred));
         }
@@ -242,7 +246,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 debug_assert!(completion.breakdown.sum() == completion.latency(), "{completion:?}");
                 self.probe.explain(|explanations| explanations.ended(completion));
             }
-            if self.frontend.commands.are_held() {
+            self.frontend.host_queue.ended();
+            if self.frontend.host_queue.holds_any() {
                 self.accept_waiting(at);
             }
         }

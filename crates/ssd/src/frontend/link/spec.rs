@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssdlab_core::Op;
+use ssdlab_device::SentAlone;
 use ssdlab_keys::SpecError;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,15 +45,8 @@ pub enum NotQueued {
 }
 
 impl NotQueued {
-    /// Whether a command is sent alone.
-    #[inline]
-    #[must_use]
-    pub fn holds(self, op: Op) -> bool {
-        match op {
-            Op::Read | Op::Write | Op::WriteZeroes => false,
-            Op::Flush => self != NotQueued::Nothing,
-            Op::Trim => self == NotQueued::FlushAndTrim,
-        }
+    fn sent_alone(self) -> SentAlone {
+        SentAlone { flush: self != NotQueued::Nothing, trim: self == NotQueued::FlushAndTrim }
     }
 }
 
@@ -143,8 +136,8 @@ pub struct PcieSpec {
 impl LinkSpec {
     /// Which commands are sent alone: of NVMe none.
     #[must_use]
-    pub fn sent_alone(&self) -> NotQueued {
-        if self.generation.is_pcie() { NotQueued::Nothing } else { self.not_queued }
+    pub fn sent_alone(&self) -> SentAlone {
+        if self.generation.is_pcie() { SentAlone::default() } else { self.not_queued.sent_alone() }
     }
 
     #[must_use]
