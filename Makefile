@@ -236,13 +236,13 @@ python-quick:
 	cd python && CARGO_TARGET_DIR=$(CURDIR)/target $(QUICK)/bin/maturin build --profile dev --features as-tested --locked \
 		--interpreter $(QUICK)/bin/python --out $(QUICK)/wheels
 	$(QUICK)/bin/python -m pip install -q --disable-pip-version-check --no-deps $(QUICK)/wheels/*.whl
-	cd python/tests && $(QUICK)/bin/python -m pytest -q -m "not slow" .
+	cd python/tests && $(QUICK)/bin/python -m pytest -q -rs -m "not slow" .
 
 python: wheel
 	$(CARGO) clippy -p ssdlab-python --all-targets --locked -- -D warnings
 	cd python && ../$(PY) -m mypy -p ssdlab && ../$(PY) -m pyright --pythonpath ../$(PY)
 	cd python/tests && PATH=$(CURDIR)/target/python/bin:$$PATH pyright --verifytypes ssdlab --ignoreexternal
-	cd python/tests && ../../$(PY) -m pytest -q -x -m "not slow" .
+	cd python/tests && ../../$(PY) -m pytest -q -rs -x -m "not slow" .
 
 ## All of its tests: executors of four kinds, a fleet beside drives simulated in full, the tutorial; the wheel against
 ## the stable ABI, and on every Python of this machine; misuse under valgrind. Some twenty-five minutes.
@@ -251,7 +251,7 @@ python-all: python valgrind
 	$(PY) -m pip install -q -r python/requirements-all.txt
 	$(PY) -m abi3audit --strict $(WHEELS)/*.whl
 	tests/python-versions.sh $(WHEELS)/*.whl
-	cd python/tests && ../../$(PY) -m pytest -q .
+	cd python/tests && ../../$(PY) -m pytest -q -rs .
 
 # Everything is built once: what would speed up a second build only costs time. Two lanes, since one build alone leaves a
 # core idle at every crate that others wait for: what is measured at release, and what is tested.

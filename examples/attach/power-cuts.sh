@@ -122,7 +122,7 @@ look() {
   : >"$found"
   fsck.ext4 -p "$block" >"$scratch/fsck" 2>&1 || code=$?
   if [ "$code" -ge 4 ]; then
-    ext4="damaged, repaired by force"
+    ext4="damaged, repaired by force" damage="the file system was damaged: fsck could not repair it unasked"
     sed -n 's/^./  fsck: &/p' "$scratch/fsck"
     fsck.ext4 -f -y "$block" >"$scratch/fsck" 2>&1 || true
   elif [ "$code" -gt 0 ]; then

@@ -270,7 +270,7 @@ class FleetResult:
         """Rows of :data:`PARTITION` drives each: a row a drive and quarter, up to the one in which it is lost. Units stand
         in :attr:`Table.units`. ``wear_mean``, ``wear_most`` and ``wear_measured`` are shares of the rated life;
         ``expected_losses`` counts units of 4 KiB that were expected lost so far; ``data_age`` is the time in which the host
-        writes all data once, brought to 30 °C. Latencies of commands that a class has not are NaN."""
+        writes all data once, no more than the age of the drive, brought to 30 °C. Latencies of commands that a class has not are NaN."""
         return self._tables(_native.FleetSummary())
 
     def _tables(self, summary: _native.FleetSummary) -> Iterator[Table]:

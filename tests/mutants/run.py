@@ -16,6 +16,7 @@ Exit code 0: at least 95 % of the faults that are not excused were caught; 1: fe
 import argparse
 import collections
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -28,6 +29,7 @@ import sys
 import threading
 import time
 import tomllib
+import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -41,8 +43,9 @@ MEMORY_BYTES = 8 << 30
 PROFILE = {"opt-level": "1", "debug": "false", "incremental": "true", "codegen-units": "256", "lto": '"off"'}
 
 # What is built at once, in the order of the layers; and what each crate's sources are part of.
-STAGES = [["ssdlab-ecc", "ssdlab-nand", "ssdlab-ftl"], ["ssdlab-ssd"], ["ssdlab-torture"]]
+STAGES = [["ssdlab-device", "ssdlab-ecc", "ssdlab-nand", "ssdlab-ftl"], ["ssdlab-ssd"], ["ssdlab-torture"]]
 PART_OF = {
+    "device": {"ssdlab-device", "ssdlab-ssd", "ssdlab-torture"},
     "ecc": {"ssdlab-ecc", "ssdlab-ssd", "ssdlab-torture"},
     "nand": {"ssdlab-nand", "ssdlab-ecc", "ssdlab-ftl", "ssdlab-ssd", "ssdlab-torture"},
     "ftl": {"ssdlab-ftl", "ssdlab-ssd", "ssdlab-torture"},
@@ -51,7 +54,7 @@ PART_OF = {
 # Layer, and its test programs: package, whether it is the library's own tests, and arguments. Unit tests of the drive come
 # after the translation layer's property tests, as it takes longer to build.
 LAYERS = [
-    ("unit", [("ssdlab-ecc", "lib", []), ("ssdlab-nand", "lib", []), ("ssdlab-ftl", "lib", []), ("ssdlab-nand", "it", [])]),
+    ("unit", [(f"ssdlab-{crate}", "lib", []) for crate in ("device", "ecc", "nand", "ftl")] + [("ssdlab-nand", "it", [])]),
     ("theory", [("ssdlab-ecc", "it", [])]),
     ("properties", [("ssdlab-ftl", "it", [])]),
     ("unit", [("ssdlab-ssd", "lib", [])]),
@@ -84,6 +87,8 @@ def written_faults():
         faults.append(Fault(entry["name"], entry["group"], entry["file"], apply, True))
     for fault in faults:
         fault.apply((ROOT / fault.file).read_text())
+        if fault.file.split("/")[1] not in PART_OF:
+            fail(f"{fault.name}: nothing is known of the tests of {fault.file}")
     if len({fault.name for fault in faults}) != len(faults):
         fail("two faults have the same name")
     return faults
@@ -296,6 +301,8 @@ class Campaign:
             for fault in self.line:
                 if not fault.written:
                     if self.drawn_left == 0:
+                        # It is the next in line, should another not compile.
+                        self.line = itertools.chain([fault], self.line)
                         return None
                     self.drawn_left -= 1
                 if fault.name not in self.known:
@@ -411,6 +418,9 @@ def main():
     [thread.join() for thread in threads]
     if not errors.empty():
         error = errors.get()
+        if not isinstance(error, SystemExit):
+            traceback.print_exception(error)
+            sys.exit(2)
         raise error
     enough = table(campaign, excused)
     print(f"{(time.monotonic() - begin) / 60:.0f} minutes by the clock, {args.jobs} jobs")

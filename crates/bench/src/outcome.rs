@@ -139,6 +139,14 @@ pub enum Unsettled {
     LeftToFullRun,
 }
 
+impl Unsettled {
+    /// Whether there is too little of anything to tell.
+    #[must_use]
+    pub fn is_too_few(self) -> bool {
+        matches!(self, Unsettled::TooFewSeconds | Unsettled::TooFewRequests)
+    }
+}
+
 /// Why the last part of a run is no steady state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NotSteady {
@@ -222,7 +230,7 @@ impl Outcome {
     /// Whether its last part is no steady state because it has too little of anything to tell, not because it is seen to change.
     #[must_use]
     pub fn is_too_short_to_tell(&self) -> bool {
-        [Unsettled::TooFewSeconds, Unsettled::TooFewRequests].into_iter().any(|reason| self.is_unsettled_by(reason))
+        self.not_steady.iter().any(|n| n.reason.is_too_few())
     }
 }
 

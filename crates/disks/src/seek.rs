@@ -114,7 +114,19 @@ pub fn tables(spec: &SeekSpec, cylinders: u32, turn: u32) -> Result<[SeekTable; 
             "let the times rise over more of the distances",
         ));
     }
-    Ok([reads, SeekTable::new(cylinders, turn, |d| read(d) + longer(d))])
+    let write = |distance: u32| read(distance) + longer(distance);
+    if cylinders > 2 && write(1) > write(2) {
+        return Err(SpecError::new(
+            "seek.single_track_write_ms",
+            format!(
+                "a write two tracks away would take less, {:.3} ms, than one to the next track, {:.3} ms",
+                write(2),
+                write(1)
+            ),
+            "use less, or a longer `seek.average_write_ms`",
+        ));
+    }
+    Ok([reads, SeekTable::new(cylinders, turn, write)])
 }
 
 /// The measured curve, from its single-track time upwards.

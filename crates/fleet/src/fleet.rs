@@ -69,7 +69,7 @@ pub struct QuarterRow {
     /// `None` without such commands.
     pub write_p99_us: Option<f64>,
     pub read_p99_us: Option<f64>,
-    /// How old its data are when they are rewritten, brought to 30 °C.
+    /// How old its data are when they are rewritten, and no older than the drive, brought to 30 °C.
     pub data_hours: f64,
     /// Written by the host so far, what was written before the fleet began included.
     pub terabytes_written: f64,
@@ -89,10 +89,11 @@ pub enum State {
 }
 
 impl Drawn {
-    /// How old its data are when they are rewritten: the time in which the host writes all of them once, brought to 30 °C.
-    fn data_hours(&self, class: &Class) -> f64 {
-        let hours = f64::from(class.fill_percent) / 100.0 / self.drive_writes_per_day * HOURS;
-        hours_at_30_celsius(hours, self.celsius)
+    /// How old its data are when they are rewritten, so many days after the drive was new: the time in which the host writes all of
+    /// them once, and no more than the drive's own age; brought to 30 °C.
+    fn data_hours(&self, class: &Class, days: f64) -> f64 {
+        let rewritten_days = f64::from(class.fill_percent) / 100.0 / self.drive_writes_per_day;
+        hours_at_30_celsius(rewritten_days.min(days) * HOURS, self.celsius)
     }
 }
 
@@ -195,7 +196,7 @@ impl Fleet {
         let drawn = self.drawn(drive);
         let life = &self.lives[drawn.model][drawn.class][drawn.specimen];
         let capacity = self.spec.models[drawn.model].1 as f64;
-        let data_hours = drawn.data_hours(&self.spec.classes[drawn.class]);
+        let class = &self.spec.classes[drawn.class];
         let mut state = Age::new(capacity);
         // What it has gone through before; it would not be in the fleet had it been lost.
         state.pass(life, &drawn, &self.spec.classes[drawn.class], drawn.age_days, STEPS * 4);
@@ -223,9 +224,10 @@ impl Fleet {
                 wear_most: at.wear_most,
                 wear_measured: life.points.last().map_or(0.0, |p| p.wear_mean),
                 waf: at.waf,
-                write_p99_us: Some(at.write_us[1]).filter(|&us| us > 0.0),
-                read_p99_us: Some(at.read_us[1]).filter(|&us| us > 0.0),
-                data_hours,
+                // A buffer may answer in no time.
+                write_p99_us: Some(at.write_us[1]),
+                read_p99_us: Some(at.read_us[1]).filter(|_| class.reads_per_write() > 0.0),
+                data_hours: drawn.data_hours(class, state.days),
                 terabytes_written: state.written * capacity / 1e12,
                 expected_losses: state.losses,
                 state: what,
@@ -277,6 +279,8 @@ impl Fleet {
 /// How far a drive is.
 struct Age {
     units: f64,
+    /// Since it was new.
+    days: f64,
     wear: f64,
     /// In capacities.
     written: f64,
@@ -286,16 +290,16 @@ struct Age {
 
 impl Age {
     fn new(capacity_bytes: f64) -> Age {
-        Age { units: capacity_bytes / UNIT_BYTES as f64, wear: 0.0, written: 0.0, losses: 0.0 }
+        Age { units: capacity_bytes / UNIT_BYTES as f64, days: 0.0, wear: 0.0, written: 0.0, losses: 0.0 }
     }
 
     fn pass(&mut self, life: &Life, drawn: &Drawn, class: &Class, days: f64, steps: u32) {
         let step = days / f64::from(steps);
         let per_day = drawn.drive_writes_per_day;
-        let hours = drawn.data_hours(class);
         let reads_per_day = per_day * class.reads_per_write() / (f64::from(class.fill_percent) / 100.0);
         for _ in 0..steps {
             let capacities = per_day * step;
+            let hours = drawn.data_hours(class, self.days + step / 2.0);
             self.losses += self.units * life.lost_after(self.wear, hours) * reads_per_day * step;
             // While it was filled and came to its steady state, it wore as it did then.
             let young = (life.begun - self.written).clamp(0.0, capacities);
@@ -304,6 +308,7 @@ impl Age {
             }
             self.wear += (capacities - young) / life.at(self.wear).drive_writes_per_life;
             self.written += capacities;
+            self.days += step;
         }
     }
 }

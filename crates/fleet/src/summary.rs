@@ -153,6 +153,19 @@ mod tests {
         assert_eq!((rows[0].works, rows[0].beyond_aged), (100, of_x), "{rows:?}");
     }
 
+    /// However slowly they are rewritten.
+    #[test]
+    fn no_data_are_older_than_their_drive() {
+        let mut slow = spec();
+        slow.classes.iter_mut().for_each(|class| class.drive_writes_per_day = 0.0002);
+        slow.oldest_years = 0.0;
+        slow.ambient = (30.0, 0.0);
+        let rows = years(&fleet(slow.clone()), |_| ());
+        assert!(rows.iter().all(|year| year.beyond_aged == 0), "{rows:?}");
+        slow.oldest_years = 20.0;
+        assert!(years(&fleet(slow), |_| ())[0].beyond_aged > 0);
+    }
+
     #[test]
     fn drives_that_are_worn_beyond_what_was_measured_are_counted() {
         let mut busy = spec();

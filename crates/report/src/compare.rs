@@ -110,17 +110,18 @@ pub(crate) fn groups(review: &Review) -> Vec<TestGroup<'_>> {
             let stem = test_stem(outcomes[0]);
             let places = outcomes.iter().map(|o| review.devices.iter().position(|d| d.facts.name == o.device));
             let places: Vec<usize> = places.map(Option::unwrap_or_default).collect();
-            let panels = panels(&outcomes, &places, &stem, &folders, &mut stems);
+            let panels = panels(&outcomes, &places, review.devices.len(), &stem, &folders, &mut stems);
             let time = time_figure(&outcomes, &stem, &folders, &mut stems);
             TestGroup { anchor: anchors.unique(format!("test-{stem}")), outcomes, panels, time }
         })
         .collect()
 }
 
-/// `places`: of the device of each outcome among those of the review, which its colour goes by.
+/// `places`: of the device of each outcome among the so many `devices` of the review, which its colour goes by.
 fn panels(
     outcomes: &[&Outcome],
     places: &[usize],
+    devices: usize,
     stem: &str,
     folders: &BTreeMap<String, String>,
     stems: &mut Names,
@@ -154,8 +155,12 @@ fn panels(
                     .map(|((o, c), &colour)| {
                         let stem = stems.unique(file(&folders[&o.device]));
                         let in_small = o.small_by.is_some();
-                        // One curve has the colour of its drive; several have one each.
-                        let colours = if c.series.len() == 1 { vec![colour] } else { Vec::new() };
+                        // One curve has the colour of its drive; several have one each, in a comparison none of another drive.
+                        let colours = match c.series.len() {
+                            1 => vec![colour],
+                            _ if devices == 1 => Vec::new(),
+                            several => (devices..devices + several).collect(),
+                        };
                         let figure = Figure::of_chart(c, &o.device, stem, o.shortened.clone());
                         let mut figure = Figure { in_small, colours, ..figure };
                         // Gigabytes of a drive in small are none of the drive's.

@@ -11,7 +11,7 @@ mod steady;
 mod words;
 
 use ssdlab_bench::suite::{FELT_FIGURES, cause_of_longest_gap};
-use ssdlab_bench::{Outcome, SlowIo, TimeShare, Unsettled};
+use ssdlab_bench::{NotSteady, Outcome, SlowIo, TimeShare, Unsettled};
 use ssdlab_core::Cause;
 
 use crate::headline::{Headline, are_level};
@@ -306,13 +306,18 @@ fn far_apart_as_they_drift(all: &Outcome, part: &Outcome) -> Option<Finding> {
     let only_drifts = |run: &&Outcome| run.not_steady.iter().all(|n| n.reason == Unsettled::Drifts);
     let of = |run| drive::tail_of(Some(run).filter(only_drifts)?);
     let (without, with) = (of(all)?.parts, of(part)?.parts);
+    let unsettled = match [all, part].map(|run| !run.not_steady.is_empty()) {
+        [true, true] => "these runs went, which had not settled",
+        [true, false] => "these runs went, of which that without it had not settled",
+        [false, _] => "these runs went, of which that with it had not settled",
+    };
     let least = with.0 / without.1;
     (least >= FAR_APART && least.is_finite()).then(|| {
         finding(
             "Leaving a fifth of its flash unused lifts random writes ",
             format!("at least {}", times((10.0 * least).floor() / 10.0)),
             format!(
-                " as far as these runs went, which had not settled: from {} to {} IOPS with it, {} to {} without.",
+                " as far as {unsettled}: from {} to {} IOPS with it, {} to {} without.",
                 iops(with.0),
                 iops(with.1),
                 iops(without.0),
@@ -333,7 +338,9 @@ fn spare_area(facts: &Facts<'_>) -> Option<Finding> {
     }
     // Means of runs that still drift are those of an arbitrary moment.
     let drifting = |run: &Outcome, which: &str| {
-        run.not_steady.first().map(|not_steady| format!("{which} that they had not settled ({})", not_steady.why))
+        let tells = if run.is_too_short_to_tell() { "the run was too short" } else { "they had not settled" };
+        let is_why = |n: &&NotSteady| !run.is_too_short_to_tell() || n.reason.is_too_few();
+        run.not_steady.iter().find(is_why).map(|not_steady| format!("{which} that {tells} ({})", not_steady.why))
     };
     let drifting: Vec<String> = [drifting(all, "without"), drifting(part, "with")].into_iter().flatten().collect();
     // A set in small tells of neither.

@@ -110,7 +110,9 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let histograms: Vec<_> = runs.iter().map(|r| r.measurement.latency()).collect();
     let labels: Vec<String> = names.iter().map(|n| format!("QD{n}")).collect();
     let lines: Vec<_> = labels.iter().map(String::as_str).zip(&histograms).collect();
-    out.charts.push(tail_chart(&lines));
+    if has_rates {
+        out.charts.push(tail_chart(&lines));
+    }
     if let Some(at) = at_headline {
         show_stalls(&mut out, &runs[at].stalls, &format!("File server, QD{headline}"));
     }
@@ -127,13 +129,17 @@ fn leave_rates_to_a_full_run(out: &mut Outcome, share: f64) -> bool {
     let why = format!("nothing was answered for {share:.0} % of this shorter run at a stretch");
     out.notes.push(format!("Rates and latencies are left to a full run: {why}."));
     out.not_steady.push(NotSteady::new(Unsettled::LeftToFullRun, why));
+    out.time_shares.clear();
     out.metrics.retain(|key, _| !["iops", "bandwidth", "latency_"].iter().any(|of| key.starts_with(of)));
     true
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::outcome::TimeShare;
 
     #[test]
     fn rates_of_a_set_in_small_that_stops_answering_are_left_to_a_full_run() {
@@ -142,7 +148,14 @@ mod tests {
             ["iops", "iops_qd8", "latency_mean_qd8", "bandwidth", "waf"]
                 .iter()
                 .for_each(|key| put(&mut out, key, 1.0, ""));
+            out.time_shares.push(TimeShare {
+                label: "QD8".to_owned(),
+                ios: 1,
+                latency_mean_us: 1.0,
+                mean_us: BTreeMap::new(),
+            });
             let is_left = leave_rates_to_a_full_run(&mut out, share);
+            assert_eq!(out.time_shares.is_empty(), is_left, "nor where their time went");
             assert_eq!(out.is_unsettled_by(Unsettled::LeftToFullRun), is_left);
             (is_left, out.metrics.len())
         };

@@ -123,7 +123,12 @@ fn rest(
 }
 
 fn metered(host: &Host<'_>, counters: &Counters, length: Nanos) -> Result<Energy, BenchError> {
-    Energy::of(counters, length).ok_or_else(|| {
+    // A drive that meters its energy may draw nothing in its deepest sleep.
+    let nothing = || {
+        let meters = host.counters().nanojoules() > 0;
+        (meters && length > 0).then(|| Energy { joules: 0.0, seconds: length as f64 / SECOND as f64 })
+    };
+    Energy::of(counters, length).or_else(nothing).ok_or_else(|| {
         let name = &host.info().name;
         BenchError::Unsuitable(format!(
             "{name} does not meter its energy: simulated drives do whose file has [power] (docs/power.md)"

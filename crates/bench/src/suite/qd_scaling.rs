@@ -117,6 +117,17 @@ fn run_part(
     })
 }
 
+/// What sequential runs that began anew at each depth, and did not get through the drive, say nothing of.
+fn reach(part: &Part, runs: &[Timed], capacity: u64) -> Option<String> {
+    let most = runs.iter().map(|run| run.measurement.bytes()).max().filter(|_| !part.random)?;
+    let name = part.name.replace('-', " ");
+    (most < capacity).then(|| {
+        let over = if part.read || runs.len() < 2 { "" } else { ", all but the first of them over what was there" };
+        let percent = 100.0 * most as f64 / capacity as f64;
+        format!("The {name}s got through the first {percent:.0} % of the drive at most, at each depth from its beginning{over}.")
+    })
+}
+
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let wanted = ctx.params.choice("pattern").to_owned();
     let most = ctx.queue_depth()?;
@@ -124,13 +135,20 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let parts: Vec<&Part> = PARTS.iter().filter(|p| wanted == "all" || wanted == p.name).collect();
     // As asked, until a drive turns out to be smaller.
     let mut write_span = ctx.params.integer("write_span_bytes");
+    let has = |is_wanted: fn(&Part) -> bool| parts.iter().any(|part| is_wanted(part));
     let method = |ctx: &Context<'_>, write_span: u64| {
+        let states = [
+            has(|part| part.read).then(|| "reads after a sequential fill of the whole drive".to_owned()),
+            has(|part| part.random && !part.read)
+                .then(|| format!("random writes over {} GB of an empty drive", gigabytes(write_span))),
+            has(|part| !part.random && !part.read).then(|| "sequential writes on an empty drive".to_owned()),
+            has(|part| !part.random).then(|| "sequential ones at each depth from the first address on".to_owned()),
+        ];
         format!(
-            "Each pattern at QD {}, {} s each, one after the other without a rest, on a new drive. Reads after a sequential fill of the \
-         whole drive; random writes over {} GB of an empty drive; sequential writes over all of an empty drive.",
+            "Each pattern at QD {}, {} s each, one after the other without a rest, on a new drive: {}.",
             queue_depths.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
             ctx.params.seconds("seconds"),
-            gigabytes(write_span),
+            states.into_iter().flatten().collect::<Vec<_>>().join("; "),
         )
     };
     let mut out = ctx.outcome(if wanted == "all" { "" } else { &wanted }, String::new());
@@ -140,6 +158,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let progress = (i as f64 / parts.len() as f64, (i + 1) as f64 / parts.len() as f64);
         let (runs, capacity) = run_part(ctx, part, progress, &mut notes)?;
         write_span = write_span.min(capacity);
+        notes.extend(reach(part, &runs, capacity));
         let rates: Vec<f64> = runs.iter().map(|r| r.measurement.mb_per_s()).collect();
         let iops: Vec<f64> = runs.iter().map(|r| r.measurement.iops()).collect();
         let name = part.name.replace('-', " ");

@@ -20,11 +20,11 @@ const PREFILL_SHARE: f64 = 0.3;
 const MOST_OF_IT: f64 = 0.95;
 
 /// What is written at random to a full drive goes to spare blocks at first.
-fn still_spare(spare_bytes: f64, written_bytes: u64) -> Option<String> {
-    ((written_bytes as f64) < spare_bytes).then(|| {
-        let [written, spare] = [written_bytes, spare_bytes as u64].map(gigabytes);
+fn still_spare(spare_bytes: f64, programmed_bytes: u64) -> Option<String> {
+    ((programmed_bytes as f64) < spare_bytes).then(|| {
+        let [programmed, spare] = [programmed_bytes, spare_bytes as u64].map(gigabytes);
         format!(
-            "The run wrote {written} GB, and the spare area of the drive has {spare} GB: this is the rate while spare blocks last, not \
+            "The run programmed {programmed} GB, and the spare area of the drive has {spare} GB: this is the rate while spare blocks last, not \
              that of a full drive, which `steady-state` and `consistency` look for."
         )
     })
@@ -57,7 +57,8 @@ pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Ou
         let result = timed(host, &mut job)?;
         if random && op == Op::Write && filled == capacity {
             notes.extend(host.info().over_provisioning_percent.and_then(|percent| {
-                still_spare(capacity as f64 * percent / 100.0, result.measurement.bytes())
+                let programmed = result.counters.flash.map_or(result.measurement.bytes(), |f| f.program_bytes());
+                still_spare(capacity as f64 * percent / 100.0, programmed)
             }));
         }
         let reached = result.measurement.bytes() as f64 / span as f64;
@@ -107,7 +108,7 @@ mod tests {
     #[test]
     fn what_fits_the_spare_area_is_not_told_as_the_rate_of_a_full_drive() {
         let told = still_spare(18e9, 6_000_000_000).expect("it fits");
-        assert!(told.starts_with("The run wrote 6 GB, and the spare area of the drive has 18 GB"), "{told}");
+        assert!(told.starts_with("The run programmed 6 GB, and the spare area of the drive has 18 GB"), "{told}");
         assert_eq!(still_spare(18e9, 18_000_000_000), None);
     }
 }

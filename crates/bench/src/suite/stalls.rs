@@ -71,7 +71,8 @@ pub(super) fn show_stalls(out: &mut Outcome, stalls: &Stalls, label: &str) {
     out.tables.push(Table {
         title: LONGEST_GAPS.to_owned(),
         caption: format!(
-            "{label}. Where the time went of the requests that ended the gap, but for that behind others in the queue."
+            "{label}. Where the time went of the requests that ended the gap, but for that behind others in the queue, if it is half \
+             of the gap or more."
         ),
         columns: ["at", "length", "requests that ended it", "what the device did"].map(str::to_owned).to_vec(),
         rows: noticed.into_iter().map(|gap| row(gap, stalls.began())).collect(),
@@ -107,12 +108,18 @@ fn gap_chart(gaps: &[Gap], began: Nanos, label: &str) -> Chart {
     )
 }
 
-/// What held up the requests that ended a gap, and how much of their time it has, in per cent of that in which they did not wait for
-/// each other: a queue is no cause, but what holds up those in front.
+/// What held up the requests that ended a gap, and how much of the gap it has in per cent, or of the time in which they did not wait
+/// for each other where that is longer: a queue is no cause, but what holds up those in front. Where that time is not even half of the
+/// gap, what they met behind the queue explains nothing: it was the queue, or nobody knows, as of a request that came late.
 fn cause_of(gap: &Gap) -> Option<(Cause, f64)> {
     let mut inside = gap.breakdown;
     inside.nanos[Cause::Queue as usize] = 0;
-    explain::main_cause(&inside).or_else(|| explain::main_cause(&gap.breakdown))
+    let (time, gaps) = (inside.sum(), gap.length.saturating_mul(gap.requests));
+    if time == 0 || 2 * time < gaps {
+        return explain::main_cause(&gap.breakdown).filter(|&(cause, _)| cause == Cause::Queue);
+    }
+    let (cause, _) = explain::main_cause(&inside)?;
+    Some((cause, 100.0 * inside.get(cause) as f64 / time.max(gaps) as f64))
 }
 
 fn row(gap: &Gap, began: Nanos) -> Vec<String> {
@@ -161,5 +168,13 @@ mod tests {
         breakdown.add(Cause::Queue, 1_000);
         let gap = Gap { start: 0, length: 1_000, requests: 1, breakdown };
         assert_eq!(cause_of(&gap), Some((Cause::Queue, 100.0)), "of nothing else is anything known");
+        breakdown.add(Cause::Controller, 250);
+        let gap = Gap { length: 1_250, breakdown, ..gap };
+        assert_eq!(cause_of(&gap), Some((Cause::Queue, 80.0)), "a fifth of it is not why nothing was answered");
+        let mut late = Breakdown::default();
+        late.add(Cause::Controller, 250);
+        assert_eq!(cause_of(&Gap { breakdown: late, ..gap }), None, "nor where it came late");
+        late.add(Cause::Controller, 500);
+        assert_eq!(cause_of(&Gap { breakdown: late, ..gap }), Some((Cause::Controller, 60.0)), "of the gap");
     }
 }

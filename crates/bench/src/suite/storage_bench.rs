@@ -498,7 +498,7 @@ fn method(ctx: &Context<'_>, trace: Trace, runs: &[Played]) -> String {
     };
     let state = runs.iter().map(on).collect::<Vec<_>>().join(", and again on ");
     format!(
-        "A stand-in for the {} trace ({}), which was never published: {} requests, made up so that every published \
+        "A stand-in for {}, a trace ({}) which was never published: {} requests, made up so that every published \
          figure is met, were played on {state}, over {} GB. Each request was sent once the queue was as short as the \
          trace has it; pauses were cut to {} ms. The data rate counts the time in which something was in flight.",
         p.name,

@@ -15,7 +15,7 @@ fn place(name: &str) -> PathBuf {
         std::fs::copy(from.join(file), folder.join(file)).unwrap();
     }
     let job = |rw: &str, more: &str| format!("[j]\nrw={rw}\nioengine=libaio\niodepth=8\nbs=4k\nsize=100%\n{more}\n");
-    std::fs::write(folder.join("age.fio"), job("randwrite", "io_size=9g\nnorandommap")).unwrap();
+    std::fs::write(folder.join("age.fio"), job("randwrite", "io_size=4g\nnorandommap")).unwrap();
     std::fs::write(folder.join("write.fio"), job("randwrite", "time_based\nruntime=1\nnorandommap")).unwrap();
     std::fs::write(folder.join("trace.csv"), "128166372003061629,host,0,Read,1048576,4096,1331\n").unwrap();
     folder

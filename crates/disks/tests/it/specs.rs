@@ -20,6 +20,7 @@ fn every_rule_names_its_key() {
     assert_eq!(key(|s| s.media.track_skew_us = 10_000.0), "media.track_skew_us");
     assert_eq!(key(|s| s.seek.average_read_ms = 0.5), "seek.average_read_ms");
     assert_eq!(key(|s| s.seek.single_track_write_ms = 0.5), "seek.single_track_write_ms");
+    assert_eq!(key(|s| s.seek.single_track_write_ms = s.seek.average_write_ms - 0.001), "seek.single_track_write_ms");
     assert_eq!(key(|s| s.seek.full_stroke_read_ms = Some(9.0)), "seek.full_stroke_read_ms");
     assert_eq!(key(|s| s.seek.full_stroke_read_ms = Some(30.0)), "seek.full_stroke_read_ms");
     assert_eq!(key(|s| s.seek.average_write_ms = 9.0), "seek.average_write_ms");

@@ -163,7 +163,7 @@ fn at_median(review: &Review) -> String {
 }
 
 /// Of a run in small beside reference drives.
-const LAID_OVER: &str = "The runs of the other drives, eight times as long, are laid over it.";
+const LAID_OVER: &str = "The runs of the other drives are laid over it, eight of their seconds to one.";
 
 /// Of runs in small beside whole ones.
 const STRETCHED: &str = "Runs on an eighth of a drive, for an eighth of the time, are drawn eight times as long.";
@@ -195,8 +195,8 @@ fn scatter(out: &mut String, review: &Review) {
         let f = &review.devices[0].facts;
         // Behind the drive of the review: what is drawn last lies on top.
         for (i, other) in beside(&f.name, f.supports_trim).into_iter().enumerate() {
-            // A quick run has an eighth of the drive and of the time.
-            let stretch = if review.is_in_small() { last / (other.iops.len() * STEP_SECONDS) as f64 } else { 1.0 };
+            // A quick run has an eighth of the drive and of the time, and shows the others as far as it goes itself.
+            let stretch = small_by(0).map_or(1.0, |by| 1.0 / f64::from(by));
             let at = |k: usize| (k * STEP_SECONDS + 1) as f64 * stretch;
             let points = other.iops.iter().enumerate().map(|(k, &v)| [at(k), v]).filter(|p| p[0] <= last).collect();
             series.insert(0, Series { name: name::short(&other.name), points });

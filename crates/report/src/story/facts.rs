@@ -31,6 +31,7 @@ enum Source<'a> {
 }
 
 /// A rate at which another drive goes on writing in sequence.
+#[derive(Clone)]
 pub(super) struct Sustained<'f> {
     pub name: &'f str,
     pub rate: f64,

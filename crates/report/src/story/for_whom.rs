@@ -40,9 +40,12 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
         let kept = other.as_ref().map_or(rate, |other| other.rate);
         let most = facts.best_other_sustained(&headline, false).map_or(rate, |other| other.rate);
         if let Some((rates, slowest)) = facts.long_write() {
+            // Where it goes on at the rate of the best, or faster, its fall is no reason to choose another.
+            let stays_ahead =
+                other.as_ref().filter(|other| other.rate <= slowest || are_level(other.rate, slowest)).cloned();
             let goes_on =
                 other.filter(|other| other.is_seen && other.rate > slowest && !are_level(other.rate, slowest));
-            if slowest < 0.5 * kept.max(rate) {
+            if stays_ahead.is_none() && slowest < 0.5 * kept.max(rate) {
                 // Its bar is the longest, since that test ends before the rate falls.
                 let leads =
                     facts.best_other(&headline).is_some_and(|(_, theirs)| rate > theirs && !are_level(rate, theirs));
@@ -58,7 +61,10 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
                     unsuited.push(format!("Long copies and video: {told}"));
                 }
             } else if slowest >= 0.8 * most {
-                suits.push(format!("Copies and video: {rates}."));
+                let behind = stays_ahead.filter(|behind| behind.is_seen && !are_level(behind.rate, slowest));
+                let behind = behind
+                    .map_or_else(String::new, |Sustained { name, rate, .. }| format!("; {name} goes on at {rate:.0}"));
+                suits.push(format!("Copies and video: {rates}{behind}."));
             }
         } else if facts.outcome("slc-cache", "").is_some() && rate >= 0.8 * most {
             suits.push(format!("Copies and video: {rate:.0} MB/s for as long as it takes."));

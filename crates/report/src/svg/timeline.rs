@@ -241,16 +241,16 @@ fn fill(colour: usize) -> String {
 /// Stretches of one row, each colour one path: pages hold thousands of them.
 #[derive(Default)]
 struct Dashes {
-    /// By colour: the path so far, and where it has ended, in tenths.
-    paths: BTreeMap<usize, (String, i64)>,
+    /// By colour, and whether it is pale: the path so far, and where it has ended, in tenths.
+    paths: BTreeMap<(usize, bool), (String, i64)>,
 }
 
 impl Dashes {
-    fn add(&mut self, colour: usize, y: f64, from: f64, to: f64) {
+    fn add(&mut self, ink: (usize, bool), y: f64, from: f64, to: f64) {
         let [from, to] = [from, to].map(|x| (x * 10.0).round() as i64);
         let to = to.max(from + 1);
         let tenths = |t: i64| coord(t as f64 / 10.0);
-        let (path, at) = self.paths.entry(colour).or_default();
+        let (path, at) = self.paths.entry(ink).or_default();
         if path.is_empty() {
             let _ = write!(path, "M{} {}", tenths(from), coord(y));
         } else {
@@ -261,14 +261,16 @@ impl Dashes {
     }
 
     fn draw(self, canvas: &mut Canvas, height: f64, skin: Skin) {
-        for (colour, (path, _)) in self.paths {
+        for ((colour, is_pale), (path, _)) in self.paths {
             let ink = match skin {
                 Skin::Page if colour == COMMAND => "var(--s5)".to_owned(),
                 Skin::Page => format!("var(--k{colour})"),
                 Skin::File if colour == COMMAND => skin::SERIES[5].0.to_owned(),
                 Skin::File => skin::CAUSE_COLOURS[colour].0.to_owned(),
             };
-            canvas.path(&path, &format!("fill=\"none\" style=\"stroke:{ink};stroke-width:{}\"", coord(height)));
+            let opacity = if is_pale { ";stroke-opacity:0.35" } else { "" };
+            canvas
+                .path(&path, &format!("fill=\"none\" style=\"stroke:{ink};stroke-width:{}{opacity}\"", coord(height)));
         }
     }
 }
@@ -288,14 +290,15 @@ fn row(canvas: &mut Canvas, time: &Time, stretches: &[&Stretch], (y, height): (f
             canvas.bar(from, y, to - from - GAP, height, &(fill(colour), 0), &told(stretch, time));
         } else {
             columns.flush(&mut dashes, middle, left);
-            dashes.add(colour, middle, from, to - GAP);
+            dashes.add((colour, false), middle, from, to - GAP);
         }
     }
     columns.flush(&mut dashes, middle, left);
     dashes.draw(canvas, height, f.skin);
 }
 
-/// What is too narrow to be drawn by itself: columns, each in the colour of what takes most of it, if that is a quarter or more.
+/// What is too narrow to be drawn by itself: columns, each in the colour of what takes most of it, pale where that is less than a quarter:
+/// left out, a part that is busy again and again would seem idle.
 #[derive(Default)]
 struct Columns {
     /// In order: the column, the colour, and how much of the column it takes.
@@ -318,23 +321,21 @@ impl Columns {
 
     /// Draws what has gathered, neighbours of one colour as one.
     fn flush(&mut self, dashes: &mut Dashes, y: f64, left: f64) {
-        let mut run: Option<(usize, usize, usize)> = None;
-        let mut draw = |run: Option<(usize, usize, usize)>| {
-            if let Some((colour, first, end)) = run {
-                dashes.add(colour, y, left + first as f64 * COLUMN, left + end as f64 * COLUMN);
+        let mut run: Option<((usize, bool), usize, usize)> = None;
+        let mut draw = |run: Option<((usize, bool), usize, usize)>| {
+            if let Some((ink, first, end)) = run {
+                dashes.add(ink, y, left + first as f64 * COLUMN, left + end as f64 * COLUMN);
             }
         };
         for parts in self.parts.chunk_by(|a, b| a.0 == b.0) {
             let &(column, colour, share) =
                 parts.iter().reduce(|a, b| if b.2 > a.2 { b } else { a }).expect("a column has a part");
-            if share < COLUMN / 4.0 {
-                continue;
-            }
+            let ink = (colour, share < COLUMN / 4.0);
             run = match run {
-                Some((c, first, end)) if c == colour && end == column => Some((c, first, column + 1)),
+                Some((before, first, end)) if before == ink && end == column => Some((before, first, column + 1)),
                 other => {
                     draw(other);
-                    Some((colour, column, column + 1))
+                    Some((ink, column, column + 1))
                 }
             };
         }
