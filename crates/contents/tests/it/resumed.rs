@@ -15,6 +15,15 @@ use ssdlab_disks::{Disk, DiskSpec};
 use ssdlab_ssd::{PowerLossSpec, Protection, Ssd};
 use ssdlab_testkit::{DrawnDrive, altered_drive, any_drive, ideal_die, ideal_drive};
 
+/// Of 1,600 pages, so that all that is begun anew for each process is small.
+fn small_drive() -> Ssd {
+    let (mut drive, mut die) = (ideal_drive(), ideal_die());
+    (die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (40, 16);
+    (drive.flash.dies, drive.flash.exact_spare_per_10000) = (4, None);
+    drive.capacity_bytes = 1600 * UNIT_BYTES;
+    Ssd::new("small", &drive, &die, 1).expect("it can be built")
+}
+
 pub struct Host {
     pub device: ContentDevice,
     rng: Rng,
@@ -352,7 +361,7 @@ fn a_drive_goes_on_of_whose_image_a_unit_was_cut_short() {
 #[test]
 fn each_process_that_is_killed_counts_as_one_power_cycle() {
     let path = path("cycles.ssd");
-    let drive = || Box::new(Ssd::new("ideal", &ideal_drive(), &ideal_die(), 1).unwrap());
+    let drive = || Box::new(small_drive());
     let mut host = Host::new(begin(&path, drive(), ContentOptions::default()), Rng::new(1), 0, None);
     let mut counted = Vec::new();
     for _ in 0..4 {
@@ -375,13 +384,9 @@ fn each_process_that_is_killed_counts_as_one_power_cycle() {
 /// counted by the last flush stays counted.
 #[test]
 fn what_a_drive_has_counted_by_its_last_flush_outlives_its_process() {
-    let (mut drive, mut die) = (ideal_drive(), ideal_die());
-    (die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (40, 16);
-    (drive.flash.dies, drive.flash.exact_spare_per_10000) = (4, None);
-    drive.capacity_bytes = 1600 * UNIT_BYTES;
     let mut disk = DiskSpec::plain();
     disk.capacity_bytes = disk.capacity_bytes.min(1600 * UNIT_BYTES);
-    let new_ssd = || -> Box<dyn Device> { Box::new(Ssd::new("small", &drive, &die, 1).expect("it can be built")) };
+    let new_ssd = || -> Box<dyn Device> { Box::new(small_drive()) };
     let new_disk = || -> Box<dyn Device> { Box::new(Disk::new("disk", disk.clone(), 1).expect("it can be built")) };
     for (name, new_device) in
         [("counted.ssd", &new_ssd as &dyn Fn() -> Box<dyn Device>), ("counted-disk.ssd", &new_disk)]
@@ -558,7 +563,7 @@ fn what_is_flushed_after_a_trim_that_was_forgotten_is_there_after_the_next_cut()
     for (attached_again, limit) in [(true, 512 << 20), (false, 0)] {
         let path = path("forgotten-trim.ssd");
         let options = ContentOptions { superseded_limit_bytes: limit, ..ContentOptions::default() };
-        let drive = || Box::new(Ssd::new("ideal", &ideal_drive(), &ideal_die(), 1).unwrap());
+        let drive = || Box::new(small_drive());
         let mut device = begin(&path, drive(), options);
         let mut now = 0;
         let run = |device: &mut ContentDevice, now: &mut Nanos, request: Request, byte: u8| {
