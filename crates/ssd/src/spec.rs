@@ -247,7 +247,8 @@ impl DriveSpec {
         die.validate()?;
         drive_keys().check(self)?;
         self.gc.validate()?;
-        if let Some(cache) = &self.slc_cache {
+        // A drive that maps blocks has none, which is said further on.
+        if let Some(cache) = self.slc_cache.as_ref().filter(|_| self.log_blocks.is_none()) {
             cache.validate(die, &self.gc, &self.mapping)?;
         }
         self.link.validate(self.controller.queue_depth)?;
@@ -657,8 +658,9 @@ impl DriveSpec {
             Some(most) => Err(SpecError::new(
                 "gc.start_free_superblocks",
                 format!(
-                    "{free} free superblocks take {} bytes, which {usable} usable bytes do not have beside a capacity of {}",
-                    u128::from(step) * u128::from(free),
+                    "with {free} free superblocks, open ones and the one being collected take {} bytes, which {usable} usable bytes \
+                     do not have beside a capacity of {}",
+                    needed - self.capacity_bytes,
                     self.capacity_bytes
                 ),
                 format!("use at most {most}, or a smaller capacity_bytes"),

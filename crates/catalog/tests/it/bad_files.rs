@@ -226,7 +226,10 @@ fn no_spare_block_points_at_the_capacity() {
 #[test]
 fn superblocks_kept_free_are_told_by_their_own_key() {
     let error = message("start-free", &format!("{BASE}[gc]\nstart_free_superblocks = 100\n"));
-    assert!(error.starts_with("error: gc.start_free_superblocks: 100 free superblocks take "), "{error}");
+    assert!(
+        error.starts_with("error: gc.start_free_superblocks: with 100 free superblocks, open ones and "),
+        "{error}"
+    );
     assert!(error.contains("--> my.toml:3:26") && error.contains("or a smaller capacity_bytes"), "{error}");
     let most: u32 = error.split_once("use at most ").unwrap().1.split(',').next().unwrap().parse().unwrap();
     let of = |free: u32| {

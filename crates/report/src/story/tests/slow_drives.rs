@@ -51,7 +51,7 @@ fn a_set_in_small_has_no_finding_of_its_steady_state() {
 
 #[test]
 fn spare_area_is_told_of_runs_that_drift_if_they_are_far_apart() {
-    let of_both = |with_spare: f64, change: fn(&mut [Outcome])| {
+    let of_both = |with_spare: f64, change: &dyn Fn(&mut [Outcome])| {
         let mut mine = with_seconds(GOOD, &[4_000.0], false);
         let mut spacious = with_seconds(GOOD, &[with_spare], false).outcomes.swap_remove(0);
         spacious.variant = random_writes::SPACIOUS.to_owned();
@@ -65,7 +65,16 @@ fn spare_area_is_told_of_runs_that_drift_if_they_are_far_apart() {
         change(&mut mine.outcomes[..2]);
         text(&story(&mine, &mine.devices[0]).findings)
     };
-    let told = |with_spare| of_both(with_spare, |_| ());
+    let told = |with_spare| of_both(with_spare, &|_| ());
+    // Of a drive that has as much already, both runs are one.
+    let used = |share: f64| {
+        move |runs: &mut [Outcome]| {
+            runs[0].metrics.insert("used_bytes".into(), Metric::new(100e9, "B"));
+            runs[1].metrics.insert("used_bytes".into(), Metric::new(share * 1e9, "B"));
+        }
+    };
+    assert!(of_both(20_700.0, &used(90.0)).contains("of its flash unused"));
+    assert!(!of_both(20_700.0, &used(99.9)).contains("of its flash unused"));
     let far = told(20_700.0);
     assert!(
         far.contains("lifts random writes at least 5.1 times as far as these runs went, which had not settled"),
@@ -73,9 +82,9 @@ fn spare_area_is_told_of_runs_that_drift_if_they_are_far_apart() {
     );
     assert!(told(5_000.0).contains("for random writes cannot be said"), "{}", told(5_000.0));
     // One that had settled is not told of as if it had not, nor one that was too short to tell.
-    let one = of_both(20_700.0, |runs| runs[0].not_steady.clear());
+    let one = of_both(20_700.0, &|runs| runs[0].not_steady.clear());
     assert!(one.contains("as far as these runs went, of which that with it had not settled: from"), "{one}");
-    let few = of_both(5_000.0, |runs| {
+    let few = of_both(5_000.0, &|runs| {
         let why = "358 requests are too few to tell".to_owned();
         runs[0].not_steady = vec![NotSteady::new(Unsettled::TooFewRequests, why)];
     });
