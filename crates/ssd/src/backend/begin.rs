@@ -28,12 +28,10 @@ struct Joint {
     /// Units and eighths of units of the other planes that cross the channel for a read.
     units: u32,
     eighths: u32,
-    /// How much later than now the last data of the others come.
-    late: Nanos,
 }
 
 impl Joint {
-    const ALONE: Joint = Joint { rows: 1, units: 0, eighths: 0, late: 0 };
+    const ALONE: Joint = Joint { rows: 1, units: 0, eighths: 0 };
 }
 
 impl Backend {
@@ -55,12 +53,16 @@ impl Backend {
         }
         let op = match die.reads.pop_front() {
             Some(op) => op,
-            None => match die.others.pop_front() {
-                Some(op) => op,
-                None => {
-                    self.events.set(d.index(), NEVER);
-                    return;
+            None => match die.others.front() {
+                Some(op) => {
+                    let late = data_are_late_by(&op, now);
+                    if late > 0 {
+                        return self.wait_for_data(d, [now, now + late], probe);
+                    }
+                    die.others.pop_front();
+                    op
                 }
+                None => return self.events.set(d.index(), NEVER),
             },
         };
         translation.began(&op);
@@ -110,6 +112,13 @@ impl Backend {
             return;
         }
         let reads = !self.dies[d.index()].reads.is_empty();
+        if !reads {
+            let data_come = self.data_come_at(d, now, translation.medium());
+            if data_come > now {
+                self.give_turn_up(d);
+                return self.wait_for_data(d, [now, data_come], probe);
+            }
+        }
         let Some((op, asked)) = self.take_in_turn(d, now) else {
             self.events.set(d.index(), NEVER);
             return;
@@ -141,12 +150,45 @@ impl Backend {
                 if !turns.may_begin(d) {
                     return None;
                 }
-            } else if let Some(next) = turns.give_up(d) {
-                self.woken.insert(next.number());
+            } else {
+                self.give_turn_up(d);
             }
         }
         let op = if yields { self.behind.as_mut()?.pop(d) } else { self.dies[d.index()].others.pop_front() };
         Some((op?, now))
+    }
+
+    /// A die has no program that it could begin now: its turn goes to the next in line.
+    fn give_turn_up(&mut self, d: DieId) {
+        if let Some(next) = self.turns.as_mut().and_then(|turns| turns.give_up(d)) {
+            self.woken.insert(next.number());
+        }
+    }
+
+    /// When all data have come of the program of the host's that is next on a die, and of those that can go with it; `now` or
+    /// before if there is no such program.
+    fn data_come_at(&self, d: DieId, now: Nanos, medium: &Medium) -> Nanos {
+        let waiting = &self.dies[d.index()].others;
+        let Some(next) = waiting.front().filter(|op| op.kind() == OpKind::HostProgram) else { return now };
+        if self.behind.as_ref().is_some_and(|behind| behind.is_due(d, Some(next))) {
+            return now;
+        }
+        let beside = self.planes.as_ref().map_or(0, |planes| planes.going_along(&next, waiting.iter().skip(1), medium));
+        now + waiting.iter().take(1 + beside).map(|op| data_are_late_by(&op, now)).max().unwrap_or(0)
+    }
+
+    /// The program that is next on a die has its data at a later time. Until then the die is free for reads, and is looked at
+    /// again.
+    #[cold]
+    #[inline(never)]
+    fn wait_for_data<const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        d: DieId,
+        [now, data_come]: [Nanos; 2],
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) {
+        self.look_at_later(d, data_come);
+        probe.explain(|explanations| explanations.waits_for_data(d, now));
     }
 
     /// An operation that a die begins takes along what can be done in its other planes. `reads`: it came from the queue of
@@ -265,7 +307,7 @@ impl Backend {
     ) -> Nanos {
         let Course { now, from: taken, share } = course;
         let scaled = |time: Nanos| if SPECIAL { (time * share) >> 16 } else { time };
-        let joint = if SPECIAL { self.joint(d, &op, now) } else { Joint::ALONE };
+        let joint = if SPECIAL { self.joint(d, &op) } else { Joint::ALONE };
         let channel = self.dies[d.index()].channel;
         let (work, array, array_ended, transfer, end) = match op.kind().act() {
             Act::Read => {
@@ -296,9 +338,7 @@ impl Backend {
                 (ArrayWork::sensing(planes), array, ready, Interval::new(from, from + length), from + length)
             }
             Act::Program => {
-                let late = data_are_late_by(&op, now);
-                let earliest = taken.max(now + late.max(joint.late)) + self.command_time;
-                let transfer = self.send_rows::<SPECIAL>(channel, mode, joint.rows, now, earliest);
+                let transfer = self.send_rows::<SPECIAL>(channel, mode, joint.rows, now, taken + self.command_time);
                 let array = scaled(self.times.program(mode)[op.page() as usize]);
                 let end = transfer.to + array;
                 (self.programming(mode), array, end, transfer, end)
@@ -315,7 +355,10 @@ impl Backend {
             }
         };
         probe.check(|checks| {
-            let (work, data_here) = as_judged::<SPECIAL>(&op, joint, now);
+            let work = as_judged::<SPECIAL>(&op, joint);
+            let beside = if SPECIAL { self.beside(d) } else { &[] };
+            let data_here =
+                now + beside.iter().fold(data_are_late_by(&op, now), |late, op| late.max(data_are_late_by(op, now)));
             // The translation layer works on all planes of a die at once, unless it asks for each by itself.
             let planes = if SPECIAL { self.planes_of(d, &op) } else { self.all_planes };
             let die = if SPECIAL { self.whole_die(d) } else { d };
@@ -371,15 +414,13 @@ impl Backend {
 
     /// What goes with an operation that a die begins, in sum.
     #[inline]
-    fn joint(&self, d: DieId, op: &FlashOp, now: Nanos) -> Joint {
+    fn joint(&self, d: DieId, op: &FlashOp) -> Joint {
         let mut joint = Joint::ALONE;
         for other in self.beside(d) {
             joint.rows += 1;
             joint.units += other.units();
             if op.kind().act() == Act::Read {
                 joint.eighths += other.eighths();
-            } else {
-                joint.late = joint.late.max(data_are_late_by(other, now));
             }
         }
         joint
@@ -410,23 +451,19 @@ impl Backend {
     }
 }
 
-/// What an operation does, in the words of the referee, and when its data are here.
+/// What an operation does, in the words of the referee.
 #[inline]
-fn as_judged<const SPECIAL: bool>(op: &FlashOp, joint: Joint, now: Nanos) -> (Work, Nanos) {
+fn as_judged<const SPECIAL: bool>(op: &FlashOp, joint: Joint) -> Work {
     let page = op.page();
     match op.kind().act() {
         Act::Read => {
             let (rows, eighths) =
                 if SPECIAL { (op.rows(), op.eighths() + joint.eighths) } else { (op.rows_of_whole(), op.units() * 8) };
-            (Work::Read { page, rows, eighths }, now)
+            Work::Read { page, rows, eighths }
         }
-        Act::Program if op.kind() == OpKind::HostProgram => {
-            let joint = if SPECIAL { joint.late } else { 0 };
-            (Work::Program { page }, now.saturating_add_signed(op.data_late_by(now)).max(now + joint))
-        }
-        Act::Program => (Work::Program { page }, now),
-        Act::ProgramOwn => (Work::Copy { page }, now),
-        Act::Erase => (Work::Erase, now),
+        Act::Program => Work::Program { page },
+        Act::ProgramOwn => Work::Copy { page },
+        Act::Erase => Work::Erase,
     }
 }
 

@@ -116,18 +116,26 @@ impl Backend {
         if self.behind.as_ref().is_some_and(|behind| behind.hold(d, &op)) {
             return;
         }
+        let late = data_are_late_by(&op, now);
+        if late > 0 {
+            // A read may come meanwhile, and goes first.
+            let at = now + late;
+            if at < self.end_of(d) {
+                self.look_at_later(d, at);
+            }
+            return;
+        }
         die.others.pop_front();
         let mode = translation.medium().mode(op.block());
-        let late = data_are_late_by(&op, now);
         // The register is free once the array has taken over what came through it.
-        let earliest = die.progress.array_from().max(now + late) + self.command_time;
+        let earliest = die.progress.array_from().max(now) + self.command_time;
         let channel = die.channel;
         let transfer = self.send_rows::<true>(channel, mode, 1, now, earliest);
         if let Some(cache) = &mut self.cache_program {
             cache.registers[d.index()] = Register::Loaded(Loaded { op, mode, transfer });
         }
-        let (planes, data_here) = (self.all_planes, now + late);
-        probe.check(|checks| checks.loaded(&Load { die: d, planes, mode, asked: now, data_here, transfer }));
+        let planes = self.all_planes;
+        probe.check(|checks| checks.loaded(&Load { die: d, planes, mode, asked: now, data_here: now, transfer }));
     }
 
     /// A die is looked at: begins what is in its second register if its operation has ended, and notes that something may be

@@ -30,7 +30,7 @@ pub struct Die {
     pub reads_from: Nanos,
     pub suspended: Option<Suspended>,
     pub progress: Progress,
-    /// Its event is when it may be interrupted; this is when its operation ends otherwise.
+    /// Its event is when it may be interrupted, or can load its next program; this is when its operation ends otherwise.
     pub ends_otherwise: Option<Nanos>,
 }
 

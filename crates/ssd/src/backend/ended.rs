@@ -8,14 +8,14 @@ use super::{Ended, ReadRetry};
 use crate::SimulatedSsd;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
-    /// The event of a die: its operation ends, or a step of a read that did not decode at once.
+    /// The event of a die: its operation ends, or a step of a read that did not decode at once; or it is to be looked at.
     #[inline]
     pub(crate) fn die_event(&mut self, at: Nanos, d: DieId) {
         self.now = at;
         if self.backend.retries(d) {
             return self.retry_step_ended(d);
         }
-        if self.backend.may_be_interrupted(d) {
+        if self.backend.is_to_be_looked_at(d) {
             return self.begin_woken();
         }
         if self.backend.is_joint(d) {

@@ -62,6 +62,8 @@ pub struct Backend {
     events: Tournament,
     /// Dies that may have something to do and nothing under way; see [`Backend::begin_woken`].
     woken: DieSet,
+    /// Dies whose event may be that they are looked at, not the end of an operation.
+    looked_at_later: DieSet,
     /// When the times in what waits are to be renewed.
     renews_at: Nanos,
     times: ArrayTimes,
@@ -161,6 +163,7 @@ impl Backend {
             channels: vec![Channel::default(); channels as usize],
             events: Tournament::new(parts.count() as usize),
             woken: DieSet::with_room(parts.count()),
+            looked_at_later: DieSet::with_room(parts.count()),
             renews_at: RENEWS_EVERY,
             times: ArrayTimes::new(die),
             // Cycles that occupy the channel are booked there.

@@ -77,27 +77,34 @@ impl Planes {
 
     /// A die begins an operation: takes along what waits right behind it and can go with it. Returns how many.
     pub fn take_along(&mut self, d: DieId, op: &FlashOp, waiting: &mut Ring<FlashOp>, medium: &Medium) -> usize {
-        self.beside[d.index()].under_way.clear();
+        let going = self.going_along(op, waiting.iter(), medium);
+        let under_way = &mut self.beside[d.index()].under_way;
+        under_way.clear();
+        under_way.extend((0..going).map_while(|_| waiting.pop_front()));
+        going
+    }
+
+    /// How many of the operations that wait behind one, in their order, can go with it.
+    pub fn going_along(&self, op: &FlashOp, waiting: impl Iterator<Item = FlashOp>, medium: &Medium) -> usize {
         if matches!(op.kind(), OpKind::MergeRead | OpKind::MapRead) {
             // One page, for somebody who waits for it alone.
             return 0;
         }
         let mut taken = self.plane(op.block());
         let mut last = *op;
-        while let Some(next) = waiting.front() {
+        let goes_too = |next: &FlashOp| {
             let plane = self.plane(next.block());
             let alike = (next.kind(), next.page(), next.rows()) == (op.kind(), op.page(), op.rows())
                 && medium.mode(next.block()) == medium.mode(op.block());
-            let apart = self.runs_only && op.kind() == OpKind::HostProgram && !follows(&last, &next, medium);
+            let apart = self.runs_only && op.kind() == OpKind::HostProgram && !follows(&last, next, medium);
             if !alike || taken & plane != 0 || apart {
-                break;
+                return false;
             }
             taken |= plane;
-            last = next;
-            waiting.pop_front();
-            self.beside[d.index()].under_way.push(next);
-        }
-        self.beside(d).len()
+            last = *next;
+            true
+        };
+        waiting.take_while(goes_too).count()
     }
 
     /// An operation has ended: what has ended with it. [`Planes::give_back`] follows.

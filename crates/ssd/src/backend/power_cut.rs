@@ -1,6 +1,6 @@
 //! What the dies are at when the power goes, and how long operations take while the drive starts.
 
-use ssdlab_core::{Nanos, Ring};
+use ssdlab_core::{DieSet, Nanos, Ring};
 use ssdlab_ftl::{Act, FOR_BUFFER, FlashOp, NOBODY, OpKind};
 use ssdlab_nand::{BlockId, CellMode, DieId, Dies, LogicalPage, Medium};
 
@@ -95,6 +95,7 @@ impl Backend {
             cache.clear();
         }
         self.channels.fill_with(Channel::default);
+        self.looked_at_later = DieSet::with_room(self.dies.len() as u32);
         self.events = Tournament::new(self.dies.len());
         let _ = self.take_woken();
         if let Some(correction) = &mut self.correction {

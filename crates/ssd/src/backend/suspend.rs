@@ -95,8 +95,7 @@ impl Backend {
             return None;
         }
         if now < allowed {
-            die.ends_otherwise = Some(ends);
-            self.events.set(d.index(), allowed);
+            self.look_at_later(d, allowed);
             return None;
         }
         // It may have been planned for this very instant, whose event is still to come.
@@ -117,17 +116,33 @@ impl Backend {
         self.dies[d.index()].ends_otherwise.unwrap_or_else(|| self.events.of(d.index()))
     }
 
-    /// Whether the event of a die is not the end of its operation but the time from which it may be interrupted: then it is
-    /// looked at with [`Backend::begin_woken`].
+    /// The event of a die is not to be the end of what it is at, if it is at anything: it is looked at then.
+    pub(super) fn look_at_later(&mut self, d: DieId, at: Nanos) {
+        let ends = self.end_of(d);
+        let die = &mut self.dies[d.index()];
+        die.ends_otherwise = die.busy.then_some(ends);
+        self.events.set(d.index(), at);
+        self.looked_at_later.insert(d.number());
+    }
+
+    /// Whether the event of a die is not the end of an operation: the time from which its operation may be interrupted, or at
+    /// which the data of its next program have come. Then it is looked at with [`Backend::begin_woken`].
     #[inline]
-    pub fn may_be_interrupted(&mut self, d: DieId) -> bool {
-        self.suspend.is_some() && self.interruption_due(d)
+    pub fn is_to_be_looked_at(&mut self, d: DieId) -> bool {
+        !self.looked_at_later.is_empty() && self.look_at_is_due(d)
     }
 
     #[cold]
-    fn interruption_due(&mut self, d: DieId) -> bool {
-        let Some(ends) = self.dies[d.index()].ends_otherwise.take() else { return false };
-        self.events.set(d.index(), ends);
+    #[inline(never)]
+    fn look_at_is_due(&mut self, d: DieId) -> bool {
+        self.looked_at_later.remove(d.number());
+        let die = &mut self.dies[d.index()];
+        match die.ends_otherwise.take() {
+            Some(ends) => self.events.set(d.index(), ends),
+            // It has begun something since.
+            None if die.busy => return false,
+            None => {}
+        }
         self.wake(d);
         true
     }

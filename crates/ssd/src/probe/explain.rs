@@ -413,11 +413,23 @@ impl Explanations {
         let log = &mut self.dies[die.index()];
         // What was interrupted may take the first of it.
         let from = from.max(log.free_at);
+        let waited = std::mem::replace(&mut log.lane, IDLE);
+        self.spent.ends(waited, from);
         (log.began, log.array_ended, log.lane) = (from, array_ended.max(from), lane_of(cause));
         log.push(Ran::new(cause, from, to));
         self.spent.begins(lane_of(cause), from);
         if self.parts.count() > self.parts.dies() {
             self.beside(die, cause, from, to);
+        }
+    }
+
+    /// A die that is at nothing waits for data to program: reads need not wait for it, but the drive as a whole does.
+    #[cold]
+    pub fn waits_for_data(&mut self, die: DieId, from: Nanos) {
+        let log = &mut self.dies[die.index()];
+        if log.lane == IDLE {
+            log.lane = lane_of(Cause::Program);
+            self.spent.begins(log.lane, from);
         }
     }
 

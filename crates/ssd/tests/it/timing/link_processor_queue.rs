@@ -1,13 +1,14 @@
 //! Link, processor, buffer and queue.
 
 use ssdlab_core::{Nanos, Op};
-use ssdlab_device::Device;
-use ssdlab_ftl::Translation;
-use ssdlab_ssd::{LinkGeneration, NotQueued, PcieSpec};
+use ssdlab_device::{Completion, Device};
+use ssdlab_ftl::{RowSpan, Translation};
+use ssdlab_nand::DieSpec;
+use ssdlab_ssd::{DriveSpec, LinkGeneration, NotQueued, PcieSpec};
 
 use super::bench::{
-    BASE, Bench, CONTROL, FOUR_UNITS_ON_LINK, ON_SATA, ONE_DIE, ROW, ROW_TRANSFER, Shape, TWO_CHANNELS, TWO_DIES,
-    Times, UNIT_ON_LINK, UNIT_TRANSFER, decode, exactly, with_base,
+    BASE, Bench, CONTROL, FOUR_UNITS_ON_LINK, ON_SATA, ONE_DIE, PAGES, ROW, ROW_TRANSFER, Shape, TWO_CHANNELS,
+    TWO_DIES, Times, UNIT_ON_LINK, UNIT_TRANSFER, decode, exactly, with_base,
 };
 
 #[test]
@@ -54,8 +55,13 @@ const PCIE_UNIT_TO_HOST: Nanos = 1_141;
 const PCIE_UNIT_TO_DRIVE: Nanos = 1_125;
 
 fn on_pcie(t: &Times) -> Bench {
-    Bench::with(Shape { link: LinkGeneration::Pcie3, ..ONE_DIE }, t, |drive, _| {
+    on_pcie_with(t, |_, _| ())
+}
+
+fn on_pcie_with(t: &Times, change: impl FnOnce(&mut DriveSpec, &mut DieSpec)) -> Bench {
+    Bench::with(Shape { link: LinkGeneration::Pcie3, ..ONE_DIE }, t, |drive, die| {
         drive.link.pcie = Some(PcieSpec { lanes: 4, max_payload_bytes: 256, host_read_us: 0.5 });
+        change(drive, die);
     })
 }
 
@@ -96,6 +102,66 @@ fn pci_express_carries_data_both_ways_at_once() {
         },
         &[2_173, 1_707, 3_315],
     );
+}
+
+/// From when a write of a row was decoded until its data are in the drive: the list of its pages, and the first and the last of
+/// the data; the time of a unit is rounded down.
+const ROW_TO_DRIVE: Nanos = 500 + 500 + 4 * (PCIE_UNIT_TO_DRIVE - 1);
+/// The data of a read, and its end.
+const READ_TO_HOST: Nanos = PCIE_UNIT_TO_HOST + PCIE_STATUS;
+
+/// A read that is decoded while the data of a write are on the link finds the die free, and goes first.
+#[test]
+fn a_die_is_free_until_the_data_that_it_is_to_program_have_come() {
+    exactly(
+        |t| {
+            let mut b = on_pcie(t).filled(PAGES);
+            b.send(Op::Write, PAGES * ROW, ROW, true);
+            b.read(0, 1);
+            [b.finish(), b.finish()].concat()
+        },
+        |t| {
+            let command = t.turnaround + PCIE_COMMAND;
+            let write = t.write_command + ROW * t.write_unit;
+            let decoded = command + write.max(t.read_command + t.read_unit);
+            let read = decoded + t.command + t.read[0] + UNIT_TRANSFER;
+            vec![read + READ_TO_HOST, read + t.command + ROW_TRANSFER + t.program[0] + PCIE_STATUS]
+        },
+        &[54_569, 598_948],
+    );
+}
+
+/// The same where the die programs, and could load what is to be programmed next: that would go before the read.
+#[test]
+fn a_program_is_not_loaded_before_its_data_have_come() {
+    let since = 100_000;
+    let second_write = |reads: bool| {
+        let mut b = on_pcie_with(&BASE, |_, die| die.features.cache_program_busy_us = Some(4.0)).filled(PAGES);
+        b.send(Op::Write, PAGES * ROW, ROW, true);
+        b.wait(since);
+        let second = b.send(Op::Write, PAGES * ROW + ROW, ROW, true);
+        if reads {
+            b.read(0, 1);
+        }
+        let done = [b.completions(), b.completions()].concat();
+        let of = |tag| move |c: &Completion| (c.tag == tag).then(|| c.latency());
+        [second, second + 1].map(|tag| done.iter().find_map(of(tag)))
+    };
+    let first = PCIE_COMMAND + ROW_TO_DRIVE + BASE.command + ROW_TRANSFER + BASE.program[0];
+    let read = first + BASE.command + BASE.read[0] + UNIT_TRANSFER;
+    let behind_it = read + BASE.command + ROW_TRANSFER + BASE.program[0] + PCIE_STATUS;
+    assert_eq!(second_write(true), [Some(behind_it - since), Some(read + READ_TO_HOST - since)]);
+    // Without a read it is loaded once they are there, while the array programs.
+    assert_eq!(second_write(false), [Some(first + 4_000 + BASE.program[0] + PCIE_STATUS - since), None]);
+}
+
+/// Pages of two planes that come one after the other are programmed together, once both have come.
+#[test]
+fn what_goes_together_is_waited_for() {
+    let mut b = on_pcie_with(&BASE, |drive, _| drive.mapping.row = RowSpan::OnePlane);
+    b.send(Op::Write, 0, ROW, true);
+    let programmed = PCIE_COMMAND + ROW_TO_DRIVE + BASE.command + ROW_TRANSFER + BASE.program[0];
+    assert_eq!(b.finish(), [programmed + PCIE_STATUS]);
 }
 
 #[test]
