@@ -19,6 +19,7 @@
 
 mod as_device;
 mod backend;
+mod blame;
 mod books;
 mod die_parts;
 mod firmware;

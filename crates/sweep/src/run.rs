@@ -145,7 +145,7 @@ fn run_all(
         if state.is_err() {
             stop.store(true, Ordering::Relaxed);
         }
-        update(worker, 0.0, true);
+        update(worker, 0.0, !matches!(state, Ok(State::NotRun)));
         state
     });
     let states = ended.into_iter().map(|state| state.unwrap_or(Ok(State::NotRun)));

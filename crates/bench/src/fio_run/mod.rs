@@ -252,7 +252,7 @@ pub fn run_file_logging(
     let slowest_seen = host.slowest_seen();
     let kept = options.keep.then(|| host.put_away()).transpose()?;
     let mut outcomes = outcome::outcomes(file, &entries, &facts, options, slowest_seen.as_ref());
-    let fresh = facts.says_of_a_fresh_drive(file);
+    let fresh = facts.says_of_a_state_that_is_not_steady(file, &entries);
     let stored = stored_note(lab.stored_days());
     let said = || stored.iter().chain(&stopped).chain(&fresh).cloned();
     outcomes.iter_mut().for_each(|outcome| outcome.notes.extend(said()));

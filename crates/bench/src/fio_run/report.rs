@@ -59,18 +59,33 @@ pub struct RunFacts {
 }
 
 impl RunFacts {
-    /// What a reader must know of a run with random writes that has not written a simulated drive once: it says nothing of
-    /// what the drive does when its spare area is used up.
-    pub(super) fn says_of_a_fresh_drive(&self, file: &JobFile) -> Option<String> {
-        let written = self.counters.host.write_bytes;
-        let at_random = file.jobs.iter().any(|job| matches!(job.rw, Rw::RandWrite | Rw::RandRw));
-        let new = self.begins == Begins::New;
-        (new && self.counters.flash.is_some() && at_random && written > 0 && written < self.capacity_bytes).then(|| {
-            format!(
-                "the jobs have written {} of the drive: these are figures of a fresh one, not of a steady state, which takes \
-                 one to two drive writes (steady-state and consistency are tests of it)",
-                share_written(written, self.capacity_bytes)
-            )
+    /// What a reader must know of a run that has not written a simulated drive once at random: it says nothing of what the drive
+    /// does when its spare area is used up.
+    pub(super) fn says_of_a_state_that_is_not_steady(&self, file: &JobFile, entries: &[EntryMeter]) -> Option<String> {
+        let at_random = |&(job, _): &(usize, u32)| matches!(file.jobs[job].rw, Rw::RandWrite | Rw::RandRw);
+        // A group is told as one.
+        let (random, others): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| entry.jobs.iter().any(at_random));
+        let in_sequence: u64 = others.iter().map(|entry| entry.all.op(Op::Write).bytes).sum();
+        let written = self.counters.host.write_bytes.saturating_sub(in_sequence);
+        let new = self.begins == Begins::New && self.counters.flash.is_some() && !random.is_empty();
+        if !new || written == 0 || written >= self.capacity_bytes {
+            return None;
+        }
+        let share = share_written(written, self.capacity_bytes);
+        let takes = "which takes one to two drive writes (steady-state and consistency are tests of it)";
+        let filled = self.prefilled_bytes + in_sequence >= self.capacity_bytes;
+        Some(match (filled, in_sequence > 0) {
+            (true, _) => format!(
+                "the drive was filled in sequence, and the jobs have written {share} of it at random: these are not figures of a \
+                 steady state, {takes}"
+            ),
+            (false, true) => format!(
+                "the jobs have written {share} of the drive at random: these are figures of a fresh one, not of a steady state, \
+                 {takes}"
+            ),
+            (false, false) => format!(
+                "the jobs have written {share} of the drive: these are figures of a fresh one, not of a steady state, {takes}"
+            ),
         })
     }
 }

@@ -695,3 +695,35 @@ fn what_runs_beside_the_last_turn_counts_with_it() {
     let reads = before.last_together(|job| job.reads().total_ios > 0);
     assert_eq!(reads.iter().map(|job| &*job.jobname).collect::<Vec<_>>(), ["check"]);
 }
+
+#[test]
+fn what_was_filled_in_sequence_is_no_steady_state_and_no_fresh_drive_either() {
+    let text = "[global]\nbs=64k\n[fill]\nrw=write\nsize=4m\n[then]\nstonewall\nrw=randwrite\nsize=1m\n";
+    let said = |text: &str, capacity_mib: u64, prefilled_mib: u64, written_mib: u64| {
+        let file = JobFile::parse("test.fio", text).unwrap_or_else(|e| panic!("{e}"));
+        let mut counters = ssdlab_device::Counters { flash: Some(Default::default()), ..Default::default() };
+        counters.host.write_bytes = written_mib << 20;
+        let facts = RunFacts {
+            device: "d".to_owned(),
+            capacity_bytes: capacity_mib << 20,
+            seed: 1,
+            begins: crate::lab::Begins::New,
+            prefilled_bytes: prefilled_mib << 20,
+            rested: 0,
+            counters,
+            measured: None,
+        };
+        facts.says_of_a_state_that_is_not_steady(&file, &entries(text)).unwrap_or_default()
+    };
+    let begins = |said: String, with: &str| assert!(said.starts_with(with), "{said}");
+    begins(said(text, 4, 0, 5), "the drive was filled in sequence, and the jobs have written 25.0 % of it at random:");
+    begins(
+        said(text, 8, 0, 5),
+        "the jobs have written 12.5 % of the drive at random: these are figures of a fresh one",
+    );
+    let alone = "[j]\nrw=randwrite\nbs=64k\nsize=1m\n";
+    begins(said(alone, 8, 8, 1), "the drive was filled in sequence, and the jobs have written 12.5 % of it at random:");
+    begins(said(alone, 8, 0, 1), "the jobs have written 12.5 % of the drive: these are figures of a fresh one");
+    // Once all over at random, and nothing at random.
+    assert_eq!((said(alone, 1, 1, 1), said("[j]\nrw=write\nbs=64k\nsize=1m\n", 8, 0, 1)), Default::default());
+}

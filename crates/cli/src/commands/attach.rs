@@ -245,6 +245,7 @@ fn contents(
     let contents = found.as_ref().map(|found| &found.contents).filter(|_| !args.new_drive);
     let lock = lock(inner.as_mut(), name, args.seed, contents)?;
     let saved = contents.and_then(|contents| Some((contents.state.as_ref()?, contents.header.clean)));
+    let is_new = saved.is_none();
     let Resumed { ready: now, cut } = match saved {
         Some((state, clean)) if inner.plug().is_some() => go_on(inner.as_mut(), &mut store, state, clean)?,
         _ => {
@@ -258,7 +259,7 @@ fn contents(
     if args.read_only {
         read = found.map(FoundImage::keep_locked);
     } else if let Some(found) = found {
-        let found = if args.new_drive { found.for_new_drive() } else { found };
+        let found = if is_new { found.for_new_drive(name) } else { found };
         let (mut begun, contents) = found.begin().map_err(wrong)?;
         if encrypts && !begun.is_encrypted() {
             begun.encrypt(&contents.store).map_err(wrong)?;

@@ -165,11 +165,16 @@ impl FoundImage {
         LockedImage { _file: self.file }
     }
 
-    /// It goes on with another drive, which has counted nothing of what this one has. To be called before the image begins: what was
-    /// counted must have gone before the state of the new drive comes.
+    /// It goes on with another drive, of this name, which has counted nothing of what this one has. To be called before the image
+    /// begins: what was counted must have gone before the state of the new drive comes.
+    ///
+    /// # Panics
+    /// If the name is longer than [`MOST_NAME_BYTES`].
     #[must_use]
-    pub fn for_new_drive(mut self) -> Self {
-        self.contents.header.totals = None;
+    pub fn for_new_drive(mut self, device: &str) -> Self {
+        assert!(device.len() <= MOST_NAME_BYTES, "a name of {} bytes", device.len());
+        let header = &mut self.contents.header;
+        (header.device, header.totals) = (device.to_owned(), None);
         self
     }
 

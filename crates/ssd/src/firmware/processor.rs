@@ -8,11 +8,12 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_core::{Nanos, Op, Ring, nanos_from_us};
+use ssdlab_core::{Cause, Nanos, Op, Ring, nanos_from_us};
 use ssdlab_device::Request;
 use ssdlab_ftl::{FlashOp, OpKind};
 use ssdlab_nand::DieId;
 
+use crate::blame::cause_of;
 use crate::frontend::TrimRanges;
 use crate::mapping_unit::MappingUnit;
 use crate::slot::Slot;
@@ -49,17 +50,19 @@ struct Coming {
 pub struct Moving {
     pub collected: Nanos,
     pub folded: Nanos,
+    pub merged: Nanos,
 }
 
 impl Moving {
     #[must_use]
     pub fn sum(self) -> Nanos {
-        self.collected + self.folded
+        self.collected + self.folded + self.merged
     }
 
     fn add(&mut self, kind: OpKind, time: Nanos) {
-        match kind {
-            OpKind::FoldProgram | OpKind::FoldCopy => self.folded += time,
+        match cause_of(kind) {
+            Cause::Fold => self.folded += time,
+            Cause::Merge => self.merged += time,
             _ => self.collected += time,
         }
     }
@@ -648,15 +651,20 @@ mod tests {
         p.prepare(0, DieId::FIRST, op(OpKind::GcProgram, 2, 1));
         p.prepare(0, DieId::FIRST, op(OpKind::FoldProgram, 1, 2));
         let first = take_in(&mut p, 0, 1_000);
-        assert_eq!((first, p.moving(1_000, first)), (56_000, Moving { collected: 29_000, folded: 15_000 }));
+        assert_eq!((first, p.moving(1_000, first)), (56_000, Moving { collected: 29_000, folded: 15_000, merged: 0 }));
+        // What is merged is neither.
+        let mut merging = p.clone();
+        merging.prepare(0, DieId::FIRST, op(OpKind::CopyProgram, 1, 2));
+        let behind = take_in(&mut merging, 1, 40_000);
+        assert_eq!(merging.moving(40_000, behind), Moving { collected: 0, folded: 5_000, merged: 15_000 });
         // One that comes at 40 us has missed the collection.
         let second = take_in(&mut p, 1, 40_000);
-        assert_eq!((second, p.moving(40_000, second)), (67_000, Moving { collected: 0, folded: 5_000 }));
+        assert_eq!((second, p.moving(40_000, second)), (67_000, Moving { collected: 0, folded: 5_000, merged: 0 }));
         // What is folded before it arrives makes it later; a row after that does not.
         p.prepare(39_000, DieId::FIRST, op(OpKind::FoldCopy, 1, 3));
         p.prepare(41_000, DieId::FIRST, op(OpKind::GcProgram, 1, 4));
         assert_eq!(p.late_for_rows(Slot::new(0)), Moving::default());
-        assert_eq!(p.late_for_rows(Slot::new(1)), Moving { collected: 0, folded: 15_000 });
+        assert_eq!(p.late_for_rows(Slot::new(1)), Moving { collected: 0, folded: 15_000, merged: 0 });
         assert_eq!(take_in(&mut p, 1, 200_000), 211_000, "and its slot's next command begins anew");
         assert_eq!((p.late_for_rows(Slot::new(1)), p.moving(200_000, 211_000)), (Moving::default(), Moving::default()));
     }

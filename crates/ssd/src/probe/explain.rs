@@ -8,7 +8,8 @@ use ssdlab_device::Completion;
 use ssdlab_ftl::{FlashOp, OpKind};
 use ssdlab_nand::DieId;
 
-use super::record::{Details, Records, cause_of};
+use super::record::{Details, Records};
+use crate::blame::cause_of;
 use crate::die_parts::DieParts;
 use crate::firmware::Moving;
 use crate::slot::Slot;
@@ -320,6 +321,7 @@ impl Explanations {
         if moving != Moving::default() {
             times.add(Cause::GarbageCollection, moving.collected);
             times.add(Cause::Fold, moving.folded);
+            times.add(Cause::Merge, moving.merged);
         }
     }
 

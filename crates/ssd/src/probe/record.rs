@@ -5,6 +5,7 @@ use ssdlab_device::{Completion, Last, Status, Stretch, Timeline, Track, Work};
 use ssdlab_ftl::{FlashOp, OpKind};
 use ssdlab_nand::{BlockId, DieId, Layout};
 
+use crate::blame::cause_of;
 use crate::die_parts::DieParts;
 use crate::timing::Interval;
 
@@ -307,21 +308,5 @@ fn name_of(kind: OpKind) -> &'static str {
         OpKind::SafetyProgram => "copy of an older page: program",
         OpKind::RetireRead => "bad block: read",
         OpKind::RetireProgram => "bad block: program",
-    }
-}
-
-/// Whose time an operation is, seen by somebody who waits for the die.
-#[inline]
-#[must_use]
-pub fn cause_of(kind: OpKind) -> Cause {
-    match kind {
-        OpKind::HostRead | OpKind::MergeRead => Cause::Read,
-        // A program over older pages takes their copies first.
-        OpKind::HostProgram | OpKind::SafetyRead | OpKind::SafetyProgram => Cause::Program,
-        OpKind::GcRead | OpKind::GcProgram | OpKind::RetireRead | OpKind::RetireProgram => Cause::GarbageCollection,
-        OpKind::FoldRead | OpKind::FoldProgram | OpKind::FoldCopy => Cause::Fold,
-        OpKind::CopyRead | OpKind::CopyProgram => Cause::Merge,
-        OpKind::MapRead | OpKind::MetadataProgram => Cause::Metadata,
-        OpKind::Erase => Cause::Erase,
     }
 }
