@@ -66,8 +66,8 @@ reference-drives: build
 	$(CARGO) run --locked -p ssdlab-report --example reference_drives -- target/reference-drives > target/reference-drives.json
 	mv target/reference-drives.json crates/report/data/reference-drives.json
 
-## The sample pages: docs/sample-review and docs/sample-comparison, each with a picture of its first screen. A minute, and
-## a headless browser, as for `make page`.
+## The sample pages: docs/sample-review and docs/sample-comparison, each with a picture of its first screen, and the timeline
+## of docs/timelines.md. A minute, and a headless browser, as for `make page`.
 SAMPLED = consistency,sequential-write,sequential-read,random-read,random-write
 CHROMIUM ?= chromium
 samples: build
@@ -78,6 +78,8 @@ samples: build
 		$(CHROMIUM) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1440,1000 \
 			--screenshot=docs/sample-$$page/first-screen.png file://$(CURDIR)/docs/sample-$$page/index.html || exit 1; \
 	done
+	target/release/ssdlab run examples/jobs/full-cache.fio 600p-128gb --prefill drive --timeline target/samples/slow.svg > target/samples/slow.txt
+	mv target/samples/slow.svg docs/timelines.svg
 
 ## Two runs, and runs with one and two threads, give the same bytes.
 repeatable: $(PROGRAM)

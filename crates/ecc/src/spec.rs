@@ -39,7 +39,8 @@ pub struct EccSpec {
 pub struct BchSpec {
     /// Wrong bits of a codeword that can be corrected, t.
     pub correctable_bits: u32,
-    /// From the last byte of a codeword to corrected data.
+    /// From the last byte of a codeword to corrected data, where the first read did not decode; what decodes at once is taken as decoded
+    /// on its way.
     #[schemars(range(min = 0.0, max = 1e4))]
     pub decode_us: f64,
 }
@@ -57,7 +58,8 @@ pub struct LdpcSpec {
     /// An iteration of the decoder.
     #[schemars(range(min = 0.0, max = 1e4))]
     pub iteration_us: f64,
-    /// What comes before the first iteration: from the last byte of a codeword to data in which nothing is wrong.
+    /// What comes before the first iteration: from the last byte of a codeword to data in which nothing is wrong. As the iterations,
+    /// of reads alone whose first decision did not decode.
     #[schemars(range(min = 0.0, max = 1e4))]
     pub setup_us: f64,
     /// Whether soft decisions add to what was sensed before, or start afresh.

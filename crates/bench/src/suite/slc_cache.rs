@@ -6,7 +6,7 @@ use super::context::Context;
 use super::definition::{PLAIN, TestDef, block, choice, depth, depths, integer, metric, seconds};
 use super::figures::{by_category, categories, chart, put, put_causes, put_counters, put_power, series};
 use super::slc_recovery::{Recovered, Target, recover};
-use super::slc_stages::{Folding, SHORTEST_ZONES, Stage, find_stages};
+use super::slc_stages::{SHORTEST_ZONES, Stage, Traffic, buffered, find_stages};
 use super::sweep::{Sweep, axes};
 use crate::change_points::SAME_LEVEL;
 use crate::error::BenchError;
@@ -54,6 +54,7 @@ pub(super) const DEF: TestDef = TestDef {
     ],
     metrics: &[
         metric("stages", "count", "stages of the curve; 1: no cache shows"),
+        metric("buffer_stages", "count", "of these: at the begin, where the write buffer took what the flash had yet to program; absent: none"),
         metric("stage{n}_bandwidth", "MB/s", "rate of the n-th stage, from 1: its bytes over its time"),
         metric("stage{n}_amount", "GB", "how much was written in it").higher(),
         metric("stage{n}_end", "%", "where it ends, in per cent of the addresses").higher(),
@@ -98,17 +99,17 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
         let mut meters = (
             (ByPosition::new(capacity, ctx.params.integer("zones")), Measurement::default()),
-            (Folding::default(), PowerPerSecond::from(&before)),
+            (Traffic::default(), PowerPerSecond::from(&before)),
         );
         host.fill(0, capacity, block, depth, &mut meters)?;
         let counters = host.counters().since(&before);
-        let ((position, measurement), (mut folding, power)) = meters;
+        let ((position, measurement), (mut traffic, power)) = meters;
         measurement.check_causes().map_err(BenchError::Books)?;
-        folding.end(&before, capacity, &counters);
-        let stages = find_stages(&position, &folding);
+        traffic.end(&before, capacity, &counters);
+        let stages = find_stages(&position, &traffic);
         let mut recovered = Vec::new();
         let mut step = 1;
-        for target in targets.into_iter().filter(|_| stages.len() > 1) {
+        for target in targets.into_iter().filter(|_| has_cache(&stages)) {
             recovered.push((target, recover(ctx, host, target, &stages, (&mut step, sweeps))?));
         }
         Ok((erased, Sweep { position, measurement }, stages, (counters, power), recovered, capacity))
@@ -128,8 +129,10 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     put_counters(&mut out, &counters, sweep.measurement.elapsed());
     put_stages(&mut out, &sweep, &stages, capacity);
     put_power(&mut out, &power, "sequential write");
-    if stages.len() > 1 {
+    if has_cache(&stages) {
         put_recovery(&mut out, &idle_seconds, &recovered);
+    } else if stages.len() > 1 {
+        out.notes.push("What is fast at the begin is the write buffer. No recovery was measured.".to_owned());
     } else {
         out.notes.push(no_stages(&sweep, capacity, ctx.params.integer("zones")));
     }
@@ -138,6 +141,11 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         out.notes.push(format!("Before each TRIM, the full drive was written at random, 4 KiB at QD32, for {s} s."));
     }
     Ok(out)
+}
+
+/// Whether anything beside the write buffer is faster than the rest.
+fn has_cache(stages: &[Stage]) -> bool {
+    stages.len() > 1 + buffered(stages)
 }
 
 /// Why there is nothing to recover: what the curve shows, and what it would not show.
@@ -158,13 +166,16 @@ fn no_stages(sweep: &Sweep, capacity: u64, zones: u64) -> String {
 fn put_stages(out: &mut Outcome, sweep: &Sweep, stages: &[Stage], capacity: u64) {
     let percent = |bytes: u64| 100.0 * bytes as f64 / capacity as f64;
     put(out, "stages", stages.len() as f64, "count");
+    if buffered(stages) > 0 {
+        put(out, "buffer_stages", buffered(stages) as f64, "count");
+    }
     let (mut rows, mut steps) = (Vec::new(), Vec::new());
     for (i, stage) in stages.iter().enumerate() {
         let n = i + 1;
         put(out, &format!("stage{n}_bandwidth"), stage.mb_per_s, "MB/s");
         put(out, &format!("stage{n}_amount"), stage.amount_bytes() as f64 / 1e9, "GB");
         put(out, &format!("stage{n}_end"), percent(stage.to_bytes), "%");
-        if let Some(folded) = stage.folded {
+        if let Some(folded) = stage.folded() {
             put(out, &format!("stage{n}_folded"), folded, "ratio");
         }
         steps.push([stage.from_bytes as f64 / 1e9, stage.mb_per_s]);
@@ -175,7 +186,7 @@ fn put_stages(out: &mut Outcome, sweep: &Sweep, stages: &[Stage], capacity: u64)
             format!("{:.2} GB", stage.amount_bytes() as f64 / 1e9),
             format!("{:.2} GB", stage.from_bytes as f64 / 1e9),
             format!("{:.2} GB ({:.1} %)", stage.to_bytes as f64 / 1e9, percent(stage.to_bytes)),
-            stage.folded.map_or("not told".to_owned(), |folded| format!("{folded:.2}")),
+            stage.folded().map_or("not told".to_owned(), |folded| format!("{folded:.2}")),
         ]);
     }
     let (x, y) = axes();

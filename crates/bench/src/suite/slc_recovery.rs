@@ -5,7 +5,7 @@ use ssdlab_workload::Pattern;
 
 use super::common::build;
 use super::context::Context;
-use super::slc_stages::Stage;
+use super::slc_stages::{Stage, buffered};
 use crate::error::BenchError;
 use crate::host::Host;
 
@@ -65,6 +65,7 @@ pub(super) fn recover(
 ) -> Result<Vec<Recovered>, BenchError> {
     let capacity = host.info().capacity_bytes;
     let (block, depth) = (ctx.params.integer("block_size"), ctx.params.depth("queue_depth"));
+    let stages = &stages[buffered(stages)..];
     let first = &stages[0];
     let slower = stages[1..].iter().map(|s| s.mb_per_s).find(|&rate| rate < first.mb_per_s);
     let limit = libm::sqrt(first.mb_per_s * slower.unwrap_or(first.mb_per_s / 2.0));
@@ -82,7 +83,7 @@ pub(super) fn recover(
             at = 0;
         }
         host.idle(seconds * SECOND)?;
-        results.push(write_until_slow(host, first.amount_bytes(), limit, (block, depth), &mut at)?);
+        results.push(write_until_slow(host, first.to_bytes, limit, (block, depth), &mut at)?);
     }
     Ok(results)
 }

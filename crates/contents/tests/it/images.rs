@@ -591,7 +591,7 @@ fn what_a_drive_has_counted_stands_in_the_header_as_far_as_there_is_room_until_t
         assert!(contents.state.unwrap().totals.is_some(), "they are in a new file, too");
         drop(image);
         // A process that is killed as soon as the state of a new drive is there has not said what that one has counted.
-        let (mut image, _) = Image::find(&path).unwrap().for_new_drive().begin().unwrap();
+        let (mut image, _) = Image::find(&path).unwrap().for_new_drive("another").begin().unwrap();
         image.append_state(b"the state of a new drive").unwrap();
         drop(image);
         assert!(Image::inspect(&path).unwrap().state.unwrap().totals.is_none());

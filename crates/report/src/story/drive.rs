@@ -218,11 +218,17 @@ impl<'a> Drive<'a> {
         tail_of(self.random_writes()?)
     }
 
+    /// The first stage of a write over the whole drive that is not the write buffer's.
+    fn first_past_buffer(&self) -> u32 {
+        1 + self.metric("slc-cache", "", "buffer_stages").unwrap_or_default() as u32
+    }
+
     /// The rates of a write over the whole drive, into an SLC cache and past it, in MB/s, if they fall by more than a fifth.
     pub fn rates_of_cache(&self) -> Option<Vec<f64>> {
         let rate = |key: &str| self.metric("slc-cache", "", key);
         let stages = rate("stages").filter(|_| self.has_flash())? as u32;
-        let rates: Vec<f64> = (1..=stages).map_while(|k| rate(&format!("stage{k}_bandwidth"))).collect();
+        let rates: Vec<f64> =
+            (self.first_past_buffer()..=stages).map_while(|k| rate(&format!("stage{k}_bandwidth"))).collect();
         let slowest = rates.iter().copied().reduce(f64::min)?;
         (slowest < FALLS * rates[0]).then_some(rates)
     }
@@ -230,15 +236,19 @@ impl<'a> Drive<'a> {
     /// Whether the cache is emptied while the host writes past it; `None` if that was not measured.
     pub fn folds_past_cache(&self) -> Option<bool> {
         let of = |key: &str| self.metric("slc-cache", "", key);
-        let folded: Vec<f64> = (2..=of("stages")? as u32).map_while(|k| of(&format!("stage{k}_folded"))).collect();
+        let folded: Vec<f64> = (self.first_past_buffer() + 1..=of("stages")? as u32)
+            .map_while(|k| of(&format!("stage{k}_folded")))
+            .collect();
         (!folded.is_empty()).then(|| folded.iter().any(|&folded| folded >= FOLDING_SHARE))
     }
 
     /// How much is written at the first of them: in GB, or as a share where the drive was measured in small, whose parts are in
     /// the proportions of the drive.
     fn first_stretch(&self) -> String {
-        let of = |key: &str| self.metric("slc-cache", "", key);
-        match (of("stage1_amount"), of("stage1_end")) {
+        let of = |stage: u32, key: &str| self.metric("slc-cache", "", &format!("stage{stage}_{key}"));
+        let first = self.first_past_buffer();
+        let amount = (1..=first).map(|stage| of(stage, "amount")).sum::<Option<f64>>();
+        match (amount, of(first, "end")) {
             (Some(gb), _) => format!(" for the first {}", number::value(gb, "GB")),
             (None, Some(percent)) => {
                 let of_drive =

@@ -525,6 +525,10 @@ fn a_drive_whose_long_writes_fall_says_to_what() {
     let told = format!("{}{}", text(&story.findings), story.unsuited);
     assert!(told.contains("go at 900 MB/s at first, then 600, then 90:"), "{told}");
     assert!(told.contains("Long copies and video: 900 MB/s at first, then 600, then 90."), "{told}");
+    // What the write buffer takes is no part of a copy.
+    review.outcomes.last_mut().unwrap().metrics.insert("buffer_stages".into(), Metric::new(1.0, "count"));
+    let told = super::story(&review, &review.devices[0]).unsuited;
+    assert!(told.contains("Long copies and video: 600 MB/s at first, then 90."), "{told}");
 }
 
 #[test]

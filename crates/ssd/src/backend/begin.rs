@@ -102,7 +102,7 @@ impl Backend {
         }
         if self.plane_reads.is_some() {
             if self.leaves_to_planes(d) {
-                return self.events.set(d.index(), NEVER);
+                return self.is_at_nothing(d, now, probe);
             }
             free_at = now.max(self.dies[d.index()].reads_from);
         }
@@ -115,13 +115,12 @@ impl Backend {
         if !reads {
             let data_come = self.data_come_at(d, now, translation.medium());
             if data_come > now {
-                self.give_turn_up(d);
+                self.hand_turn_on(d);
                 return self.wait_for_data(d, [now, data_come], probe);
             }
         }
         let Some((op, asked)) = self.take_in_turn(d, now) else {
-            self.events.set(d.index(), NEVER);
-            return;
+            return self.is_at_nothing(d, now, probe);
         };
         translation.began(&op);
         let mode = translation.medium().mode(op.block());
@@ -150,31 +149,51 @@ impl Backend {
                 if !turns.may_begin(d) {
                     return None;
                 }
-            } else {
-                self.give_turn_up(d);
+            } else if let Some(next) = turns.give_up(d) {
+                self.woken.insert(next.number());
             }
         }
         let op = if yields { self.behind.as_mut()?.pop(d) } else { self.dies[d.index()].others.pop_front() };
         Some((op?, now))
     }
 
-    /// A die has no program that it could begin now: its turn goes to the next in line.
-    fn give_turn_up(&mut self, d: DieId) {
-        if let Some(next) = self.turns.as_mut().and_then(|turns| turns.give_up(d)) {
+    /// A die whose turn it is to program has no data yet: it is the next one's. Its place in the line it keeps.
+    fn hand_turn_on(&mut self, d: DieId) {
+        if let Some(next) = self.turns.as_mut().and_then(|turns| turns.hand_on(d)) {
             self.woken.insert(next.number());
         }
     }
 
-    /// When all data have come of the program of the host's that is next on a die, and of those that can go with it; `now` or
-    /// before if there is no such program.
+    /// When all data have come of the program of the host's that is next on a die, and of those that go with it; `now` or before if
+    /// there is no such program.
     fn data_come_at(&self, d: DieId, now: Nanos, medium: &Medium) -> Nanos {
         let waiting = &self.dies[d.index()].others;
         let Some(next) = waiting.front().filter(|op| op.kind() == OpKind::HostProgram) else { return now };
         if self.behind.as_ref().is_some_and(|behind| behind.is_due(d, Some(next))) {
             return now;
         }
-        let beside = self.planes.as_ref().map_or(0, |planes| planes.going_along(&next, waiting.iter().skip(1), medium));
+        let beside = match &self.planes {
+            Some(planes) if self.takes_along_others(d) => planes.going_along(&next, waiting.iter().skip(1), medium),
+            _ => 0,
+        };
         now + waiting.iter().take(1 + beside).map(|op| data_are_late_by(&op, now)).max().unwrap_or(0)
+    }
+
+    /// Whether an operation that does not yield takes along others of its queue: what does not yield might have to wait for what
+    /// does.
+    fn takes_along_others(&self, d: DieId) -> bool {
+        self.behind.as_ref().is_none_or(|behind| behind.is_empty(d))
+    }
+
+    /// A die has nothing to do, or may not do it yet: it has no event.
+    fn is_at_nothing<const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        d: DieId,
+        now: Nanos,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) {
+        self.events.set(d.index(), NEVER);
+        probe.explain(|explanations| explanations.waits_for_no_data(d, now));
     }
 
     /// The program that is next on a die has its data at a later time. Until then the die is free for reads, and is looked at
@@ -194,11 +213,11 @@ impl Backend {
     /// An operation that a die begins takes along what can be done in its other planes. `reads`: it came from the queue of
     /// reads.
     fn take_along<T: Translation>(&mut self, d: DieId, op: &FlashOp, reads: bool, translation: &mut T) {
+        let alone = !reads && !self.takes_along_others(d);
         let Some(planes) = &mut self.planes else { return };
         let die = &mut self.dies[d.index()];
         let waiting = match &mut self.behind {
-            // What does not yield might have to wait for what does.
-            Some(behind) if !reads && !behind.is_empty(d) => behind.beside(d, op),
+            Some(behind) if alone => behind.beside(d, op),
             _ if reads => &mut die.reads,
             _ => &mut die.others,
         };

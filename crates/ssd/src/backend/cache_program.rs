@@ -2,8 +2,8 @@
 //! program cross the channel into a second register, and the array goes on with them once it is through.
 //!
 //! A transfer takes its stretch of a channel that others use too, so it is booked as soon as it is possible: when a program
-//! begins, or goes on after an interruption, and another waits right behind it; or when one is queued there. Dies that have
-//! nothing in their arrays are served first: programs are loaded once all dies that were looked at have begun what they can.
+//! begins, or goes on after an interruption, and another waits right behind it whose data have come over the host link; or when one is
+//! queued there, or its data have come. Dies that have nothing in their arrays are served first: programs are loaded once all dies that were looked at have begun what they can.
 //!
 //! What is loaded has left its queue and begins next, ahead of everything that comes later, the host's reads too; the program
 //! before it is not interrupted. Nothing is loaded while a read of the host's waits for the die, which needs the register, nor
@@ -134,8 +134,8 @@ impl Backend {
         if let Some(cache) = &mut self.cache_program {
             cache.registers[d.index()] = Register::Loaded(Loaded { op, mode, transfer });
         }
-        let planes = self.all_planes;
-        probe.check(|checks| checks.loaded(&Load { die: d, planes, mode, asked: now, data_here: now, transfer }));
+        let (planes, data_here) = (self.all_planes, now + data_are_late_by(&op, now));
+        probe.check(|checks| checks.loaded(&Load { die: d, planes, mode, asked: now, data_here, transfer }));
     }
 
     /// A die is looked at: begins what is in its second register if its operation has ended, and notes that something may be

@@ -16,7 +16,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             return self.retry_step_ended(d);
         }
         if self.backend.is_to_be_looked_at(d) {
-            return self.begin_woken();
+            self.begin_woken();
+            return self.admit_what_has_room();
         }
         if self.backend.is_joint(d) {
             return self.joint_op_ended(d, None);
@@ -141,9 +142,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 self.backend.wake(d);
                 self.ask(|translation, queues| translation.done(mapped, op, queues));
                 // A copy makes no room by itself: only what begins after it does.
-                if self.translation.buffered_units() < self.buffer.units {
-                    self.admit_waiting();
-                }
+                self.admit_what_has_room();
             }
             OpKind::Erase => {
                 self.firmware.processor.program_ended(self.now);
@@ -178,5 +177,14 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     fn begin_on(&mut self, d: DieId) {
         self.backend.wake(d);
         self.begin_woken();
+        self.admit_what_has_room();
+    }
+
+    /// A program may have begun: there is room then, if its pages leave the buffer at once.
+    #[inline]
+    fn admit_what_has_room(&mut self) {
+        if self.frontend.any_write_waits() && self.translation.buffered_units() < self.buffer.units {
+            self.admit();
+        }
     }
 }

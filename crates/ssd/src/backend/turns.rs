@@ -70,6 +70,11 @@ impl Turns {
         next
     }
 
+    /// A die cannot begin its program yet: if it is its turn, that goes to the next. Returns the die whose turn it is then, if any waits.
+    pub fn hand_on(&mut self, die: DieId) -> Option<DieId> {
+        if self.dies[die.index()] == Turn::Has { self.give_up(die) } else { None }
+    }
+
     /// A die has no program to begin after all. Returns the die whose turn it is instead, if any waits.
     pub fn give_up(&mut self, die: DieId) -> Option<DieId> {
         match std::mem::replace(&mut self.dies[die.index()], Turn::None) {
@@ -99,8 +104,16 @@ mod tests {
         assert!(!t.may_begin(three), "it is the turn of another");
         assert_eq!(t.give_up(two), Some(three));
         assert_eq!(t.give_up(four), None, "it only waited");
+        assert_eq!(t.hand_on(three), None, "nobody else waits");
         assert!(t.may_begin(three));
-        assert_eq!((t.ended(), t.ended()), (None, None));
+        assert!(!t.may_begin(four) && !t.may_begin(two));
+        assert_eq!(
+            (t.hand_on(two), t.ended(), t.hand_on(four)),
+            (None, Some(four), Some(two)),
+            "who waits keeps its place"
+        );
+        assert_eq!(t.give_up(two), None);
+        assert_eq!(t.ended(), None);
         assert!(t.may_begin(four) && t.may_begin(zero) && !t.may_begin(one));
     }
 }

@@ -49,6 +49,13 @@ pub struct Frontend {
 }
 
 impl Frontend {
+    /// Whether a write waits for room in the buffer.
+    #[inline]
+    #[must_use]
+    pub fn any_write_waits(&self) -> bool {
+        !self.commands.writes.is_empty()
+    }
+
     #[must_use]
     pub fn new(drive: &DriveSpec) -> Self {
         Frontend {

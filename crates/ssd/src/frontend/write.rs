@@ -98,6 +98,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             } else if whole {
                 any = true;
             } else {
+                self.probe.explain(|explanations| explanations.part_on_link(slot, end - start));
                 // The rest comes when the dies have made room; give them what is here.
                 self.dispatch();
             }
@@ -111,7 +112,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// Lets writes in that wait, if any do.
     #[inline]
     pub(crate) fn admit_waiting(&mut self) {
-        if !self.frontend.commands.writes.is_empty() {
+        if self.frontend.any_write_waits() {
             self.admit();
         }
     }

@@ -137,6 +137,8 @@ impl Times {
 struct Account {
     /// What the dies had done when its wait for the drive began.
     spent: DieTime,
+    /// For how long its own data have been on the link since then.
+    on_link: Nanos,
     times: Times,
 }
 
@@ -335,14 +337,23 @@ impl Explanations {
     /// A command begins to wait for the drive as a whole.
     #[inline]
     pub fn begin_drive_wait(&mut self, slot: Slot) {
-        self.accounts[slot.index()].spent = self.spent;
+        let account = &mut self.accounts[slot.index()];
+        (account.spent, account.on_link) = (self.spent, 0);
     }
 
-    /// Splits a command's wait for the drive as a whole by what the dies were doing meanwhile; what cannot be split goes to
-    /// `rest`.
+    /// Some of its data take so long on the link, and the rest waits for the drive meanwhile.
+    #[inline]
+    pub fn part_on_link(&mut self, slot: Slot, time: Nanos) {
+        self.accounts[slot.index()].on_link += time;
+    }
+
+    /// Splits a command's wait for the drive as a whole: the time of its own data on the link is the link's, the rest is split by what
+    /// the dies were doing meanwhile; what cannot be split goes to `rest`.
     pub fn end_drive_wait(&mut self, slot: Slot, from: Nanos, to: Nanos, rest: Cause) {
-        let Account { spent: before, times } = &mut self.accounts[slot.index()];
-        let wait = to - from;
+        let Account { spent: before, on_link, times } = &mut self.accounts[slot.index()];
+        let on_link = (*on_link).min(to - from);
+        times.add(Cause::Link, on_link);
+        let wait = to - from - on_link;
         if wait == 0 {
             return;
         }
@@ -433,6 +444,11 @@ impl Explanations {
             log.lane = lane_of(Cause::Program);
             self.spent.begins(log.lane, from);
         }
+    }
+
+    /// A die that is at nothing does not wait for data, if it did: for its turn, or for reads of its planes.
+    pub fn waits_for_no_data(&mut self, die: DieId, at: Nanos) {
+        self.operation_ended(die, at);
     }
 
     /// What a part does, the others of its die are told that may wait for it.
@@ -552,6 +568,33 @@ mod tests {
         let mut parts = Breakdown::NOTHING;
         of.iter().for_each(|&(cause, time)| parts.add(cause, time));
         parts
+    }
+
+    #[test]
+    fn while_its_own_data_are_on_the_link_a_command_waits_for_that() {
+        let mut e = Explanations::new(1, DieParts::new(2, 0));
+        let told = wait(&mut e, [0, 100], |e| {
+            begins(e, DIES[0], OpKind::Erase, [0, 200, 200]);
+            e.part_on_link(SLOT, 30);
+            e.part_on_link(SLOT, 20);
+        });
+        assert_eq!(told, parts(&[(Cause::Link, 50), (Cause::Erase, 50)]));
+        assert_eq!(wait(&mut e, [100, 120], |e| e.part_on_link(SLOT, 30)), parts(&[(Cause::Link, 20)]));
+    }
+
+    #[test]
+    fn a_die_that_waits_for_data_is_the_wait_of_the_host_until_it_waits_for_something_else() {
+        let told = |until: Option<Nanos>| {
+            let mut e = Explanations::new(1, DieParts::new(2, 0));
+            wait(&mut e, [0, 100], |e| {
+                begins(e, DIES[0], OpKind::Erase, [0, 200, 200]);
+                e.waits_for_data(DIES[1], 0);
+                e.waits_for_data(DIES[1], 10);
+                until.into_iter().for_each(|at| e.waits_for_no_data(DIES[1], at));
+            })
+        };
+        assert_eq!(told(None), parts(&[(Cause::Erase, 50), (Cause::Buffer, 50)]));
+        assert_eq!(told(Some(0)), parts(&[(Cause::Erase, 100)]));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use ssdlab_core::{Rng, UNIT_BYTES};
 use ssdlab_device::{Device, FlashCounters, Request};
 use ssdlab_ftl::{LogBlock, LogBlockSpec, LogScheme, Merges, Source, Translation};
 use ssdlab_nand::{DieSpec, Geometry, LogicalPage, PageOrder, UnitAddress};
-use ssdlab_ssd::{DriveSpec, SimulatedSsd};
+use ssdlab_ssd::{DriveSpec, LinkGeneration, SimulatedSsd};
 
 const LANES: u64 = 2;
 const ROWS: u64 = 8;
@@ -131,6 +131,21 @@ fn what_is_written_in_order_takes_its_place_without_a_copy() {
         assert_eq!(small.since(&before), (0, 3 * LANES));
         assert!((0..SUPERBLOCKS).all(|superblock| small.is_in_order(superblock)));
     }
+}
+
+/// A buffer of four pages before sixteen dies, on a link that takes 15 us for a page: a page leaves the buffer when its program
+/// begins, which is when its data have come, and the next is taken in then, not when a program ends.
+#[test]
+fn there_is_room_for_the_next_page_as_soon_as_a_program_begins() {
+    const DIES: u64 = 16;
+    let spec = LogBlockSpec { stripe_superblocks: 8, ..LogBlockSpec::plain(LogScheme::Replacement, 8) };
+    let mut small = Small::of(DIES, 8 * DIES * ROWS, spec, |drive, die| {
+        drive.write_buffer.capacity_kib = 16;
+        drive.link.generation = LinkGeneration::Sata2;
+        die.timing.program_us = vec![400.0];
+    });
+    small.write(0, DIES);
+    assert!(small.now < DIES * 17_000, "{} ns for sixteen pages", small.now);
 }
 
 #[test]
@@ -455,7 +470,7 @@ fn mover(scheme: LogScheme, corrects_copies: bool) -> Small {
         (die.geometry.bits_per_cell, die.geometry.page_order) = (2, PageOrder::Alternating);
         (die.timing.read_us, die.timing.program_us) = (vec![50.0, 60.0], vec![250.0, 1500.0]);
         (die.bus.mega_transfers_per_s, die.bus.command_us) = (40.0, 1.0);
-        drive.write_buffer.capacity_kib = 32;
+        drive.write_buffer.capacity_kib = 16;
         drive.controller.move_unit_us = 30.0;
         drive.controller.queue_depth = 2;
     })

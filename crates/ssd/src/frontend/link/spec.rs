@@ -22,7 +22,8 @@ pub struct LinkSpec {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub host_frame_us: f64,
-    /// The same, of each command: its table is fetched and its end noted, while the wire waits. Has no effect on PCI Express.
+    /// The same, of each read and write, behind the last frame of its data: its table is fetched and its end noted, while the wire
+    /// waits. Has no effect on PCI Express.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub host_command_us: f64,
