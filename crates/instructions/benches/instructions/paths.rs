@@ -1,4 +1,4 @@
-//! The six hot paths, on drives small enough for valgrind: 384 MiB of the catalog's ideal drives, and 128 MiB where a command
+//! The six hot paths, on drives small enough for valgrind: 192 MiB of the catalog's ideal drives, and 64 MiB where a command
 //! takes most instructions.
 
 use std::hint::black_box;
@@ -18,12 +18,12 @@ const IDEAL_16K: [&str; 2] = [
 
 const UNIT_BYTES: u64 = 4096;
 const SEQUENTIAL_BYTES: u64 = 128 << 10;
-const CAPACITY_BYTES: u64 = 384 << 20;
-const SHORT_ROWS_BYTES: u64 = 128 << 20;
+const CAPACITY_BYTES: u64 = 192 << 20;
+const SHORT_ROWS_BYTES: u64 = 64 << 20;
 const QUEUE_DEPTH: u64 = 32;
-const WRITES: u64 = 60_000;
-const SHORT_ROWS: u64 = 20_000;
-const READS: u64 = 200_000;
+const WRITES: u64 = 40_000;
+const SHORT_ROWS: u64 = 10_000;
+const READS: u64 = 100_000;
 
 /// Names of the paths, and the host commands that each counts.
 pub const PATHS: [(&str, u64); 6] = [

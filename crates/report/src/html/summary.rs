@@ -285,7 +285,12 @@ pub(crate) fn figure_of(outcome: Option<&Outcome>, key: &str) -> String {
     let Some(outcome) = outcome else { return "–".to_owned() };
     let Some(m) = outcome.metrics.get(key) else { return why_absent(outcome, key) };
     let value = number::value(m.value, &m.unit);
-    if key != SETTLES || outcome.has_settled() { value } else { format!("{value}, {}", doubt(outcome)) }
+    if stands(outcome, key) { value } else { format!("{value}, {}", doubt(outcome)) }
+}
+
+/// Whether a figure is what it is taken for: it is none of a steady state, or the run has come to one.
+fn stands(outcome: &Outcome, key: &str) -> bool {
+    outcome.has_settled() || key != SETTLES && outcome.test != "steady-state"
 }
 
 pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup]) {
@@ -330,7 +335,7 @@ pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup
                         } else {
                             String::new()
                         };
-                        let settled = key != SETTLES || outcome(&device.facts.name).is_none_or(Outcome::has_settled);
+                        let settled = outcome(&device.facts.name).is_none_or(|outcome| stands(outcome, key));
                         let bar = if settled && !lower && alike { bar } else { String::new() };
                         out.push_str(&format!("<td class=\"n bar\" data-l=\"{name}\"{bar}>{text}</td>"));
                     }

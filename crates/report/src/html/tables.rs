@@ -185,13 +185,16 @@ pub(crate) fn slowest(out: &mut String, group: &TestGroup) {
     }
 }
 
-/// Requests that waited at the same time, the slowest of each event first, in the order of the slowest.
+/// Half a nanosecond: of requests one at a time, one is sent when the other ends.
+const SAME_INSTANT_S: f64 = 0.5e-9;
+
+/// Requests that waited while the slowest of their event did, that one first, in the order of the slowest.
 fn events(slowest: &[SlowIo]) -> Vec<Vec<&SlowIo>> {
-    let overlap =
-        |a: &SlowIo, b: &SlowIo| a.at_s <= b.at_s + b.latency_us / 1e6 && b.at_s <= a.at_s + a.latency_us / 1e6;
+    let ends = |slow: &SlowIo| slow.at_s + slow.latency_us / 1e6 - SAME_INSTANT_S;
+    let overlap = |a: &SlowIo, b: &SlowIo| a.at_s < ends(b) && b.at_s < ends(a);
     let mut events: Vec<Vec<&SlowIo>> = Vec::new();
     for slow in slowest {
-        match events.iter_mut().find(|event| event.iter().any(|other| overlap(other, slow))) {
+        match events.iter_mut().find(|event| overlap(event[0], slow)) {
             Some(event) => event.push(slow),
             None => events.push(vec![slow]),
         }
@@ -247,6 +250,8 @@ pub(crate) fn data(out: &mut String, figure: &Figure, files: &[String]) {
         by_percentile(out, figure);
     } else if points <= TABLE_POINTS && figure.mark != Mark::Scatter {
         by_position(out, figure);
+    } else if points <= TABLE_POINTS && !figure.point_names.is_empty() {
+        by_point(out, figure);
     } else {
         by_series(out, figure);
     }
@@ -336,6 +341,23 @@ fn mean_of(ys: &[f64], figure: &Figure) -> Option<f64> {
 /// A line of stages has two for each.
 const CORNERS: usize = 12;
 
+/// Points that have names, one by one.
+fn by_point(out: &mut String, figure: &Figure) {
+    let (x, y) = (axis_title(&figure.x), axis_title(&figure.y));
+    head(out, &[("Point", false), ("Series", false), (&x, true), (&y, true)]);
+    for (series, names) in figure.series.iter().zip(&figure.point_names) {
+        for ([at, value], name) in series.points.iter().zip(names) {
+            let cells = [number::value(*at, &figure.x.unit), number::value(*value, &figure.y.unit)];
+            let [at, value] = cells.map(|text| escape(&text));
+            out.push_str(&format!(
+                "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"n\">{at}</td><td class=\"n\">{value}</td></tr>\n",
+                escape(name),
+                escape(&series.name)
+            ));
+        }
+    }
+}
+
 fn by_series(out: &mut String, figure: &Figure) {
     let numeric = ["Points", "Lowest", "5th percentile", "Median", "Mean", "95th percentile", "Highest"];
     let columns: Vec<(&str, bool)> = [("Series", false)].into_iter().chain(numeric.map(|c| (c, true))).collect();
@@ -345,13 +367,41 @@ fn by_series(out: &mut String, figure: &Figure) {
         ys.sort_by(f64::total_cmp);
         let at = |percent: usize| ys[(ys.len() * percent / 100).min(ys.len() - 1)];
         let mean = mean_of(&ys, figure);
+        let median = (ys[(ys.len() - 1) / 2] + ys[ys.len() / 2]) / 2.0;
         let name = if series.name.is_empty() { axis_title(&figure.y) } else { series.name.clone() };
         out.push_str(&format!("<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td>", escape(&name), ys.len()));
         let last = ys[ys.len() - 1];
-        for v in [Some(ys[0]), Some(at(5)), Some(at(50)), mean, Some(at(95)), Some(last)] {
+        for v in [Some(ys[0]), Some(at(5)), Some(median), mean, Some(at(95)), Some(last)] {
             let text = v.map_or_else(|| "–".to_owned(), |v| number::value(v, &figure.y.unit));
             out.push_str(&format!("<td class=\"n\">{}</td>", escape(&text)));
         }
         out.push_str("</tr>\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slow(at_s: f64, latency_us: f64) -> SlowIo {
+        SlowIo {
+            at_s,
+            op: "write".to_owned(),
+            offset_bytes: 0,
+            length_bytes: 4096,
+            latency_us,
+            causes_us: Default::default(),
+            sentence: String::new(),
+        }
+    }
+
+    #[test]
+    fn requests_one_after_the_other_are_not_at_once() {
+        let sizes = |all: &[SlowIo]| events(all).iter().map(Vec::len).collect::<Vec<_>>();
+        // As a drive at QD1 has them.
+        assert_eq!(sizes(&[slow(0.335140, 104_674.0), slow(0.439814, 100_956.0)]), [1, 1]);
+        assert_eq!(sizes(&[slow(0.3, 104_674.0), slow(0.400000, 100_956.0)]), [2]);
+        // The third has met the second, and not the slowest.
+        assert_eq!(sizes(&[slow(0.0, 3e6), slow(2.0, 2e6), slow(3.5, 1e6)]), [2, 1]);
     }
 }

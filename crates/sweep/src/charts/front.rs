@@ -10,9 +10,6 @@ use super::axis::spans_decades;
 use crate::plan::{Better, Pareto};
 use crate::repeats::{Spread, groups};
 
-/// Behind the name of a point whose test did not find the steady state that it looks for.
-const NOT_SETTLED: &str = " (not settled)";
-
 /// The places in `values` that no other beats, from the best x to the worst. One beats another if it is surely better in
 /// one figure, by more than both intervals where there are several runs, and its mean is no worse in the other. Of equal ones the first stands for all.
 fn front(values: &[(Spread, Spread)], x_better: Better, y_better: Better) -> Vec<usize> {
@@ -69,26 +66,27 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
     if rows.is_empty() {
         return None;
     }
-    let on_front = front(&values, pareto.x_better, pareto.y_better);
+    // Figures that are none of the steady state by which the others are ranked beat nobody.
+    let (doubtful, settled): (Vec<usize>, Vec<usize>) = (0..rows.len()).partition(|&i| unsettled.contains(&rows[i]));
+    let of_settled: Vec<(Spread, Spread)> = settled.iter().map(|&i| values[i]).collect();
+    let on_front: Vec<usize> =
+        front(&of_settled, pareto.x_better, pareto.y_better).into_iter().map(|k| settled[k]).collect();
     let mut from_left = on_front.clone();
     from_left.sort_by(|&a, &b| values[a].0.mean.total_cmp(&values[b].0.mean));
-    let beaten: Vec<usize> = (0..rows.len()).filter(|i| !on_front.contains(i)).collect();
+    let beaten: Vec<usize> = settled.into_iter().filter(|i| !on_front.contains(i)).collect();
     let series = |name: &str, of: &[usize]| Series {
         name: name.to_owned(),
         points: of.iter().map(|&i| [values[i].0.mean, values[i].1.mean]).collect(),
     };
-    // Its figures are none of the steady state by which the others are ranked.
-    let doubt = |row: usize| if unsettled.contains(&row) { NOT_SETTLED } else { "" };
-    let name = |i: usize| format!("{}{}", data.name_of(rows[i]), doubt(rows[i]));
+    let name = |i: usize| data.name_of(rows[i]);
     let names = |of: &[usize]| of.iter().map(|&i| name(i)).collect();
-    let in_doubt = on_front.iter().filter(|&&i| unsettled.contains(&rows[i])).count();
     let axis = |name: &str, of: &dyn Fn(&(Spread, Spread)) -> f64| {
-        let (label, unit) = (data.label(name), data.unit(name));
+        let (label, unit) = (data.label(task, name), data.unit(name));
         let all: Vec<f64> = values.iter().map(of).collect();
         if spans_decades(&all) { ChartAxis::log(&label, &unit) } else { ChartAxis::linear(&label, &unit) }
     };
     let word = |better: Better| if better == Better::Lower { "lower" } else { "higher" };
-    let (x_label, y_label) = (data.label(&pareto.x), data.label(&pareto.y));
+    let (x_label, y_label) = (data.label(task, &pareto.x), data.label(task, &pareto.y));
     let title = format!("{y_label} against {}", lower_first(&x_label));
     let chart = Chart {
         id: format!("{}-front-{}-{}", data.plan.tasks[task].name, pareto.x, pareto.y),
@@ -97,14 +95,22 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
             "{} of {} points are on the front{}; better is {} on the horizontal axis and {} on the vertical.",
             on_front.len(),
             rows.len(),
-            if in_doubt > 0 { format!(", {in_doubt} of them not settled") } else { String::new() },
+            match doubtful.len() {
+                0 => String::new(),
+                1 => ", and one that did not settle stands beside it".to_owned(),
+                several => format!(", and {several} that did not settle stand beside it"),
+            },
             word(pareto.x_better),
             word(pareto.y_better),
         ),
         mark: Mark::Scatter,
         x: axis(&pareto.x, &|v| v.0.mean),
         y: axis(&pareto.y, &|v| v.1.mean),
-        series: vec![series("beaten by another point", &beaten), series("on the front", &from_left)],
+        series: [("beaten by another point", &beaten), ("on the front", &from_left), ("not settled", &doubtful)]
+            .into_iter()
+            .take(if doubtful.is_empty() { 2 } else { 3 })
+            .map(|(name, of)| series(name, of))
+            .collect(),
         overlay_drives: false,
     };
     let mut columns = vec![("Point".to_owned(), true), ("What".to_owned(), false)];
@@ -128,8 +134,8 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
     let figure = SweepFigure {
         chart,
         subject: String::new(),
-        // The front is drawn last, on top.
-        point_names: vec![names(&beaten), names(&from_left)],
+        // The front is drawn on top of what it beats.
+        point_names: vec![names(&beaten), names(&from_left), names(&doubtful)],
         stepped: vec![(
             1,
             match pareto.x_better {

@@ -15,7 +15,9 @@ use crate::table::{metric, metric_keys, reason, status, test_notes};
 use crate::task::What;
 use axis::{key_label, key_with_value, spans_decades, spread_evenly_by_ratio};
 
-/// What is drawn if the plan does not say, as far as there is: of tests, and of fio jobs.
+/// What is drawn if the plan does not say, as far as there is: of runs that begin on a fresh drive and have a last part, that part;
+/// else of tests, and of fio jobs.
+const USUAL_OF_LAST_PART: [&str; 3] = ["waf_tail", "iops_mean_tail", "latency_p99_tail"];
 const USUAL_METRICS: [&str; 9] = [
     "waf",
     "iops",
@@ -114,16 +116,17 @@ fn notes(data: &Data) -> Vec<String> {
             notes.push(format!("{} of {} points {text}.", count(what), data.states.len()));
         }
     }
-    let unsteady: Vec<usize> = (0..data.states.len()).filter(|&row| data.is_unsettled(row)).collect();
-    if !unsteady.is_empty() {
-        let mut names: Vec<String> = unsteady.iter().take(MOST_NAMED).map(|&row| data.name_of(row)).collect();
-        names.extend((unsteady.len() > MOST_NAMED).then(|| "and others".to_owned()));
-        let points = if unsteady.len() == 1 { "1 point".to_owned() } else { format!("{} points", unsteady.len()) };
-        notes.push(format!(
-            "{points} did not reach a steady state within the rounds that were given ({}). Charts and intervals have the \
-             figures of the last rounds, and fronts say so where such a point stands on one.",
-            names.join("; ")
-        ));
+    for (task, about) in data.plan.tasks.iter().enumerate() {
+        let unsteady: Vec<usize> = data.rows(task).filter(|&row| data.is_unsettled(row)).collect();
+        if !unsteady.is_empty() {
+            let points = if unsteady.len() == 1 { "1 point".to_owned() } else { format!("{} points", unsteady.len()) };
+            notes.push(format!(
+                "{}: {points} did not reach a steady state{}. Charts and intervals have what the test measured by its end; \
+                 on fronts such points beat nobody, and stand beside them.",
+                about.name,
+                data.named(&unsteady)
+            ));
+        }
     }
     notes.extend(without_effect(data));
     for key in data.plan.charts.metrics.iter().filter(|key| !data.metrics.iter().any(|m| m.0 == **key)) {
@@ -154,6 +157,29 @@ impl Data<'_> {
     /// Whether a row's test looked for a steady state and did not find it.
     pub(crate) fn is_unsettled(&self, row: usize) -> bool {
         metric(&self.states[row], "steady") == Some(0.0)
+    }
+
+    /// Which of these rows did not settle, in a sentence.
+    fn unsettled_among(&self, rows: &[usize]) -> Option<String> {
+        let unsettled: Vec<usize> = rows.iter().copied().filter(|&row| self.is_unsettled(row)).collect();
+        (!unsettled.is_empty())
+            .then(|| format!("Not settled: {} of {} runs{}.", unsettled.len(), rows.len(), self.named(&unsettled)))
+    }
+
+    /// The drives of these rows in brackets, each once; nothing if nothing tells them apart.
+    fn named(&self, rows: &[usize]) -> String {
+        let mut names: Vec<String> = Vec::new();
+        for &row in rows {
+            let name = self.name_of(row);
+            if !name.is_empty() && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        if names.len() > MOST_NAMED {
+            names.truncate(MOST_NAMED);
+            names.push("and others".to_owned());
+        }
+        if names.is_empty() { String::new() } else { format!(" ({})", names.join("; ")) }
     }
 
     /// The points of a task that have a figure.
@@ -207,8 +233,23 @@ impl Data<'_> {
         words.join(", ")
     }
 
-    fn label(&self, name: &str) -> String {
-        if self.metrics.iter().any(|m| m.0 == name) { metric_label(name) } else { key_label(name) }
+    fn label(&self, task: usize, name: &str) -> String {
+        if !self.metrics.iter().any(|m| m.0 == name) {
+            return key_label(name);
+        }
+        let of_whole =
+            ["iops", "bandwidth", "waf"].contains(&name) || name.starts_with("latency_") && !name.ends_with("_tail");
+        let whole = if of_whole && self.has_last_part(task) { ", whole run" } else { "" };
+        format!("{}{whole}", metric_label(name))
+    }
+
+    /// Whether a task's figures are of a run that begins on a fresh drive, and some of its last part.
+    fn has_last_part(&self, task: usize) -> bool {
+        USUAL_OF_LAST_PART.iter().all(|key| self.has_figure(task, key))
+    }
+
+    fn has_figure(&self, task: usize, key: &str) -> bool {
+        self.rows(task).any(|row| metric(&self.states[row], key).is_some())
     }
 }
 
@@ -228,10 +269,11 @@ fn roles(data: &Data, x: usize) -> Roles {
 }
 
 fn metric_sections(data: &Data, task: usize) -> Vec<SweepSection> {
-    let there = |key: &str| data.rows(task).any(|i| metric(&data.states[i], key).is_some());
+    let there = |key: &str| data.has_figure(task, key);
     let asked = &data.plan.charts.metrics;
     let usual = || {
-        let usual: Vec<String> = USUAL_METRICS.iter().map(|m| (*m).to_owned()).collect();
+        let usual = if data.has_last_part(task) { &USUAL_OF_LAST_PART[..] } else { &USUAL_METRICS };
+        let usual: Vec<String> = usual.iter().map(|m| (*m).to_owned()).collect();
         if usual.iter().any(|m| there(m)) { usual } else { data.metrics.iter().map(|m| m.0.clone()).collect() }
     };
     let metrics: Vec<String> = if asked.is_empty() { usual() } else { asked.clone() };
@@ -241,7 +283,7 @@ fn metric_sections(data: &Data, task: usize) -> Vec<SweepSection> {
         .into_iter()
         .filter(|key| there(key))
         .map(|key| {
-            let label = metric_label(&key);
+            let label = data.label(task, &key);
             let rows = xs.iter().map(|&x| metric_row(data, task, &key, &roles(data, x))).collect();
             let title = if several { format!("{label}: {}", data.plan.tasks[task].name) } else { label };
             SweepSection { title, text: String::new(), rows, tables: Vec::new() }
@@ -306,21 +348,26 @@ fn metric_figure(
 ) -> SweepFigure {
     let x_axis = data.axis(roles.x);
     let numeric = data.is_numeric(roles.x);
-    let mut names: Vec<String> = Vec::new();
-    // By name and place: sum and count, over seeds.
-    let mut sums: Vec<Vec<(f64, f64, u32)>> = Vec::new();
-    let rows = data.rows(task).filter(|&i| match (roles.panel, panel) {
-        (Some(axis), Some(value)) => data.cell(i, axis) == value,
+    let in_panel = |row: usize| match (roles.panel, panel) {
+        (Some(axis), Some(value)) => data.cell(row, axis) == value,
         _ => true,
-    });
-    for row in rows {
+    };
+    let has_figure = |&row: &usize| metric(&data.states[row], key).is_some();
+    // Of all panels: a line has its place, and so its colour, in each of them.
+    let mut names: Vec<String> = Vec::new();
+    for row in data.rows(task).filter(has_figure) {
+        let name = series_name(data, roles, row);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    // By name and place: sum and count, over seeds.
+    let mut sums: Vec<Vec<(f64, f64, u32)>> = vec![Vec::new(); names.len()];
+    let rows: Vec<usize> = data.rows(task).filter(|&row| in_panel(row)).collect();
+    for &row in &rows {
         let Some(value) = metric(&data.states[row], key) else { continue };
         let name = series_name(data, roles, row);
-        let series = names.iter().position(|n| *n == name).unwrap_or_else(|| {
-            names.push(name);
-            sums.push(Vec::new());
-            names.len() - 1
-        });
+        let series = names.iter().position(|n| *n == name).expect("every row with a figure has one");
         let cell = data.cell(row, roles.x);
         let at = match cell.number {
             Some(v) if numeric => v,
@@ -360,8 +407,12 @@ fn metric_figure(
     SweepFigure {
         chart: Chart {
             id,
-            title: if subject.is_empty() { metric_label(key) } else { subject.clone() },
-            caption: if left_out > 0 { format!("{left_out} more lines are in the table.") } else { String::new() },
+            title: if subject.is_empty() { data.label(task, key) } else { subject.clone() },
+            caption: [left_out_lines(left_out), data.unsettled_among(&rows)]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(" "),
             mark: mark_along(data, roles.x),
             x,
             y: y.clone(),
@@ -372,6 +423,10 @@ fn metric_figure(
         point_names: Vec::new(),
         stepped: Vec::new(),
     }
+}
+
+fn left_out_lines(left_out: usize) -> Option<String> {
+    (left_out > 0).then(|| format!("{left_out} more lines are in the table."))
 }
 
 fn series_name(data: &Data, roles: &Roles, row: usize) -> String {
@@ -418,7 +473,9 @@ fn usual_fronts(data: &Data, task: usize) -> Vec<Pareto> {
         let mut values = data.rows(task).filter_map(|i| data.figure(i, name));
         values.next().is_some_and(|first| values.any(|v| (v - first).abs() > 0.01 * first.abs()))
     };
-    [("spare_percent", "waf"), ("iops", "latency_p99")]
+    let [waf, iops, latency] =
+        if data.has_last_part(task) { USUAL_OF_LAST_PART } else { ["waf", "iops", "latency_p99"] };
+    [("spare_percent", waf), (iops, latency)]
         .into_iter()
         .filter(|(x, y)| varies(x) && varies(y))
         .map(|(x, y)| Pareto {

@@ -478,8 +478,11 @@ fn a_front_says_which_of_its_points_have_not_settled() {
     let settled = page("");
     assert!(settled.contains("2 of 4 points are on the front; better") && !settled.contains("not settled"));
     let unsettled = page("set.max_rounds = 6\n");
-    assert!(unsettled.contains("2 of 4 points are on the front, 2 of them not settled; better"));
-    assert!(unsettled.contains("greedy (not settled)"));
+    assert!(unsettled.contains("0 of 4 points are on the front, and 4 that did not settle stand beside it; better"));
+    assert!(
+        unsettled.contains("4 points did not reach a steady state (")
+            && unsettled.contains("Not settled: 4 of 4 runs (")
+    );
 }
 
 #[test]

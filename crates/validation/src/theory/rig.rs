@@ -231,7 +231,10 @@ impl<T: Translation> Lab<T> {
                 self.submit(self.now, sent, ask);
                 sent += 1;
             }
-            self.drive.advance_to_completion(Nanos::MAX - 1, &mut self.done);
+            let reached = self.drive.advance_to_completion(Nanos::MAX - 1, &mut self.done);
+            // Little's law is summed up by what completions say of themselves.
+            let at_once = self.done.iter().all(|c| c.completed == reached);
+            assert!(at_once, "at {reached} ns a command came that says otherwise: {:?}", self.done);
             completed += self.take(|_| ());
         }
     }
