@@ -86,7 +86,7 @@ fn a_drive_that_does_not_encrypt_says_so_and_can_be_erased_all_the_same() {
     assert!(output.status.success() && told.contains("it has been written anew with a key"), "{told}");
     assert_eq!(info(&folder)["encryption"]["key_changes"], 0);
     // And is that drive's from then on.
-    assert_eq!(info(&folder)["device"], "encrypts.toml");
+    assert_eq!(info(&folder)["device"], "./encrypts.toml");
     let told = attach(&folder, "./encrypts.toml", "true");
     assert!(!String::from_utf8_lossy(&told.stderr).contains("was made for"), "{told:?}");
 }
