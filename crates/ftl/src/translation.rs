@@ -472,6 +472,9 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
     /// out at once, where nothing can come between.
     const COPIES_IN_CHAINS: bool = false;
 
+    /// Whether pages leave the buffer when their programs begin, not when they end: there is room for more then.
+    const ROOM_AS_PROGRAMS_BEGIN: bool = false;
+
     /// Dies that may copy at the same time as one that does, itself included; none if those of other chains do so, too.
     #[inline]
     fn copying_beside(&self, die: DieId) -> Range<u32> {

@@ -209,6 +209,7 @@ impl Translation for LogBlock {
     }
 
     const COPIES_IN_CHAINS: bool = true;
+    const ROOM_AS_PROGRAMS_BEGIN: bool = true;
 
     #[inline]
     fn copying_beside(&self, die: DieId) -> Range<u32> {

@@ -16,8 +16,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             return self.retry_step_ended(d);
         }
         if self.backend.is_to_be_looked_at(d) {
-            self.begin_woken();
-            return self.admit_what_has_room();
+            return self.begin_and_admit();
         }
         if self.backend.is_joint(d) {
             return self.joint_op_ended(d, None);
@@ -176,11 +175,18 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     #[inline]
     fn begin_on(&mut self, d: DieId) {
         self.backend.wake(d);
-        self.begin_woken();
-        self.admit_what_has_room();
+        self.begin_and_admit();
     }
 
-    /// A program may have begun: there is room then, if its pages leave the buffer at once.
+    /// Begins what waits for dies. A program may be among it, whose pages leave the buffer.
+    #[inline]
+    fn begin_and_admit(&mut self) {
+        self.begin_woken();
+        if T::ROOM_AS_PROGRAMS_BEGIN {
+            self.admit_what_has_room();
+        }
+    }
+
     #[inline]
     fn admit_what_has_room(&mut self) {
         if self.frontend.any_write_waits() && self.translation.buffered_units() < self.buffer.units {
