@@ -30,6 +30,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     pub(crate) fn admit(&mut self) {
         if self.translation.is_read_only() {
             self.refuse_writes();
+            if self.translation.is_frozen() {
+                // The rest of a write that had begun comes nowhere any more, though there may be room.
+                return;
+            }
         }
         // A layer whose pages leave the buffer when their programs begin has room again at once.
         while self.admit_what_fits() && !self.frontend.commands.writes.is_empty() {}

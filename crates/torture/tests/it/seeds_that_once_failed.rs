@@ -32,6 +32,10 @@ fn they_pass() {
             9_917_357_611_612_149_275,
             "a read that yielded went ahead of a program that had been loaded and was given up",
         ),
+        (
+            2_698_672_191_191_693_339,
+            "the rest of a long write was taken in by a drive without a good block, and given to a bad one",
+        ),
     ] {
         if let Err(what) = run(Kind::Work, seed, &build_ssd) {
             panic!("seed {seed} ({bug}): {what}");
