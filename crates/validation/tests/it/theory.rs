@@ -11,11 +11,11 @@ use ssdlab_validation::theory::{bare_map, formulas, queueing, temperature};
 const SHORT: Effort = Effort {
     blocks: 1024,
     warm_up: 4.0,
-    measured_units: 500_000.0,
-    warm_up_mixed: 14.0,
-    measured_mixed: 6.0,
-    reads: 400_000,
-    memories: 20_000.0,
+    measured_units: 300_000.0,
+    warm_up_mixed: 12.0,
+    measured_mixed: 4.0,
+    reads: 200_000,
+    memories: 15_000.0,
 };
 
 /// Short runs on small drives are this much rougher than the tables.
