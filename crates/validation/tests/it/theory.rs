@@ -12,8 +12,8 @@ const SHORT: Effort = Effort {
     blocks: 1024,
     warm_up: 4.0,
     measured_units: 300_000.0,
-    warm_up_mixed: 12.0,
-    measured_mixed: 4.0,
+    warm_up_mixed: 14.0,
+    measured_mixed: 6.0,
     reads: 200_000,
     memories: 15_000.0,
 };
