@@ -147,6 +147,11 @@ impl<L: Layout> Plug for Joined<L> {
         plug.held(unit)
     }
 
+    fn accepted(&self, unit: u64) -> Option<u8> {
+        let (plug, unit) = self.member_of(unit);
+        plug.accepted(unit)
+    }
+
     fn sectors(&self, unit: u64) -> [Held; 8] {
         let (plug, unit) = self.member_of(unit);
         plug.sectors(unit)

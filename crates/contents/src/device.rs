@@ -250,7 +250,7 @@ impl ContentDevice {
                 && let Some(plug) = self.inner.plug()
             {
                 let data = self.buffers.data_of(request);
-                let changed = self.bytes.write_in_part(request, data, |unit| plug.held(unit));
+                let changed = self.bytes.write_in_part(request, data, plug);
                 changed.iter().for_each(|&page| self.image.append(self.bytes.store(), page..page + 1));
             }
             return status;
@@ -261,7 +261,9 @@ impl ContentDevice {
                 let out = request.payload.map(|id| self.buffers.get_mut(id));
                 return if self.bytes.read(request, out) { Status::Ok } else { Status::MediaError };
             }
-            Op::Write | Op::WriteZeroes => all_there = self.bytes.write(request, self.buffers.data_of(request)),
+            Op::Write | Op::WriteZeroes => {
+                all_there = self.bytes.write(request, self.buffers.data_of(request), self.inner.plug_seen());
+            }
             Op::Trim => self.bytes.trim(request),
             Op::Flush => {
                 let trims = self.commands.iter().flatten().filter(|c| c.request.op == Op::Trim);
@@ -344,7 +346,8 @@ impl ContentDevice {
         }
         let live: Vec<(u32, bool)> = self.order.clear().collect();
         for request in live.into_iter().filter(|l| l.1).filter_map(|l| Some(self.commands[l.0 as usize]?.request)) {
-            self.bytes.tear(&request, self.buffers.data_of(&request));
+            let plug = self.inner.plug_seen().expect(HAS_PLUG);
+            self.bytes.tear(&request, self.buffers.data_of(&request), plug);
         }
         self.commands.iter().flatten().filter_map(|c| c.request.payload).for_each(|id| drop(self.buffers.take(id)));
         self.commands.clear();

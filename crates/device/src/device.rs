@@ -260,6 +260,13 @@ pub trait Plug {
     /// Asked while the power is on.
     fn held(&self, unit: u64) -> Held;
 
+    /// The number of the last write of a unit that the device had accepted when time last passed, be it that the power is off
+    /// now; 0: none, or the unit was trimmed since. Some devices count on through a trim, so that who trims must ask. `None`: this
+    /// one begins anew at 1.
+    fn accepted(&self, _unit: u64) -> Option<u8> {
+        None
+    }
+
     /// What each sector of a unit of 4 KiB holds: of [`Held::Mixed`], several writes.
     fn sectors(&self, unit: u64) -> [Held; 8] {
         [self.held(unit); 8]
@@ -307,7 +314,7 @@ pub enum Held {
     Nothing,
     /// The write of this number. The device counts the writes of each unit from 1, in the order in which it accepts them; a
     /// write of some of its sectors counts too. After a cut it counts on from the write that it holds, or from 1 where it
-    /// holds none; so does it after a trim. See [`Plug::greatest_write_number`].
+    /// holds none. From which it counts on after a trim [`Plug::accepted`] tells. See [`Plug::greatest_write_number`].
     Write(u8),
     /// Since the last cut its sectors are of several writes, of which this is the newest: see [`Plug::sectors`]. From the next
     /// write or cut on it counts as that write. Of units of 4 KiB only.

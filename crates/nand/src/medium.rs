@@ -68,11 +68,11 @@ impl TagFormat {
         (tag >> self.bits) as u8
     }
 
-    /// The greatest count; after it comes 1.
+    /// The greatest count; after it comes 1. Who counts in bytes has a bit to spare.
     #[inline]
     #[must_use]
     pub fn max_generation(self) -> u8 {
-        (u32::MAX >> self.bits).min(255) as u8
+        (u32::MAX >> self.bits).min(127) as u8
     }
 }
 

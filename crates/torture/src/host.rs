@@ -42,9 +42,10 @@ pub struct Host<S> {
     last_completed: Nanos,
     /// By page: writes that a flush, or the command itself, has promised to outlast a power cut.
     promised: Vec<u32>,
-    /// Pages whose trims may be forgotten: of what was trimmed, the writes promised and those sent.
-    before_trim: BTreeMap<u32, Vec<(u32, u32)>>,
-    /// By page: the most writes between two trims.
+    /// Pages whose trims may be forgotten: of what was trimmed, the number of the write before, the writes promised and those
+    /// sent.
+    before_trim: BTreeMap<u32, Vec<(u8, u32, u32)>>,
+    /// By page: the greatest number that a write can have had, if numbers never began anew.
     ever: Vec<u32>,
     /// What flushes in flight cover: for every page the writes answered.
     covered: BTreeMap<u64, Vec<u32>>,
@@ -353,8 +354,9 @@ impl<S: Subject> Host<S> {
                         let writes = self.oracle.writes(page);
                         if self.keeps_promises && writes > 0 {
                             let promised = self.promised[page as usize];
-                            self.before_trim.entry(page).or_default().push((promised, writes));
-                            self.ever[page as usize] = writes.max(self.ever[page as usize]);
+                            let before = self.oracle.before(page);
+                            self.before_trim.entry(page).or_default().push((before, promised, writes));
+                            self.note_ever(page);
                         }
                         self.oracle.trim(page);
                         self.promised[page as usize] = 0;
@@ -694,14 +696,14 @@ impl<S: Subject> Host<S> {
             self.untouched.remove(&page);
             self.gone.remove(&page);
         }
-        let since = |number| (1..=writes).any(|writes| self.oracle.count(writes) == number);
+        let since = |number| (1..=writes).any(|writes| self.oracle.count(page, writes) == number);
         if was_gone && held != Held::Unreadable && !since(number) {
             return Err(format!(
                 "page {page} was destroyed by an earlier power cut, was written {writes} times since, and holds write count {number}"
             ));
         }
         let forgotten = unsaved.is_none_or(|unsaved| unsaved.iter().any(|range| range.contains(&page)));
-        let there = (promised..=writes).any(|writes| self.oracle.count(writes) == number);
+        let there = (promised..=writes).any(|writes| self.oracle.count(page, writes) == number);
         let untold = forgotten && (promised == 0 || trimmed) && self.may_be_back(page, number, unsaved.is_some());
         let allowed = held == Held::Unreadable || there || trimmed && number == 0 || untold;
         if !allowed {
@@ -710,10 +712,19 @@ impl<S: Subject> Host<S> {
             ));
         }
         self.before_trim.remove(&page);
-        self.ever[page as usize] = writes.max(self.ever[page as usize]);
-        self.oracle.set(page, number.into());
-        self.promised[page as usize] = number.into();
+        self.note_ever(page);
+        self.oracle.begin_anew(page, number);
+        self.promised[page as usize] = u32::from(number != 0);
         Ok(())
+    }
+
+    /// The number that a page's last write would have if numbers never began anew.
+    fn reached(&self, page: u32) -> u32 {
+        u32::from(self.oracle.before(page)) + self.oracle.writes(page)
+    }
+
+    fn note_ever(&mut self, page: u32) {
+        self.ever[page as usize] = self.reached(page).max(self.ever[page as usize]);
     }
 
     /// Whether a page whose trim is forgotten may hold this write count. Firmware with a journal brings back what was trimmed;
@@ -722,9 +733,11 @@ impl<S: Subject> Host<S> {
         if has_journal {
             let trimmed = self.before_trim.get(&page).into_iter().flatten();
             number == 0
-                || trimmed.clone().any(|&(promised, sent)| (promised..=sent).any(|n| self.oracle.count(n) == number))
+                || trimmed.clone().any(|&(before, promised, sent)| {
+                    (promised..=sent).any(|writes| self.oracle.number(before, writes) == number)
+                })
         } else {
-            let most = self.ever[page as usize].max(self.oracle.writes(page));
+            let most = self.ever[page as usize].max(self.reached(page));
             most >= self.drive.max_write_count().into() || u32::from(number) <= most
         }
     }

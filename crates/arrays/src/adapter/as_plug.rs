@@ -165,6 +165,12 @@ impl Plug for Adapter {
         self.cache.as_ref().map_or(of_drives, |cache| cache.held(unit, of_drives))
     }
 
+    /// A cache counts the host's writes itself, and takes no trims.
+    fn accepted(&self, unit: u64) -> Option<u8> {
+        let counts = self.cache.as_ref().is_some_and(|cache| cache.kept().is_some());
+        if counts { None } else { self.inner().accepted(unit) }
+    }
+
     fn sectors(&self, unit: u64) -> [Held; 8] {
         match self.cache.as_ref().and_then(Cache::kept) {
             Some(kept) => kept.sectors(unit as u32).unwrap_or_else(|| [self.held(unit); 8]),

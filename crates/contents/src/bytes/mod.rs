@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use ssdlab_core::{Op, UNIT_BYTES};
-use ssdlab_device::{Device, Held, Request};
+use ssdlab_device::{Device, Held, Plug, Request};
 
 pub use after_cut::{AfterCut, AfterCutPlaces};
 
@@ -52,7 +52,15 @@ impl Keeping {
     fn next_number(&self, number: u8) -> u8 {
         if number >= self.greatest_write_number.unwrap_or(u8::MAX) { 1 } else { number + 1 }
     }
+
+    /// The number of the first write of a page since it was empty; 0: the device has not accepted it.
+    fn first_number(&self, page: u32, device: Asked) -> u8 {
+        device.and_then(|plug| plug.accepted((page / self.unit_pages).into())).unwrap_or(1)
+    }
 }
+
+/// The device, to be asked for the numbers of writes; `None`: it has no plug.
+type Asked<'a> = Option<&'a dyn Plug>;
 
 /// What a write makes of a page.
 #[derive(Clone)]
@@ -147,8 +155,8 @@ impl Bytes {
         true
     }
 
-    /// A write has happened; without data, of zeroes. `false`: it brought a part of a page that is lost, which stays so.
-    pub fn write(&mut self, request: &Request, data: Option<&[u8]>) -> bool {
+    /// A write has happened on the device; without data, of zeroes. `false`: it brought a part of a page that is lost, which stays so.
+    pub fn write(&mut self, request: &Request, data: Option<&[u8]>, device: Asked) -> bool {
         let mut all_there = true;
         let recoverable = !(request.fua && self.keeping.keeps_flushes);
         let beside = self.beside(request);
@@ -156,43 +164,39 @@ impl Bytes {
             let new = match data {
                 _ if self.stays_lost(&piece) => {
                     all_there = false;
-                    self.put_lost(piece.unit, By::Write, recoverable);
+                    let number = self.number_of_write(piece.unit, device);
+                    self.put_lost(piece.unit, number, recoverable);
                     continue;
                 }
                 Some(data) if piece.is_whole() => {
                     // It comes while the bytes go to memory. Asked for when the command was sent it would be gone again.
                     self.store.prefetch(piece.unit);
                     let page = self.superseded.page_of(&data[piece.from..piece.from + PAGE_BYTES]);
-                    Version { number: self.keeping.next_number(self.store.number(piece.unit)), page }
+                    Version { number: self.number_of_write(piece.unit, device), page }
                 }
-                _ => self.written(&piece, data),
+                _ => self.written(&piece, data, device),
             };
             self.put(piece.unit, new, By::Write, recoverable);
         }
         for page in beside {
             if self.store.is_lost(page) {
-                self.put_lost(page, By::Write, recoverable);
+                let number = self.number_of_write(page, device);
+                self.put_lost(page, number, recoverable);
             } else {
-                let same = self.written_again(page);
+                let same = self.written_again(page, device);
                 self.put(page, same, By::Write, recoverable);
             }
         }
         all_there
     }
 
-    /// A write ended in an error: it may have happened in part. `held`: what the device holds of a unit. Returns the pages that
-    /// have changed.
-    pub fn write_in_part(
-        &mut self,
-        request: &Request,
-        data: Option<&[u8]>,
-        mut held: impl FnMut(u64) -> Held,
-    ) -> Vec<u32> {
+    /// A write ended in an error: it may have happened in part. Returns the pages that have changed.
+    pub fn write_in_part(&mut self, request: &Request, data: Option<&[u8]>, device: &dyn Plug) -> Vec<u32> {
         let mut changed = Vec::new();
-        for Written { page, version, stays_lost } in self.versions(request, data) {
-            if held((page / self.keeping.unit_pages).into()) == Held::Write(version.number) {
+        for Written { page, version, stays_lost } in self.versions(request, data, Some(device)) {
+            if device.held((page / self.keeping.unit_pages).into()) == Held::Write(version.number) {
                 if stays_lost {
-                    self.put_lost(page, By::Write, true);
+                    self.put_lost(page, version.number, true);
                 } else {
                     self.put(page, version, By::Write, true);
                 }
@@ -255,12 +259,12 @@ impl Bytes {
         self.lost_before.clear();
     }
 
-    /// The power went while this command was at the device: it may have happened in part.
-    pub fn tear(&mut self, request: &Request, data: Option<&[u8]>) {
+    /// The power went while this command was at the device, which is without power now: it may have happened in part.
+    pub fn tear(&mut self, request: &Request, data: Option<&[u8]>, device: &dyn Plug) {
         match request.op {
             Op::Write | Op::WriteZeroes => {
-                let versions = self.versions(request, data);
-                self.torn.extend(versions);
+                let versions = self.versions(request, data, Some(device)).into_iter();
+                self.torn.extend(versions.filter(|written| written.version.number != 0));
             }
             Op::Trim => {
                 let holds = |&page: &u32| self.store.number(page) != 0 || self.store.is_lost(page);
@@ -302,7 +306,7 @@ impl Bytes {
     }
 
     /// The new version of a page that a write touches.
-    fn written(&self, piece: &Piece, data: Option<&[u8]>) -> Version {
+    fn written(&self, piece: &Piece, data: Option<&[u8]>, device: Asked) -> Version {
         let old = self.store.page(piece.unit);
         let data = data.map(|data| &data[piece.from..piece.from + piece.within.len()]);
         let page = match (data, piece.is_whole()) {
@@ -318,25 +322,34 @@ impl Bytes {
                 page_of(&bytes)
             }
         };
-        Version { number: self.keeping.next_number(self.store.number(piece.unit)), page }
+        Version { number: self.number_of_write(piece.unit, device), page }
+    }
+
+    /// The number that the device gives a write of a page that comes next, or has come and is not in the store yet; 0: the
+    /// device has not accepted it.
+    #[inline]
+    fn number_of_write(&self, page: u32, device: Asked) -> u8 {
+        match self.store.number(page) {
+            0 => self.keeping.first_number(page, device),
+            number => self.keeping.next_number(number),
+        }
     }
 
     /// The new version of a page that holds what it held, and counts as written: it shares a unit with one that a write touches.
-    fn written_again(&self, page: u32) -> Version {
-        let number = self.keeping.next_number(self.store.number(page));
-        Version { number, page: self.store.page(page).cloned() }
+    fn written_again(&self, page: u32, device: Asked) -> Version {
+        Version { number: self.number_of_write(page, device), page: self.store.page(page).cloned() }
     }
 
     /// What a write makes of every page that it touches, and of those that share a unit of the device with one.
-    fn versions(&self, request: &Request, data: Option<&[u8]>) -> Vec<Written> {
+    fn versions(&self, request: &Request, data: Option<&[u8]>, device: Asked) -> Vec<Written> {
         let brought = pieces(request.offset_bytes, request.length_bytes).map(|piece| Written {
             page: piece.unit,
-            version: self.written(&piece, data),
+            version: self.written(&piece, data, device),
             stays_lost: self.stays_lost(&piece),
         });
         let beside = self.beside(request).map(|page| Written {
             page,
-            version: self.written_again(page),
+            version: self.written_again(page, device),
             stays_lost: self.store.is_lost(page),
         });
         brought.chain(beside).collect()
@@ -354,9 +367,8 @@ impl Bytes {
     }
 
     /// A write that does not bring all of a lost page counts, and the page stays lost.
-    fn put_lost(&mut self, page: u32, by: By, recoverable: bool) {
-        let number = self.keeping.next_number(self.store.number(page));
-        self.put(page, Version { number, page: None }, by, recoverable);
+    fn put_lost(&mut self, page: u32, number: u8, recoverable: bool) {
+        self.put(page, Version { number, page: None }, By::Write, recoverable);
         self.store.mark_lost(page);
     }
 

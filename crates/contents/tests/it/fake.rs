@@ -19,6 +19,9 @@ pub struct Inside {
     powered: bool,
     commands: Vec<(Nanos, Nanos, Request, u64)>,
     units: Vec<Candidates>,
+    /// The number of each unit's last write, also through trims, and what it was when the power went.
+    last: Vec<u8>,
+    accepted: Vec<u8>,
     /// Whether the first candidate is one that a cut has destroyed.
     gone: Vec<bool>,
     /// When each candidate was answered, to know what a flush covers.
@@ -53,6 +56,8 @@ impl Fake {
             powered: true,
             commands: Vec::new(),
             units: vec![vec![0]; UNITS],
+            last: vec![0; UNITS],
+            accepted: vec![0; UNITS],
             gone: vec![false; UNITS],
             answered: vec![vec![0]; UNITS],
             held: vec![Held::Nothing; UNITS],
@@ -73,6 +78,12 @@ impl Inside {
     /// A cut has destroyed a unit.
     pub fn lose(&mut self, unit: usize) {
         (self.held[unit], self.units[unit]) = (Held::Unreadable, vec![0]);
+        (self.last[unit], self.accepted[unit]) = (0, 0);
+    }
+
+    /// The number of the last write of a unit, whether it was trimmed since or not.
+    pub fn last_number(&self, unit: usize) -> u8 {
+        self.last[unit]
     }
 
     fn change(&mut self, request: &Request) {
@@ -90,8 +101,12 @@ impl Inside {
                     }
                     0
                 }
-                _ => next(last),
+                _ => {
+                    self.last[unit] = next(self.last[unit]);
+                    self.last[unit]
+                }
             };
+            self.accepted[unit] = number;
             if self.held[unit] == Held::Unreadable {
                 self.units[unit] = vec![last];
                 self.answered[unit] = vec![0];
@@ -192,6 +207,7 @@ impl Security for Fake {
         for unit in inside.erases.clone().expect("it has one") {
             (inside.units[unit], inside.answered[unit], inside.gone[unit]) = (vec![0], vec![0], false);
             inside.held[unit] = Held::Nothing;
+            (inside.last[unit], inside.accepted[unit]) = (0, 0);
         }
         now + 10
     }
@@ -217,10 +233,7 @@ impl Plug for Fake {
         for unit in 0..UNITS {
             let candidates = inside.units[unit].clone();
             let at = inside.rng.below(candidates.len() as u64) as usize;
-            let last = *candidates.last().unwrap();
-            // Numbers begin again after a trim. A number that stands for two versions is never brought back.
-            let twice = candidates[at + 1..].contains(&0) && (1..=last + 1).contains(&candidates[at]);
-            let number = if twice { last } else { candidates[at] };
+            let number = candidates[at];
             inside.held[unit] = match number {
                 _ if inside.held[unit] == Held::Unreadable || at == 0 && inside.gone[unit] => Held::Unreadable,
                 // There is something to destroy.
@@ -228,7 +241,9 @@ impl Plug for Fake {
                 0 => Held::Nothing,
                 number => Held::Write(number),
             };
-            inside.units[unit] = vec![if inside.held[unit] == Held::Unreadable { 0 } else { number }];
+            let number = if inside.held[unit] == Held::Unreadable { 0 } else { number };
+            inside.units[unit] = vec![number];
+            inside.last[unit] = number;
             inside.answered[unit] = vec![0];
             inside.gone[unit] = false;
         }
@@ -238,6 +253,7 @@ impl Plug for Fake {
         let mut inside = self.inside.lock().unwrap();
         assert!(!std::mem::replace(&mut inside.powered, true));
         inside.now = now;
+        inside.accepted = inside.units.iter().map(|candidates| candidates[0]).collect();
         now + 500
     }
 
@@ -262,6 +278,7 @@ impl Plug for Fake {
                 u8::MAX => (Held::Unreadable, vec![0]),
                 number => (Held::Write(number), vec![number]),
             };
+            (inside.last[unit], inside.accepted[unit]) = (inside.units[unit][0], inside.units[unit][0]);
         }
         inside.powered = false;
         Ok(())
@@ -281,6 +298,10 @@ impl Plug for Fake {
 
     fn held(&self, unit: u64) -> Held {
         self.inside.lock().unwrap().held[unit as usize]
+    }
+
+    fn accepted(&self, unit: u64) -> Option<u8> {
+        Some(self.inside.lock().unwrap().accepted[unit as usize])
     }
 
     fn greatest_write_number(&self) -> u8 {

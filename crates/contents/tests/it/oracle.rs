@@ -16,6 +16,8 @@ type PageBytes = Vec<u8>;
 #[derive(Clone)]
 struct Known {
     number: u8,
+    /// The number of the last write, whether the page was trimmed since or not.
+    last: u8,
     bytes: Option<PageBytes>,
     /// `None`: a page of which a cut has destroyed the bytes, and a write has brought a part.
     versions: BTreeMap<u8, Option<PageBytes>>,
@@ -46,7 +48,7 @@ impl Host {
     fn new(seed: u64) -> Self {
         let fake = Fake::new(seed);
         let options = ContentOptions { superseded_limit_bytes: 64 << 20, trimmed: TrimmedReads::Zeroes };
-        let page = Known { number: 0, bytes: Some(zeroes()), versions: BTreeMap::from([(0, Some(zeroes()))]) };
+        let page = Known { number: 0, last: 0, bytes: Some(zeroes()), versions: BTreeMap::from([(0, Some(zeroes()))]) };
         Host {
             device: ContentDevice::new(Box::new(fake.clone()), options),
             fake,
@@ -122,6 +124,7 @@ impl Host {
             if let Some((number, bytes)) = self.changed(unit, request, data) {
                 let page = &mut self.pages[unit];
                 let before = std::mem::replace(&mut page.number, number);
+                page.last = if number == 0 { page.last } else { number };
                 all_there &= bytes.is_some();
                 if request.op == Op::Trim {
                     // What was lost before, the host has given up: if the trim is forgotten it may be zeroes.
@@ -143,7 +146,7 @@ impl Host {
             return (to - from == UNIT_BYTES && (page.number != 0 || page.bytes.is_none()))
                 .then(|| (0, Some(zeroes())));
         }
-        let number = if page.number == GREATEST { 1 } else { page.number + 1 };
+        let number = if page.last == GREATEST { 1 } else { page.last + 1 };
         let before = page.bytes.clone().or_else(|| (to - from == UNIT_BYTES).then(zeroes));
         let Some(mut bytes) = before else { return Some((number, None)) };
         let part = &mut bytes[(from - begin) as usize..(to - begin) as usize];
@@ -202,6 +205,7 @@ impl Host {
                 Held::Write(number) => number,
                 _ => 0,
             };
+            page.last = self.fake.inside.lock().unwrap().last_number(unit);
             page.bytes = if held == Held::Unreadable { None } else { page.versions[&page.number].clone() };
             self.lost += u64::from(page.bytes.is_none());
             // Younger versions than this one are gone; their numbers are given again.

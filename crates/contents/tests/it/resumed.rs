@@ -593,3 +593,34 @@ fn what_is_flushed_after_a_trim_that_was_forgotten_is_there_after_the_next_cut()
         device.check_books().unwrap();
     }
 }
+
+/// The second write has another number than the first, although a trim came between them: what came back is told from it.
+#[test]
+fn a_write_behind_a_trim_that_a_cut_takes_is_not_taken_for_the_one_before_it() {
+    let path = path("trimmed-and-rewritten.ssd");
+    let options = ContentOptions::default();
+    let mut device = begin(&path, Box::new(small_drive()), options);
+    let mut now = 0;
+    for attached_again in [false, true] {
+        if attached_again {
+            device.put_away(now);
+            device.take_image().unwrap().close().unwrap();
+            (device, now) = again(&path, Box::new(small_drive()), options).unwrap();
+        }
+        for (op, byte) in [(Op::Write, Some(0xA1)), (Op::Flush, None), (Op::Trim, None), (Op::Write, Some(0xB2))] {
+            let payload = byte.map(|byte| device.insert(vec![byte; 8192]));
+            let bytes = if op == Op::Flush { 0 } else { 8192 };
+            device.submit(now, Request { payload, ..Request::new(1, op, 0, bytes) }).unwrap();
+            let mut done = Vec::new();
+            now = device.advance_to_completion(Nanos::MAX / 2, &mut done);
+            assert_eq!(done[0].status, Status::Ok);
+            payload.into_iter().for_each(|id| drop(device.take(id)));
+        }
+        assert_eq!(device.store().page(1).map(|page| page[7]), Some(0xB2));
+        device.cut(now);
+        now = device.restore(now);
+        let reverted = device.after_cut().expect("it was cut").reverted;
+        assert_eq!((device.store().page(1).map(|page| page[7]), reverted), (Some(0xA1), 2));
+        device.check_books().unwrap();
+    }
+}

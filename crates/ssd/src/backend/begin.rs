@@ -376,8 +376,7 @@ impl Backend {
         probe.check(|checks| {
             let work = as_judged::<SPECIAL>(&op, joint);
             let beside = if SPECIAL { self.beside(d) } else { &[] };
-            let data_here =
-                now + beside.iter().fold(data_are_late_by(&op, now), |late, op| late.max(data_are_late_by(op, now)));
+            let data_here = beside.iter().fold(data_here(&op, now), |here, op| here.max(data_here(op, now)));
             // The translation layer works on all planes of a die at once, unless it asks for each by itself.
             let planes = if SPECIAL { self.planes_of(d, &op) } else { self.all_planes };
             let die = if SPECIAL { self.whole_die(d) } else { d };
@@ -496,4 +495,14 @@ pub(super) fn scaled(time: Nanos, share: u64) -> Nanos {
 #[inline]
 pub(super) fn data_are_late_by(op: &FlashOp, now: Nanos) -> Nanos {
     if op.kind() == OpKind::HostProgram { op.data_late_by(now).max(0).cast_unsigned() } else { 0 }
+}
+
+/// From when on the data of a program are there, for the referee: the operation itself is asked, and nothing that decides when
+/// it begins.
+#[inline]
+pub(super) fn data_here(op: &FlashOp, now: Nanos) -> Nanos {
+    match op.kind() {
+        OpKind::HostProgram => now.saturating_add_signed(op.data_late_by(now)),
+        _ => now,
+    }
 }

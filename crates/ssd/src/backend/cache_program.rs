@@ -16,7 +16,7 @@ use ssdlab_ftl::{Act, FlashOp, Translation};
 use ssdlab_nand::{CellMode, DieId};
 
 use super::Backend;
-use super::begin::{data_are_late_by, scaled};
+use super::begin::{data_are_late_by, data_here, scaled};
 use super::suspend::Progress;
 use crate::power::Ahead;
 use crate::probe::{Details, Probe};
@@ -134,7 +134,7 @@ impl Backend {
         if let Some(cache) = &mut self.cache_program {
             cache.registers[d.index()] = Register::Loaded(Loaded { op, mode, transfer });
         }
-        let (planes, data_here) = (self.all_planes, now + data_are_late_by(&op, now));
+        let (planes, data_here) = (self.all_planes, data_here(&op, now));
         probe.check(|checks| checks.loaded(&Load { die: d, planes, mode, asked: now, data_here, transfer }));
     }
 

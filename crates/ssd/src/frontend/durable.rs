@@ -25,7 +25,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         if self.frontend.read_ahead.holds_data() {
             units.each().for_each(|lpn| self.frontend.read_ahead.forget(lpn));
         }
-        self.probe.check(|checks| checks.forget(units));
+        self.probe.check(|checks| checks.trim(units));
         let ranges = self.frontend.link.ranges_time();
         self.probe.explain(|explanations| explanations.add(slot, Cause::Link, ranges));
         self.respond(slot, c.processed.max(self.now) + ranges);

@@ -224,6 +224,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Plug for SimulatedS
         self.translation.write_number(page).map_or(Held::Nothing, Held::Write)
     }
 
+    fn accepted(&self, unit: u64) -> Option<u8> {
+        self.probe.last_write(LogicalPage::new(u32::try_from(unit).expect("a unit of the drive")))
+    }
+
     fn destroyed(&self) -> Vec<Destroyed> {
         let of = |lost: &LostPage| {
             let bits_per_cell = lost.mode?.bits() as u8;

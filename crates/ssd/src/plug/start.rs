@@ -20,6 +20,7 @@ use ssdlab_nand::{CellMode, LogicalPage, LogicalPages};
 
 use crate::SimulatedSsd;
 use crate::backend::RepairSteps;
+use crate::probe::Checks;
 
 /// A repair, and when its die is at it.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +73,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     fn settle_checks(&mut self, recovered: &Recovered) {
         let all = LogicalPage::all(self.translation.logical_pages());
         let (translation, probe) = (&self.translation, &mut self.probe);
+        probe.check(Checks::begin_trimmed_anew);
         let mut settle = |page: LogicalPage| {
             let number = translation.write_number(page).unwrap_or(0);
             probe.check(|checks| checks.set_last_write(page, number));

@@ -8,12 +8,40 @@ use ssdlab_nand::{CellMode, DieId, DieSpec, LogicalPage, memory};
 use crate::spec::DriveSpec;
 use crate::timing::{CopyAndRead, Interval, LinkReferee, Load, Operation, TimingReferee};
 
+/// How often the host has written a page: from 1 to a greatest number below 128, over and over; 0: never. A trim leaves the count,
+/// so that what is written next is told from what was there before, which a power cut may bring back.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(transparent)]
+struct WriteCount(u8);
+
+impl WriteCount {
+    /// Beside the count: the page was trimmed since.
+    const TRIMMED: u8 = 0x80;
+
+    /// The number of the last write; 0: the page holds nothing.
+    #[inline]
+    fn number(self) -> u8 {
+        if self.0 & Self::TRIMMED == 0 { self.0 } else { 0 }
+    }
+
+    #[inline]
+    fn next(self, greatest: u8) -> Self {
+        let count = self.0 & !Self::TRIMMED;
+        WriteCount(if count == greatest { 1 } else { count + 1 })
+    }
+
+    fn trimmed(self) -> Self {
+        WriteCount(if self.0 == 0 { 0 } else { self.0 | Self::TRIMMED })
+    }
+}
+
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct Checks {
-    /// What the host wrote last, by page: a count from 1 to `max_write_number`, over and over; 0: nothing, or trimmed.
-    /// Empty on a drive that does not check.
-    written: Vec<u8>,
+    /// What the host wrote last, by page. Empty on a drive that does not check.
+    written: Vec<WriteCount>,
+    /// Whether a page was trimmed since counts last began anew.
+    any_trimmed: bool,
     max_write_number: u8,
     flash: TimingReferee,
     link: LinkReferee,
@@ -24,6 +52,7 @@ impl Checks {
     pub fn new(drive: &DriveSpec, die: &DieSpec, pages: u32, max_write_number: u8) -> Self {
         Checks {
             written: memory::zeroed(pages as usize),
+            any_trimmed: false,
             max_write_number,
             flash: TimingReferee::new(drive, die),
             link: LinkReferee::new(&drive.link),
@@ -34,32 +63,47 @@ impl Checks {
     #[inline]
     #[must_use]
     pub fn last_write(&self, page: LogicalPage) -> u8 {
-        self.written[page.index()]
+        self.written[page.index()].number()
     }
 
     /// The last write of every page.
     pub fn last_writes(&self) -> impl Iterator<Item = (LogicalPage, u8)> + '_ {
-        (0..).map(LogicalPage::new).zip(self.written.iter().copied())
+        (0..).map(LogicalPage::new).zip(self.written.iter().map(|count| count.number()))
     }
 
     /// One more write of a page; returns its number.
     #[inline]
     pub fn count_write(&mut self, page: LogicalPage) -> u8 {
         let written = &mut self.written[page.index()];
-        *written = if *written == self.max_write_number { 1 } else { *written + 1 };
-        *written
+        *written = written.next(self.max_write_number);
+        written.number()
     }
 
-    /// Pages hold nothing any more.
-    pub fn forget(&mut self, pages: Range<LogicalPage>) {
+    /// Pages were trimmed: they hold nothing any more.
+    pub fn trim(&mut self, pages: Range<LogicalPage>) {
         if pages.start < pages.end {
-            self.written[pages.start.index()..pages.end.index()].fill(0);
+            let written = &mut self.written[pages.start.index()..pages.end.index()];
+            written.iter_mut().for_each(|count| *count = count.trimmed());
+            self.any_trimmed = true;
         }
     }
 
-    /// From now on this counts as the host's last write of a page; 0: it holds nothing.
+    /// It is as if no page had ever been written.
+    pub fn forget_all(&mut self) {
+        self.written.fill(WriteCount::default());
+    }
+
+    /// The drive starts: counts of what was trimmed begin anew.
+    pub fn begin_trimmed_anew(&mut self) {
+        if std::mem::take(&mut self.any_trimmed) {
+            let trimmed = self.written.iter_mut().filter(|count| count.number() == 0 && count.0 != 0);
+            trimmed.for_each(|count| *count = WriteCount::default());
+        }
+    }
+
+    /// From now on this counts as the host's last write of a page; 0: it holds nothing, and its count begins anew.
     pub fn set_last_write(&mut self, page: LogicalPage, number: u8) {
-        self.written[page.index()] = number;
+        self.written[page.index()] = WriteCount(number);
     }
 
     /// The power is gone: no die and no wire is busy.

@@ -21,6 +21,7 @@ use ssdlab_ftl::Translation;
 use ssdlab_nand::LogicalPage;
 
 use crate::SimulatedSsd;
+use crate::probe::Checks;
 use crate::spec::DriveSpec;
 
 pub use spec::{Cipher, EncryptionSpec, Locking};
@@ -81,7 +82,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     fn forget_contents(&mut self) {
         self.frontend.read_ahead.clear();
         let all = LogicalPage::all(self.translation.logical_pages());
-        self.probe.check(|checks| checks.forget(all.clone()));
+        self.probe.check(Checks::forget_all);
         self.forgive_lost(all);
         self.security.key_changes += u64::from(self.security.crypto_erase.is_some());
     }
