@@ -113,7 +113,7 @@ pub trait Device: Send {
         None
     }
 
-    /// The same, to be asked only.
+    /// The same, to be asked only: who has the one has the other.
     fn plug_seen(&self) -> Option<&dyn Plug> {
         None
     }

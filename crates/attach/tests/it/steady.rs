@@ -167,6 +167,10 @@ impl Device for Steady {
     fn plug(&mut self) -> Option<&mut dyn Plug> {
         self.plugged.then_some(self as &mut dyn Plug)
     }
+
+    fn plug_seen(&self) -> Option<&dyn Plug> {
+        Some(self)
+    }
 }
 
 /// It has one part, which is always at the same.
