@@ -48,7 +48,7 @@ fn an_array_passes_the_suite() {
         ("mixed-random", &[("seconds", "1")]),
         ("qd-scaling", &[("seconds", "1")]),
         ("hdtach", &[]),
-        ("trim", &[]),
+        ("trim", &[("torture_seconds", "10")]),
         ("fileserver", &[("seconds", "1")]),
     ] {
         let outcome = test(name, 2, settings);
