@@ -432,7 +432,7 @@ impl Page {
         let meaning = match near {
             true => format!(
                 "; a point further off lies “between” if it is no more than {BELOW_BRACKET_PERCENT} % below both orders' values \
-                 and {ABOVE_BRACKET_PERCENT} % above"
+                 and {ABOVE_BRACKET_PERCENT} % above. The two orders must differ by half of what theory says, at least"
             ),
             false => String::new(),
         };
@@ -470,7 +470,31 @@ impl Page {
             }
         }
         let _ = writeln!(self.text, "\nGreatest error: {worst:.2} %.\n");
+        for (point, theory, ours) in orders_too_alike(rows) {
+            let [theory, ours] = [theory, ours].map(|more| format!("{:.2} %", (more - 1.0) * 100.0));
+            self.misses.push(format!(
+                "{}: {}: the other order takes {ours} more, not {theory}",
+                table.name,
+                point.label()
+            ));
+        }
     }
+}
+
+/// Points whose value with the last of equals must be greater than with the first, and is so by less than half of what theory
+/// says: the point, what theory and the drive say as ratios. A value within tolerance of one order's may be that of the other.
+fn orders_too_alike(rows: &[(Point, (Expectation, Measured))]) -> Vec<(Point, f64, f64)> {
+    let value = |theory: Expectation| match theory {
+        Expectation::Near { value, .. } => Some(value),
+        Expectation::Value(_) | Expectation::Between(..) => None,
+    };
+    let last_of = |point: &Point| rows.iter().find(|row| row.0 == Point { ties: Ties::LastCome, ..*point });
+    let firsts = rows.iter().filter(|row| row.0.ties == Ties::FirstCome);
+    let pairs = firsts.filter_map(|(point, (theory, ours))| {
+        let (_, (last_theory, last_ours)) = last_of(point)?;
+        Some((*point, value(*last_theory)? / value(*theory)?, last_ours.value / ours.value))
+    });
+    pairs.filter(|(_, theory, ours)| ours - 1.0 < (theory - 1.0) / 2.0).collect()
 }
 
 /// How far a drive of few blocks may lie below the values of both orders of ties, and how far above, per cent: what a
@@ -544,6 +568,25 @@ mod tests {
         for value in [6.4, 7.0] {
             assert_eq!(of(value)(6.4 * 0.984).verdict, Verdict::Missed);
             assert_eq!(of(value)(7.0 * 1.011).verdict, Verdict::Missed);
+        }
+    }
+
+    #[test]
+    fn a_drive_that_ignores_the_order_of_ties_is_found_out() {
+        let rows = |first: f64, last: f64| {
+            [(Ties::FirstCome, 6.8, first), (Ties::LastCome, 7.0, last)].map(|(ties, value, ours)| {
+                let point = Point { ties, ..Point::new(Kind::TwoStreams) };
+                (
+                    point,
+                    (Expectation::Near { value, low: 6.8, high: 7.0 }, Measured { value: ours, ..Measured::default() }),
+                )
+            })
+        };
+        assert!(orders_too_alike(&rows(6.84, 7.01)).is_empty());
+        for (first, last) in [(6.9, 6.9), (6.95, 7.0), (7.0, 6.8)] {
+            let alike = orders_too_alike(&rows(first, last));
+            assert_eq!(alike.len(), 1, "{first} {last}");
+            assert!((alike[0].1 - 7.0 / 6.8).abs() < 1e-12);
         }
     }
 
