@@ -208,6 +208,12 @@ pub fn is_of_whole_drive(outcome: &Outcome) -> bool {
     outcome.params.get("over_provisioning").is_none_or(|used| used == EVERY_ADDRESS)
 }
 
+/// Whether a figure of this test is of the whole run, which begins on a fresh drive, and not of its last part.
+#[must_use]
+pub fn is_of_whole_run(key: &str) -> bool {
+    ["iops", "bandwidth", "waf"].contains(&key) || key.starts_with("latency_") && !key.ends_with("_tail")
+}
+
 /// Completions that a moment must have in the mean, or its rate tells of nothing but when they were counted.
 pub const COMPLETIONS_OF_A_MOMENT: f64 = 8.0;
 

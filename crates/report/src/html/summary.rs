@@ -1,6 +1,6 @@
 //! The key figure of each test, the verdicts, and what a user would have noticed.
 
-use ssdlab_bench::suite::{Better, FELT_FIGURES, better_end, leading_figures};
+use ssdlab_bench::suite::{Better, FELT_FIGURES, better_end, is_of_whole_run, leading_figures};
 use ssdlab_bench::{Outcome, Unsettled, replay};
 
 use crate::compare::TestGroup;
@@ -79,9 +79,7 @@ fn of_consistency(outcomes: &[&Outcome], key: &str, label: String) -> String {
     if ["iops_min", "iops_max"].contains(&key) {
         return format!("{label}, {last}");
     }
-    let of_whole =
-        ["iops", "bandwidth", "waf"].contains(&key) || key.starts_with("latency_") && !key.ends_with("_tail");
-    if of_whole { format!("{label}, whole run") } else { label.replace(number::LAST_PART, &last) }
+    if is_of_whole_run(key) { format!("{label}, whole run") } else { label.replace(number::LAST_PART, &last) }
 }
 
 /// The last part of these runs: how long it is, where they agree.

@@ -3,6 +3,7 @@
 mod axis;
 mod front;
 
+use ssdlab_bench::suite::is_of_whole_run;
 use ssdlab_bench::{Axis as ChartAxis, Chart, Mark, Series};
 use ssdlab_report::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable, metric_label};
 
@@ -237,9 +238,7 @@ impl Data<'_> {
         if !self.metrics.iter().any(|m| m.0 == name) {
             return key_label(name);
         }
-        let of_whole =
-            ["iops", "bandwidth", "waf"].contains(&name) || name.starts_with("latency_") && !name.ends_with("_tail");
-        let whole = if of_whole && self.has_last_part(task) { ", whole run" } else { "" };
+        let whole = if is_of_whole_run(name) && self.has_last_part(task) { ", whole run" } else { "" };
         format!("{}{whole}", metric_label(name))
     }
 
