@@ -83,6 +83,9 @@ impl Lock {
             // With an erase under way, what is to be kept goes into the image together with it.
             if !self.is_erasing() {
                 self.keep(device);
+                if device.image_error().is_some() {
+                    return Err(DriveError::Aborted);
+                }
             }
         } else if read_only {
             self.tper.not_erased(now);

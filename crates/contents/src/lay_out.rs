@@ -7,34 +7,55 @@ use ssdlab_core::{Nanos, Op, UNIT_BYTES};
 use ssdlab_device::{Completion, Device, Request, Status};
 
 use crate::image::Change;
-use crate::store::Store;
+use crate::store::{Store, Version};
 
 /// Pages of one write: 1 MiB.
 const MOST_PAGES: u32 = 256;
 /// Commands at the device at once.
 const DEPTH: usize = 32;
 
-/// Writes every written page of the store to a device at time `now`, once, in the order of addresses, and flushes. Returns
-/// the time at which that was done. `go_on` is asked now and then whether to.
+/// Writes every written page of the store to a new device at time `now`, once, in the order of addresses, and flushes. Of a device
+/// that keeps several pages as one, pages beside a written one become written with it. Returns the time at which that was
+/// done. `go_on` is asked now and then whether to.
 ///
 /// # Errors
 /// If the device fails a command, or stops; if it was not to go on.
-pub fn lay_out(device: &mut dyn Device, store: &Store, now: Nanos, go_on: &dyn Fn() -> bool) -> Result<Nanos, String> {
+pub fn lay_out(
+    device: &mut dyn Device,
+    store: &mut Store,
+    now: Nanos,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Nanos, String> {
+    let unit_pages = device.plug_seen().map_or(1, |plug| (plug.unit_bytes() / UNIT_BYTES) as u32);
+    let all = store.capacity_bytes().div_ceil(UNIT_BYTES) as u32;
     let mut loader = Loader::new(device, now, go_on);
-    let mut run: Option<Range<u32>> = None;
+    let (mut run, mut beside): (Option<Range<u32>>, Vec<u32>) = (None, Vec::new());
     // What was trimmed and is still read is on no drive.
-    for (unit, ..) in store.written().filter(|written| written.1 != 0) {
+    for (page, ..) in store.written().filter(|written| written.1 != 0) {
+        if run.as_ref().is_some_and(|run| page < run.end) {
+            continue;
+        }
+        let first = page - page % unit_pages;
+        let unit = first..(first + unit_pages).min(all);
+        if unit_pages > 1 {
+            beside.extend(unit.clone().filter(|&page| store.number(page) == 0));
+        }
         run = match run {
-            Some(pages) if pages.end == unit => Some(pages.start..unit + 1),
+            Some(pages) if pages.end == unit.start => Some(pages.start..unit.end),
             Some(whole) => {
                 loader.change(&Change { pages: whole, written: true })?;
-                Some(unit..unit + 1)
+                Some(unit)
             }
-            None => Some(unit..unit + 1),
+            None => Some(unit),
         };
     }
     run.map_or(Ok(()), |pages| loader.change(&Change { pages, written: true }))?;
-    loader.finish()
+    let done = loader.finish()?;
+    for page in beside {
+        let as_it_is = store.page(page).cloned();
+        store.replace(page, Version { number: 1, page: as_it_is });
+    }
+    Ok(done)
 }
 
 /// Writes and trims pages once more, in the same order, and flushes. Returns the time at which that was done. Trims count for

@@ -249,7 +249,7 @@ fn contents(
     let Resumed { ready: now, cut } = match saved {
         Some((state, clean)) if inner.plug().is_some() => go_on(inner.as_mut(), &mut store, state, clean)?,
         _ => {
-            let laid_out = lay_out(inner.as_mut(), &store, 0, may_go_on);
+            let laid_out = lay_out(inner.as_mut(), &mut store, 0, may_go_on);
             let ready = laid_out.map_err(|e| Failure::run(format!("{name} could not be filled: {e}")))?;
             Resumed { ready, cut: None }
         }

@@ -52,11 +52,6 @@ impl Keeping {
     fn next_number(&self, number: u8) -> u8 {
         if number >= self.greatest_write_number.unwrap_or(u8::MAX) { 1 } else { number + 1 }
     }
-
-    /// The number of the first write of a page since it was empty; 0: the device has not accepted it.
-    fn first_number(&self, page: u32, device: Asked) -> u8 {
-        device.and_then(|plug| plug.accepted((page / self.unit_pages).into())).unwrap_or(1)
-    }
 }
 
 /// The device, to be asked for the numbers of writes; `None`: it has no plug.
@@ -194,7 +189,9 @@ impl Bytes {
     pub fn write_in_part(&mut self, request: &Request, data: Option<&[u8]>, device: &dyn Plug) -> Vec<u32> {
         let mut changed = Vec::new();
         for Written { page, version, stays_lost } in self.versions(request, data, Some(device)) {
-            if device.held((page / self.keeping.unit_pages).into()) == Held::Write(version.number) {
+            if self.is_accepted(page, version.number)
+                && device.held((page / self.keeping.unit_pages).into()) == Held::Write(version.number)
+            {
                 if stays_lost {
                     self.put_lost(page, version.number, true);
                 } else {
@@ -263,8 +260,9 @@ impl Bytes {
     pub fn tear(&mut self, request: &Request, data: Option<&[u8]>, device: &dyn Plug) {
         match request.op {
             Op::Write | Op::WriteZeroes => {
-                let versions = self.versions(request, data, Some(device)).into_iter();
-                self.torn.extend(versions.filter(|written| written.version.number != 0));
+                let mut versions = self.versions(request, data, Some(device));
+                versions.retain(|written| self.is_accepted(written.page, written.version.number));
+                self.torn.append(&mut versions);
             }
             Op::Trim => {
                 let holds = |&page: &u32| self.store.number(page) != 0 || self.store.is_lost(page);
@@ -325,14 +323,17 @@ impl Bytes {
         Version { number: self.number_of_write(piece.unit, device), page }
     }
 
-    /// The number that the device gives a write of a page that comes next, or has come and is not in the store yet; 0: the
-    /// device has not accepted it.
+    /// The number of a write of a page that has come to the device and is not in the store yet: what the device says, if it does.
     #[inline]
     fn number_of_write(&self, page: u32, device: Asked) -> u8 {
-        match self.store.number(page) {
-            0 => self.keeping.first_number(page, device),
-            number => self.keeping.next_number(number),
-        }
+        let accepted = device.and_then(|plug| plug.accepted((page / self.keeping.unit_pages).into()));
+        accepted.unwrap_or_else(|| self.keeping.next_number(self.store.number(page)))
+    }
+
+    /// Whether a device has accepted a write with this number of a page, as far as it says: if not, it has the number of the one
+    /// before.
+    fn is_accepted(&self, page: u32, number: u8) -> bool {
+        number != 0 && number != self.store.number(page)
     }
 
     /// The new version of a page that holds what it held, and counts as written: it shares a unit with one that a write touches.

@@ -8,11 +8,18 @@ use ssdlab_core::input::open_regular;
 
 use super::ImageError;
 use super::format::{FIRST_RECORD, MAGIC};
+use super::read::read_header;
 
 /// A new file, for reading and writing.
 pub fn create_new(path: &Path) -> Result<File> {
     kill::step()?;
     OpenOptions::new().read(true).write(true).create_new(true).open(path)
+}
+
+/// A file that is to take the place of another gets its permissions, before anything of that other is in it.
+pub fn permit_as(file: &File, other: &File) -> Result<()> {
+    kill::step()?;
+    file.set_permissions(other.metadata()?.permissions())
 }
 
 /// A file that is there, for reading and writing.
@@ -97,8 +104,8 @@ pub fn forget_key(file: &mut File) -> Result<()> {
 /// Removes an image that was never finished, if there is one.
 ///
 /// # Errors
-/// [`ImageError::Foreign`] if something else has its name: a link, a folder, or a file that does not begin as images do, also while
-/// their key is being overwritten. [`ImageError::InUse`] while another process writes it.
+/// [`ImageError::Foreign`] if something else has its name: a link, a folder, an image that was closed, or a file that does not begin
+/// as images do, also while their key is being overwritten. [`ImageError::InUse`] while another process writes it.
 pub fn remove_unfinished(path: &Path) -> std::result::Result<(), ImageError> {
     let foreign = || ImageError::Foreign(path.to_owned());
     match std::fs::symlink_metadata(path) {
@@ -112,6 +119,11 @@ pub fn remove_unfinished(path: &Path) -> std::result::Result<(), ImageError> {
     let mut begin = Vec::new();
     (&mut file).take(MAGIC.len() as u64).read_to_end(&mut begin)?;
     if !MAGIC.starts_with(&begin) && begin.iter().any(|&byte| byte != 0) {
+        return Err(foreign());
+    }
+    let bytes = file.metadata()?.len();
+    file.rewind()?;
+    if read_header(&mut file, bytes).is_ok_and(|(header, _)| header.clean) {
         return Err(foreign());
     }
     forget_key(&mut file)?;

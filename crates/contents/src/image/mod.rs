@@ -700,8 +700,9 @@ impl Image {
         keyed: Vec<KeyedPages>,
     ) -> Result<UnfinishedImage, ImageError> {
         let number = self.header.image_number.wrapping_add(1);
-        let begin =
-            |store: &Store| UnfinishedImage::begin(&self.path, &self.header.device, number, store, (key, keyed));
+        let begin = |store: &Store| {
+            UnfinishedImage::begin(&self.path, &self.header.device, number, store, (key, keyed), Some(&self.file))
+        };
         let mut unfinished;
         if self.state.is_empty() {
             unfinished = begin(store)?;
@@ -798,7 +799,7 @@ impl UnfinishedImage {
             Err(e) => return Err(e.into()),
             Ok(_) => return Err(ImageError::Exists),
         }
-        UnfinishedImage::begin(place, device, image_number, store, (key, Vec::new()))
+        UnfinishedImage::begin(place, device, image_number, store, (key, Vec::new()), None)
     }
 
     fn begin(
@@ -807,6 +808,7 @@ impl UnfinishedImage {
         image_number: u64,
         store: &Store,
         (key, keyed): (Option<MediaKey>, Vec<KeyedPages>),
+        permissions_of: Option<&File>,
     ) -> Result<UnfinishedImage, ImageError> {
         let mut path = place.to_owned().into_os_string();
         path.push(UNFINISHED);
@@ -840,6 +842,9 @@ impl UnfinishedImage {
             looked_at_beyond: largest_bytes(0),
         };
         let mut unfinished = UnfinishedImage { image: Some(image), place: place.to_owned() };
+        if let Some(old) = permissions_of {
+            disk::permit_as(&unfinished.image().file, old)?;
+        }
         unfinished.image().write_first(store)?;
         Ok(unfinished)
     }

@@ -99,8 +99,9 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
             if let (false, Some(key)) = (data.is_empty(), &header.key) {
                 key.decrypt(FIRST_DATA_UNIT + u64::from(record.first), &mut data);
             }
-            let mut pages = data.chunks_exact(PAGE_BYTES);
-            (record.first..record.first + record.pages).for_each(|number| reserved.set(number, pages.next()));
+            let numbers = record.first..record.first + record.pages;
+            reserved.remove(numbers.clone());
+            numbers.zip(data.chunks_exact(PAGE_BYTES)).for_each(|(number, page)| reserved.set(number, Some(page)));
         } else if u64::from(record.first) + u64::from(record.pages) > units {
             return damaged(end, "a record of pages beyond the capacity");
         } else if record.kind == RecordKind::Lost && record.pages > 1 {

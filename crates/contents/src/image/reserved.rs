@@ -2,6 +2,7 @@
 //! can be locked.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::pages::PAGE_BYTES;
 use crate::store::is_zero;
@@ -31,6 +32,14 @@ impl Reserved {
         }
     }
 
+    /// These are zeroes now, however many they are.
+    pub fn remove(&mut self, numbers: Range<u32>) {
+        if numbers.start < numbers.end {
+            let there: Vec<u32> = self.pages.range(numbers).map(|page| *page.0).collect();
+            there.iter().for_each(|number| drop(self.pages.remove(number)));
+        }
+    }
+
     /// All of them, in order.
     pub fn pages(&self) -> impl Iterator<Item = (u32, &[u8])> {
         self.pages.iter().map(|(&number, bytes)| (number, bytes.as_slice()))
@@ -44,5 +53,21 @@ impl Reserved {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pages.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record of 32 bytes can say that all of them are zeroes.
+    #[test]
+    fn pages_that_are_not_there_are_removed_at_once() {
+        let mut reserved = Reserved::default();
+        [3, 5, u32::MAX].iter().for_each(|&number| reserved.set(number, Some(&[1; PAGE_BYTES])));
+        (0..100_000).for_each(|_| reserved.remove(4..u32::MAX));
+        assert_eq!(reserved.pages().map(|page| page.0).collect::<Vec<_>>(), [3, u32::MAX]);
+        reserved.remove(9..9);
+        assert_eq!(reserved.len(), 2);
     }
 }

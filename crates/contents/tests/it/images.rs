@@ -379,9 +379,9 @@ fn a_device_writes_its_changes_to_its_image_and_is_laid_out_again_from_it() {
     device.advance(4000, &mut Vec::new());
     // The process is killed here.
     drop(device);
-    let (_image, contents) = Image::open(&path).unwrap();
+    let (_image, mut contents) = Image::open(&path).unwrap();
     let mut fake = Fake::new(2);
-    let now = lay_out(&mut fake, &contents.store, 0, &|| true).unwrap();
+    let now = lay_out(&mut fake, &mut contents.store, 0, &|| true).unwrap();
     let mut device = ContentDevice::with_store(Box::new(fake), ContentOptions::default(), contents.store);
     let id = device.insert(Vec::new());
     device.submit(now, Request::read(1, 8192, 8192).with_payload(id)).unwrap();
@@ -617,4 +617,32 @@ fn older_images_are_read_and_know_no_encryption() {
             assert!(read.is_err() || read.is_ok_and(|contents| contents.header.version == u32::from(version)));
         }
     }
+}
+
+#[test]
+fn an_image_that_was_closed_is_not_taken_for_the_rest_of_another_by_its_name() {
+    let path = path("beside.ssd");
+    let beside = path.with_file_name("beside.ssd.ssdlab-new");
+    let store = Store::new(8 * UNIT_BYTES);
+    Image::create(&beside, "drive", 7, &store, None).unwrap().close().unwrap();
+    let before = std::fs::read(&beside).unwrap();
+    let error = Image::create(&path, "drive", 8, &store, None).err().unwrap();
+    assert!(matches!(&error, ImageError::Foreign(found) if *found == beside), "{error}");
+    assert!(std::fs::read(&beside).unwrap() == before && !path.exists());
+    std::fs::remove_file(&beside).unwrap();
+}
+
+/// The media key is in it.
+#[cfg(unix)]
+#[test]
+fn an_image_that_is_written_anew_is_readable_by_nobody_else_than_before() {
+    use std::os::unix::fs::PermissionsExt;
+    let path = path("private.ssd");
+    let store = Store::new(8 * UNIT_BYTES);
+    let mut image = Image::create(&path, "drive", 7, &store, Some(MediaKey::random(0).unwrap())).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    image.erase(None).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    image.close().unwrap();
+    std::fs::remove_file(&path).unwrap();
 }

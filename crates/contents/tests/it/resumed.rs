@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestCaseError, TestRunner};
 use ssdlab_contents::{
-    Change, ContentDevice, ContentOptions, Image, MediaKey, ResumeError, Store, TrimmedReads, Version, resume,
+    AfterCut, Change, ContentDevice, ContentOptions, Image, MediaKey, ResumeError, Store, TrimmedReads, Version,
+    lay_out, page_of, resume,
 };
 use ssdlab_core::{Nanos, Op, Rng, UNIT_BYTES};
 use ssdlab_device::{Counters, Device, Request, Security, Status};
@@ -623,4 +624,25 @@ fn a_write_behind_a_trim_that_a_cut_takes_is_not_taken_for_the_one_before_it() {
         assert_eq!((device.store().page(1).map(|page| page[7]), reverted), (Some(0xA1), 2));
         device.check_books().unwrap();
     }
+}
+
+/// Of a drive that maps several pages as one, each is written once, however the pages lie in them: what it holds is what is known
+/// of it, and a cut loses nothing.
+#[test]
+fn what_is_laid_out_on_larger_units_outlasts_a_cut() {
+    let (mut drive, mut die) = (ideal_drive(), ideal_die());
+    (drive.mapping.unit_kib, die.geometry.page_bytes) = (16, 16384);
+    let mut inner = Ssd::new("coarse", &drive, &die, 1).expect("it can be built");
+    let mut store = Store::new(drive.capacity_bytes);
+    let there = [1, 3, 4, 5, 11, 40];
+    for page in there {
+        store.replace(page, Version { number: 1, page: page_of(&[page as u8; 4096]) });
+    }
+    let ready = lay_out(&mut inner, &mut store, 0, &|| true).unwrap();
+    let mut device = ContentDevice::with_store(Box::new(inner), ContentOptions::default(), store);
+    device.cut(ready);
+    device.restore(ready);
+    assert_eq!(device.after_cut(), Some(AfterCut::default()));
+    assert!(there.iter().all(|&page| device.store().page(page).is_some_and(|bytes| bytes[9] == page as u8)));
+    assert_eq!(device.store().lost().len(), 0);
 }

@@ -113,6 +113,7 @@ impl LogBlock {
     /// column and lane.
     fn look_at_tags(&self) -> Result<(), MisfitError> {
         let (medium, geometry) = (self.contents.medium(), &self.geometry);
+        let numbers = 1..=medium.format().max_generation();
         let superblock_of: BTreeMap<Place, u32> =
             self.data.iter().zip(0..).filter_map(|(place, superblock)| Some(((*place)?, superblock))).collect();
         for place in (0..self.superblocks.count()).filter(|&place| self.superblocks.use_of(place) != Use::None) {
@@ -124,7 +125,7 @@ impl LogBlock {
                     if page == LogicalPage::NONE {
                         continue;
                     }
-                    let in_place = geometry.has(page) && number > 0 && {
+                    let in_place = geometry.has(page) && numbers.contains(&number) && {
                         let spot = geometry.spot(page);
                         let column = geometry.column(spot.superblock);
                         let in_row =

@@ -159,7 +159,9 @@ impl PageMap {
             let start = layout.row_start(block, page);
             start.run(self.row_units).all(|unit| {
                 let lpn = self.medium.lpn(unit);
-                let is_page = lpn.number() < self.map.logical_pages() && self.medium.generation(unit) > 0;
+                let numbers = 1..=self.medium.format().max_generation();
+                let is_page =
+                    lpn.number() < self.map.logical_pages() && numbers.contains(&self.medium.generation(unit));
                 let begins = || self.compression.as_ref().is_none_or(|c| c.holds_at(unit, 1 << self.unit_shift));
                 lpn == LogicalPage::NONE || is_page && begins()
             })

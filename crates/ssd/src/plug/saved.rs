@@ -14,7 +14,7 @@ use crate::backend::SavedCorrection;
 use crate::spec::{DriveSpec, drive_keys};
 
 /// Raised whenever what is saved changes its form: a test tells when.
-const FORMAT: u32 = 7;
+const FORMAT: u32 = 8;
 
 /// See the module's own page.
 #[derive(Serialize, Deserialize)]

@@ -755,7 +755,7 @@ mod tests {
                 // A few pages are hot, and now and then one of the others is written.
                 for k in 0..10 + round * 3 {
                     let page = if rng.chance(1, 40) { 200 + rng.below(100) } else { rng.below(60) } as u32;
-                    let n = ((k + round) % 200) as u8 + 2;
+                    let n = ((k + round) % 126) as u8 + 2;
                     last[page as usize] = Some(n);
                     write_through(&mut map, page, n, &mut ops);
                 }
