@@ -178,10 +178,13 @@ fn in_image(path: &Path, device: &mut dyn Device, words: Words) -> Result<Vec<u8
         );
     };
     let clean = contents.header.clean;
-    let resumed = resume(device, &mut contents.store, state, clean).map_err(|e| {
-        let device = &contents.header.device;
-        wrong(&format_args!("the image holds another drive: {e}"))
-            .help(format!("name the drive for which it was made, with its {}: {device}", words.seed))
+    let resumed = resume(device, &mut contents.store, state, clean, &|| true).map_err(|e| match e {
+        e if e.is_of_another_drive() => {
+            let device = &contents.header.device;
+            wrong(&format_args!("the image holds another drive: {e}"))
+                .help(format!("name the drive for which it was made, with its {}: {device}", words.seed))
+        }
+        e => wrong(&e).help("begin with a new drive, or with one that was saved in another file"),
     })?;
     if !clean {
         complain("notice: the process that had the image ended without closing it. That counts as a power cut");

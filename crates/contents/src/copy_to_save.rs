@@ -32,3 +32,10 @@ impl CopyToSave {
         plug.save()
     }
 }
+
+/// What a device at rest keeps if it is shut down in good order now, while it goes on. `None` if it has no plug, or cannot be copied.
+#[must_use]
+pub fn saved_at_rest(device: &dyn Device, now: Nanos) -> Option<Vec<u8>> {
+    device.plug_seen()?;
+    Some(CopyToSave::new(device.snapshot()?, 0, now).save())
+}

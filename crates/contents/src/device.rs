@@ -10,7 +10,7 @@ use ssdlab_device::{
 
 use crate::buffers::Buffers;
 use crate::bytes::{AfterCut, AfterCutPlaces, Bytes, TrimmedReads};
-use crate::copy_to_save::CopyToSave;
+use crate::copy_to_save::{CopyToSave, saved_at_rest};
 use crate::image::{Image, LockedImage, ReservedPage};
 use crate::open_image::OpenImage;
 use crate::order::Order;
@@ -411,11 +411,6 @@ impl ContentDevice {
         self.write_state(saved);
     }
 
-    /// The same with the state of a device that goes on: see [`crate::Resumed::cut`].
-    pub fn keep_saved(&mut self, saved: Vec<u8>) {
-        self.write_state(Some(saved));
-    }
-
     /// What the device, which has no power, keeps, for the image; `None` without one.
     fn save_for_image(&mut self) -> Option<Vec<u8>> {
         self.image.is_written().then(|| self.inner.plug().expect(HAS_PLUG).save())
@@ -423,11 +418,7 @@ impl ContentDevice {
 
     /// What the device keeps if it is shut down now, for the image; `None` without one, or without a plug.
     fn saved_copy(&self, now: Nanos) -> Option<Vec<u8>> {
-        let mut copy = self.inner.snapshot().filter(|_| self.image.is_written() && self.has_plug())?;
-        let plug = copy.plug().expect(HAS_PLUG);
-        let off = plug.stand_by(now);
-        plug.cut(off);
-        Some(plug.save())
+        self.image.is_written().then(|| saved_at_rest(&*self.inner, now)).flatten()
     }
 
     /// Pages that the firmware keeps for itself, outside of the host's addresses, go into the image, if there is one.

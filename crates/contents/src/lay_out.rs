@@ -63,8 +63,13 @@ pub fn lay_out(
 ///
 /// # Errors
 /// As those of [`lay_out`].
-pub(crate) fn replay(device: &mut dyn Device, changes: &[Change], now: Nanos) -> Result<Nanos, String> {
-    let mut loader = Loader::new(device, now, &|| true);
+pub(crate) fn replay(
+    device: &mut dyn Device,
+    changes: &[Change],
+    now: Nanos,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Nanos, String> {
+    let mut loader = Loader::new(device, now, go_on);
     changes.iter().try_for_each(|change| loader.change(change))?;
     loader.finish()
 }

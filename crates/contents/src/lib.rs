@@ -35,7 +35,7 @@ mod store;
 mod superseded;
 
 pub use bytes::{AfterCut, AfterCutPlaces, TrimmedReads};
-pub use copy_to_save::CopyToSave;
+pub use copy_to_save::{CopyToSave, saved_at_rest};
 pub use device::{ContentDevice, ContentOptions};
 pub use image::{
     Change, DriveState, FoundImage, Header, Image, ImageContents, ImageError, KeyedPages, LockedImage, MOST_NAME_BYTES,

@@ -11,14 +11,23 @@ use crate::store::{Store, Version};
 /// Why a device cannot go on as an image left it.
 #[derive(Debug, Error)]
 pub enum ResumeError {
-    #[error("the state of the drive does not fit: {0}")]
+    #[error("the state of the drive in it cannot be used: {0}")]
     State(#[from] LoadError),
     #[error("{0}")]
     Image(#[from] ImageError),
-    #[error("what was written since the drive was saved could not be written to it: {0}")]
+    #[error("what was changed since the drive was saved could not be brought onto it: {0}")]
     Replay(String),
     #[error("the drive and the bytes disagree: page {unit} is {held:?} on the drive")]
     Differs { unit: u32, held: Held },
+}
+
+impl ResumeError {
+    /// The state is whole, of a drive with other values or another seed.
+    #[must_use]
+    pub fn is_of_another_drive(&self) -> bool {
+        use LoadError::{OtherDrive, OtherSet, Seed};
+        matches!(self, ResumeError::State(OtherDrive | OtherSet | Seed { .. }))
+    }
 }
 
 /// A device that goes on.
@@ -34,9 +43,10 @@ pub struct Resumed {
 /// first an erase, if its image was erased meanwhile. A device that has none goes on to hold what it held, of which no bytes are left.
 /// `clean`: the image was closed; if not, the drive counts at least what it had counted then ([`DriveState::totals`]), and the
 /// power is cut once more, while the drive is at rest, so that the cut counts and nothing dies of it. The store's pages get the numbers of the drive's writes.
+/// `go_on` is asked now and then whether to.
 ///
 /// # Errors
-/// If the state is not of this drive, or does not fit the bytes. The device is of no use then.
+/// If the state is not of this drive, or does not fit the bytes; if it was not to go on. The device is of no use then.
 ///
 /// # Panics
 /// If the device has no plug, or has worked before.
@@ -45,6 +55,7 @@ pub fn resume(
     store: &mut Store,
     state: &DriveState,
     clean: bool,
+    go_on: &dyn Fn() -> bool,
 ) -> Result<Resumed, ResumeError> {
     const HAS_PLUG: &str = "a device that was saved has a plug";
     let pages = store.capacity_bytes().div_ceil(UNIT_BYTES);
@@ -57,7 +68,10 @@ pub fn resume(
     if let Some(security) = device.security().filter(|_| state.erased) {
         now = if security.encrypts() { security.crypto_erase(now) } else { security.secure_erase(now) };
     }
-    now = replay(device, &state.since, now).map_err(ResumeError::Replay)?;
+    let replay = |device: &mut dyn Device, changes: &[Change], now| {
+        replay(device, changes, now, go_on).map_err(ResumeError::Replay)
+    };
+    now = replay(device, &state.since, now)?;
     let plug = device.plug().expect(HAS_PLUG);
     let mut cut = None;
     if !clean {
@@ -66,7 +80,7 @@ pub fn resume(
         }
         now = plug.stand_by(now);
         // A command behind STANDBY IMMEDIATE makes the cut an unclean one.
-        now = replay(device, &[], now).map_err(ResumeError::Replay)?;
+        now = replay(device, &[], now)?;
         let plug = device.plug().expect(HAS_PLUG);
         plug.cut(now);
         cut = Some(plug.save());
@@ -87,7 +101,7 @@ pub fn resume(
         .filter(is_back)
         .map(|page| Change { pages: page..page + unit_pages, written: false })
         .collect();
-    now = replay(device, &forgotten, now).map_err(ResumeError::Replay)?;
+    now = replay(device, &forgotten, now)?;
     // The next cut may bring them back as well.
     forgotten.iter().flat_map(|change| change.pages.clone()).for_each(|page| store.note_trimmed(page));
     let supports_trim = device.info().supports_trim;

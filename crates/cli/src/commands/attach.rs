@@ -17,7 +17,7 @@ use ssdlab_bench::parse_bytes;
 use ssdlab_catalog::device;
 use ssdlab_contents::{
     ContentDevice, ContentOptions, DriveState, FoundImage, Header, Image, ImageContents, ImageError, MediaKey, Resumed,
-    Store, TrimmedReads, lay_out, resume,
+    Store, TrimmedReads, lay_out, resume, saved_at_rest,
 };
 use ssdlab_core::{Nanos, UNIT_BYTES};
 use ssdlab_device::{Device, DeviceInfo, Security};
@@ -226,7 +226,7 @@ fn contents(
         check_capacity(path, &header, name, capacity_bytes)?;
     }
     let found = there.map(find).transpose().map_err(wrong)?;
-    let mut image = None;
+    let (has_plug, mut image) = (inner.plug().is_some(), None);
     let mut store = match (&found, path) {
         (Some(found), Some(path)) => {
             check_fit(args, path, &found.contents, name, capacity_bytes)?;
@@ -247,7 +247,7 @@ fn contents(
     let saved = contents.and_then(|contents| Some((contents.state.as_ref()?, contents.header.clean)));
     let is_new = saved.is_none();
     let Resumed { ready: now, cut } = match saved {
-        Some((state, clean)) if inner.plug().is_some() => go_on(inner.as_mut(), &mut store, state, clean)?,
+        Some((state, clean)) if has_plug => go_on(inner.as_mut(), &mut store, state, clean, may_go_on)?,
         _ => {
             let laid_out = lay_out(inner.as_mut(), &mut store, 0, may_go_on);
             let ready = laid_out.map_err(|e| Failure::run(format!("{name} could not be filled: {e}")))?;
@@ -255,22 +255,32 @@ fn contents(
         }
     };
     let is_as_saved = saved.is_some_and(|(state, clean)| clean && state.since.is_empty() && !state.erased);
+    // The state of the drive goes into its image before anything is changed. That of a cut is better than what the drive would keep
+    // now, which has counted that its power is back.
+    let state = || if is_as_saved { None } else { cut.or_else(|| saved_at_rest(&*inner, now)) };
     let mut read = None;
-    if args.read_only {
-        read = found.map(FoundImage::keep_locked);
-    } else if let Some(found) = found {
-        let found = if is_new { found.for_new_drive(name) } else { found };
-        let (mut begun, contents) = found.begin().map_err(wrong)?;
-        if encrypts && !begun.is_encrypted() {
-            begun.encrypt(&contents.store).map_err(wrong)?;
-            complain("notice: the image was not encrypted, as the drive is: it has been written anew with a key");
+    match found {
+        Some(found) if args.read_only => read = Some(found.keep_locked()),
+        Some(found) if args.new_drive => {
+            let (was_encrypted, had_locks) =
+                (found.contents.header.key.is_some(), !found.contents.reserved.is_empty());
+            image = Some(found.for_new_drive(name, &store, state().as_deref(), encrypts).map_err(wrong)?);
+            if encrypts && !was_encrypted {
+                complain(WAS_PLAIN);
+            }
+            if had_locks {
+                complain("notice: the new drive has none of the passwords and locked ranges of the old one");
+            }
         }
-        if args.new_drive && !contents.reserved.is_empty() {
-            let gone: Vec<_> = contents.reserved.pages().map(|(number, _)| (number, None)).collect();
-            begun.append_reserved(&gone).and_then(|()| begun.forget_old(&contents.store)).map_err(wrong)?;
-            complain("notice: the new drive has none of the passwords and locked ranges of the old one");
+        Some(found) => {
+            let found = if is_new { found.called(name) } else { found };
+            image = Some(begin(found, encrypts, state()).map_err(wrong)?);
         }
-        image = Some(begun);
+        None => {
+            if let (Some(image), Some(state)) = (&mut image, state()) {
+                image.append_state(&state).and_then(|()| image.commit()).map_err(wrong)?;
+            }
+        }
     }
     let trimmed = match args.trimmed {
         TrimmedArg::Zeroes => TrimmedReads::Zeroes,
@@ -280,17 +290,33 @@ fn contents(
     let mut device = ContentDevice::with_store(inner, options, store);
     image.into_iter().for_each(|image| device.set_image(image));
     read.into_iter().for_each(|image| device.set_read_image(image));
-    match cut {
-        Some(saved) => device.keep_saved(saved),
-        None if is_as_saved => {}
-        None => device.keep_state(now),
-    }
-    if let Some(error) = device.image_error() {
-        let path = path.unwrap_or(Path::new("")).display();
-        return Err(Failure::bad_input(format!("{path}: the state of the drive could not be written: {error}"))
-            .help(NEEDS_SPACE));
-    }
     Ok((device, now, lock))
+}
+
+const WAS_PLAIN: &str = "notice: the image was not encrypted, as the drive is: it has been written anew with a key";
+
+/// The image goes on with this state of its drive, if that is another one. One that was closed is closed if that fails: nobody has
+/// pulled the plug.
+fn begin(found: FoundImage, encrypts: bool, state: Option<Vec<u8>>) -> Result<Image, ImageError> {
+    let was_closed = found.contents.header.clean;
+    let (mut image, contents) = found.begin()?;
+    let write = || {
+        if encrypts && !image.is_encrypted() {
+            image.encrypt(&contents.store)?;
+            complain(WAS_PLAIN);
+        }
+        let Some(state) = state else { return Ok(()) };
+        image.append_state(&state).and_then(|()| image.commit())
+    };
+    match write() {
+        Ok(()) => Ok(image),
+        Err(e) => {
+            if was_closed {
+                drop(image.close());
+            }
+            Err(e)
+        }
+    }
 }
 
 /// The passwords and ranges of a drive that has some, as they were left.
@@ -314,7 +340,7 @@ fn lock(
     if let Some(reserved) = contents.map(|contents| &contents.reserved).filter(|reserved| !reserved.is_empty()) {
         let loaded = tper.load(reserved.pages().map(|(number, page)| (number, page.to_vec())));
         loaded.map_err(|e| {
-            Failure::bad_input(format!("the image holds another drive: {e}")).help(
+            Failure::bad_input(format!("the image cannot go on: {e}")).help(
                 "attach the drive that it was made for; --new-drive puts the bytes onto a new one, without passwords",
             )
         })?;
@@ -354,10 +380,19 @@ fn check_capacity(path: &Path, header: &Header, name: &str, capacity_bytes: u64)
 }
 
 /// The drive becomes the one that the image holds.
-fn go_on(drive: &mut dyn Device, store: &mut Store, state: &DriveState, clean: bool) -> Result<Resumed, Failure> {
-    let resumed = resume(drive, store, state, clean).map_err(|e| {
-        Failure::bad_input(format!("the image holds another drive: {e}"))
-            .help("attach the drive that it was made for, with its seed; --new-drive puts the bytes onto a new one")
+fn go_on(
+    drive: &mut dyn Device,
+    store: &mut Store,
+    state: &DriveState,
+    clean: bool,
+    may_go_on: &dyn Fn() -> bool,
+) -> Result<Resumed, Failure> {
+    let resumed = resume(drive, store, state, clean, may_go_on).map_err(|e| match e {
+        _ if !may_go_on() => Failure::run("stopped while the drive in the image was made ready"),
+        e if e.is_of_another_drive() => Failure::bad_input(format!("the image holds another drive: {e}"))
+            .help("attach the drive that it was made for, with its seed; --new-drive puts the bytes onto a new one"),
+        e => Failure::bad_input(format!("the image cannot go on: {e}"))
+            .help("--new-drive puts its bytes onto a new drive"),
     })?;
     if !clean {
         let pages: u64 = state.since.iter().map(|change| u64::from(change.pages.end - change.pages.start)).sum();

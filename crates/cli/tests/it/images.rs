@@ -118,6 +118,13 @@ fn a_drive_that_is_refused_leaves_the_image_as_it_was() {
         assert_eq!(output.status.code(), Some(2), "{args:?}: {told}");
         assert!(std::fs::read(folder.join("d.ssd")).unwrap() == before, "{args:?}: {told}");
     }
+    // Nor is anything of it gone when there is no new file for a new drive.
+    std::fs::write(folder.join("d.ssd.ssdlab-new"), "a letter").unwrap();
+    let output = ssdlab(&folder, &["attach", "./encrypts.toml", "--image", "d.ssd", "--new-drive", "--run", "true"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && told.contains("d.ssd.ssdlab-new is there"), "{told}");
+    assert!(std::fs::read(folder.join("d.ssd")).unwrap() == before, "{told}");
+    std::fs::remove_file(folder.join("d.ssd.ssdlab-new")).unwrap();
     let output = attach(&folder, "./plain.toml", "rm d.ssd");
     assert_eq!(output.status.code(), Some(1));
     let told = String::from_utf8_lossy(&output.stderr).into_owned();

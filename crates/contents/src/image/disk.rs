@@ -71,10 +71,21 @@ pub fn sync(file: &File) -> Result<()> {
     if cfg!(test) { Ok(()) } else { file.sync_data() }
 }
 
-/// Takes a name that nothing has, so that what is put there next overwrites nothing of others.
-pub fn claim(path: &Path) -> Result<()> {
+/// A file takes a name that nothing has, in one step where that can be: elsewhere an empty file takes the name first.
+pub fn move_to_free_name(file: &Path, name: &Path) -> Result<()> {
     kill::step()?;
-    File::create_new(path).map(drop)
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, file, CWD, name, RenameFlags::NOREPLACE) {
+            // Some file systems have no such step.
+            Err(Errno::INVAL | Errno::NOSYS) => {}
+            moved => return Ok(moved?),
+        }
+    }
+    File::create_new(name)?;
+    std::fs::rename(file, name).inspect_err(|_| drop(std::fs::remove_file(name)))
 }
 
 /// A file takes the place of another.

@@ -141,6 +141,43 @@ fn whatever_else_is_killed_loses_nothing_that_was_there() {
     killed_everywhere("opened", random, opened, keep);
 }
 
+/// Nor does the old drive hear of a new one that its disk has no room for.
+#[test]
+fn an_image_that_gets_a_new_drive_has_the_old_one_or_the_new_one() {
+    let on = |image: Image, store: &Store| {
+        let path = image.path.clone();
+        drop(image);
+        Image::find(&path)?.for_new_drive("b", store, Some(b"after"), true).map(drop)
+    };
+    let look = |path: &Path, store: &Store, ended: bool, key: Option<&MediaKey>| {
+        let found = Image::inspect(path).expect("it is never damaged");
+        let state = found.state.expect("there is a drive");
+        let is_old = found.header.device == "a";
+        assert!(same(&found.store, store) && (found.header.key.as_ref() == key) == is_old && !(ended && is_old));
+        assert_eq!(state.saved(PAGES).unwrap(), if is_old { b"before".as_slice() } else { b"after" });
+        assert_eq!(state.since.is_empty(), !is_old);
+    };
+    let steps = killed_everywhere("new-drive", || Some(MediaKey::random(0).unwrap()), on, look);
+    assert!(steps > 8, "{steps} steps");
+    let folder = folder("no-room");
+    let path = folder.join("drive.ssd");
+    let (mut image, store) = begin(&path, None);
+    image.append_reserved(&[(3, Some(vec![1; PAGE_BYTES]))]).unwrap();
+    image.close().unwrap();
+    let before = std::fs::read(&path).unwrap();
+    for room in [0, 1 << 13, 1 << 16, 1 << 20] {
+        kill::room(Some(room));
+        let failed = Image::find(&path).unwrap().for_new_drive("b", &store, Some(b"after"), false);
+        kill::room(None);
+        assert!(matches!(failed, Err(ImageError::NoSpace)) && std::fs::read(&path).unwrap() == before, "{room} bytes");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    }
+    drop(Image::find(&path).unwrap().for_new_drive("b", &store, None, false).unwrap());
+    let found = Image::inspect(&path).unwrap();
+    assert!(found.state.is_none() && found.reserved.is_empty() && same(&found.store, &store));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn an_image_that_was_plain_is_noise_once_it_is_encrypted() {
     let folder = folder("plain");
@@ -179,12 +216,7 @@ fn a_new_image_that_is_killed_anywhere_is_whole_or_not_there() {
             kill::after(None, 0);
             ended = result.is_ok();
             assert!(!ended || is_whole(&path));
-            // Its name alone may be taken, by an empty file.
-            let empty = path.metadata().is_ok_and(|found| found.len() == 0);
-            assert!(
-                !path.exists() || is_whole(&path) || empty && is_whole(&beside),
-                "{steps} steps, {eighths} eighths"
-            );
+            assert!(!path.exists() || is_whole(&path), "{steps} steps, {eighths} eighths");
             if beside.exists() && !is_whole(&beside) {
                 assert!(Image::open(&beside).is_err());
                 refused += 1;

@@ -165,17 +165,45 @@ impl FoundImage {
         LockedImage { _file: self.file }
     }
 
-    /// It goes on with another drive, of this name, which has counted nothing of what this one has. To be called before the image
-    /// begins: what was counted must have gone before the state of the new drive comes.
+    /// Once it begins, it is the image of a device of this name.
     ///
     /// # Panics
     /// If the name is longer than [`MOST_NAME_BYTES`].
     #[must_use]
-    pub fn for_new_drive(mut self, device: &str) -> Self {
+    pub fn called(mut self, device: &str) -> Self {
         assert!(device.len() <= MOST_NAME_BYTES, "a name of {} bytes", device.len());
-        let header = &mut self.contents.header;
-        (header.device, header.totals) = (device.to_owned(), None);
+        device.clone_into(&mut self.contents.header.device);
         self
+    }
+
+    /// It goes on with a new drive, of this name: with what the store holds, and the state of that drive, if it has one. What the old
+    /// one has counted, or kept for itself, is gone. A new file takes the place of the old one in one step; it is encrypted, with
+    /// a key of its own, if the drive encrypts or the old one was.
+    ///
+    /// # Errors
+    /// If there is no key to be had, or the new file cannot be written. The image is as it was then.
+    ///
+    /// # Panics
+    /// As [`FoundImage::called`].
+    pub fn for_new_drive(
+        self,
+        device: &str,
+        store: &Store,
+        saved: Option<&[u8]>,
+        encrypts: bool,
+    ) -> Result<Image, ImageError> {
+        let FoundImage { file, path, contents } = self.called(device);
+        let Header { image_number, key, device, .. } = contents.header;
+        let key = (encrypts || key.is_some()).then(|| MediaKey::random(0)).transpose()?;
+        let number = image_number.wrapping_add(1);
+        let mut unfinished = UnfinishedImage::begin(&path, &device, number, store, (key, Vec::new()), Some(&file))?;
+        if let Some(saved) = saved {
+            unfinished.image().append_state(saved)?;
+        }
+        unfinished.image().make_whole(false)?;
+        let image = unfinished.replace()?;
+        image.has_replaced(file)?;
+        Ok(image)
     }
 
     /// From now on the image counts as open, until it is closed. What was cut short of it goes, and it is written anew if most of
@@ -686,10 +714,14 @@ impl Image {
     /// A new file takes the place of the old one when it is whole.
     fn write_anew(&mut self, store: &Store, key: Option<MediaKey>, keyed: Vec<KeyedPages>) -> Result<(), ImageError> {
         let image = self.write_beside(store, key, keyed)?.replace()?;
-        let mut old = std::mem::replace(self, image);
+        let old = std::mem::replace(self, image);
+        self.has_replaced(old.file)
+    }
+
+    /// The name of the old file is gone. Its key may be on the disk for long.
+    fn has_replaced(&self, mut old: File) -> Result<(), ImageError> {
         disk::sync_folder(&self.path)?;
-        // Its name is gone. Its key may be on the disk for long.
-        Ok(disk::forget_key(&mut old.file)?)
+        Ok(disk::forget_key(&mut old)?)
     }
 
     /// The same image in a new file.
@@ -872,14 +904,14 @@ impl UnfinishedImage {
         self.take_place().map(drop)
     }
 
-    fn take_place(self) -> Result<Image, ImageError> {
-        let place = self.place.clone();
-        disk::claim(&place).map_err(|e| match e.kind() {
+    fn take_place(mut self) -> Result<Image, ImageError> {
+        let beside = self.image().path.clone();
+        disk::move_to_free_name(&beside, &self.place).map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists => ImageError::Exists,
             _ => e.into(),
         })?;
-        let image = self.replace().inspect_err(|_| drop(disk::remove(&place)))?;
-        disk::sync_folder(&place)?;
+        let image = self.in_place();
+        disk::sync_folder(&image.path)?;
         Ok(image)
     }
 
@@ -887,9 +919,13 @@ impl UnfinishedImage {
     fn replace(mut self) -> Result<Image, ImageError> {
         let beside = self.image().path.clone();
         disk::replace(&beside, &self.place)?;
+        Ok(self.in_place())
+    }
+
+    fn in_place(mut self) -> Image {
         let mut image = self.image.take().expect("it is not in its place");
         image.path.clone_from(&self.place);
-        Ok(image)
+        image
     }
 }
 

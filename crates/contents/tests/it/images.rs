@@ -590,10 +590,10 @@ fn what_a_drive_has_counted_stands_in_the_header_as_far_as_there_is_room_until_t
         let (image, contents) = Image::open(&path).unwrap();
         assert!(contents.state.unwrap().totals.is_some(), "they are in a new file, too");
         drop(image);
-        // A process that is killed as soon as the state of a new drive is there has not said what that one has counted.
-        let (mut image, _) = Image::find(&path).unwrap().for_new_drive("another").begin().unwrap();
-        image.append_state(b"the state of a new drive").unwrap();
-        drop(image);
+        // A new drive has not counted what the old one has.
+        let store = Store::new(1 << 20);
+        let found = Image::find(&path).unwrap();
+        drop(found.for_new_drive("another", &store, Some(b"the state of a new drive"), false).unwrap());
         assert!(Image::inspect(&path).unwrap().state.unwrap().totals.is_none());
         let (mut image, _) = Image::open(&path).unwrap();
         image.set_totals(vec![0xA7; 100]);

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestCaseError, TestRunner};
 use ssdlab_contents::{
     AfterCut, Change, ContentDevice, ContentOptions, Image, MediaKey, ResumeError, Store, TrimmedReads, Version,
-    lay_out, page_of, resume,
+    lay_out, page_of, resume, saved_at_rest,
 };
 use ssdlab_core::{Nanos, Op, Rng, UNIT_BYTES};
 use ssdlab_device::{Counters, Device, Request, Security, Status};
@@ -127,16 +127,15 @@ pub fn again(
     mut inner: Box<dyn Device>,
     options: ContentOptions,
 ) -> Result<(ContentDevice, Nanos), ResumeError> {
-    let (image, contents) = Image::open(path).unwrap();
+    let (mut image, contents) = Image::open(path).unwrap();
     let mut store = contents.store;
     let state = contents.state.expect("it was saved");
-    let resumed = resume(inner.as_mut(), &mut store, &state, contents.header.clean)?;
+    let resumed = resume(inner.as_mut(), &mut store, &state, contents.header.clean, &|| true)?;
+    let kept = resumed.cut.or_else(|| saved_at_rest(&*inner, resumed.ready));
+    image.append_state(&kept.expect("it has a plug")).unwrap();
+    image.commit().unwrap();
     let mut device = ContentDevice::with_store(inner, options, store);
     device.set_image(image);
-    match resumed.cut {
-        Some(saved) => device.keep_saved(saved),
-        None => device.keep_state(resumed.ready),
-    }
     Ok((device, resumed.ready))
 }
 
@@ -220,7 +219,7 @@ fn an_image_of_another_drive_is_refused() {
     let refused = again(&path, other, ContentOptions::default()).err().expect("it is another drive");
     assert_eq!(
         refused.to_string(),
-        "the state of the drive does not fit: its drive file or die file has other values, or another name"
+        "the state of the drive in it cannot be used: its drive file or die file has other values, or another name"
     );
     assert!(again(&path, drive(), ContentOptions::default()).is_ok());
 }
@@ -298,7 +297,7 @@ fn a_disk_goes_on_that_was_not_saved_after_a_cut() {
     let check =
         |store: &Store| assert_eq!([3, 7, 8].map(|page| holds(store, page)), [(true, 0xA7), (true, 0), (false, 0)]);
     let left = store.clone();
-    let resumed = resume(&mut *new_disk(), &mut store, &state, false).expect("it fits");
+    let resumed = resume(&mut *new_disk(), &mut store, &state, false, &|| true).expect("it fits");
     check(&store);
     // The process that went on is killed as well.
     drop(std::fs::remove_file(&path));
