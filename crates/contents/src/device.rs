@@ -75,7 +75,7 @@ impl ContentDevice {
     /// A device that has just been made, with nothing written.
     ///
     /// # Panics
-    /// If the device is larger than [`Store::MAX_CAPACITY_BYTES`], or its sectors larger than 4 KiB.
+    /// If the device is larger than [`Store::MAX_CAPACITY_BYTES`], or as [`ContentDevice::with_store`].
     #[must_use]
     pub fn new(inner: Box<dyn Device>, options: ContentOptions) -> Self {
         let store = Store::new(inner.info().capacity_bytes);
@@ -85,7 +85,8 @@ impl ContentDevice {
     /// A device at rest that holds these bytes already: its numbers of writes are those of the store.
     ///
     /// # Panics
-    /// If the store has another capacity, or the device sectors larger than 4 KiB.
+    /// If the store has another capacity, or the device sectors larger than 4 KiB; if one of [`Device::plug`] and
+    /// [`Device::plug_seen`] gives a plug, and the other none.
     #[must_use]
     pub fn with_store(mut inner: Box<dyn Device>, options: ContentOptions, store: Store) -> Self {
         let info = DeviceInfo { holds_contents: true, ..inner.info().clone() };

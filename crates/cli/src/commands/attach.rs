@@ -262,8 +262,7 @@ fn contents(
     match found {
         Some(found) if args.read_only => read = Some(found.keep_locked()),
         Some(found) if args.new_drive => {
-            let (was_encrypted, had_locks) =
-                (found.contents.header.key.is_some(), !found.contents.reserved.is_empty());
+            let (was_encrypted, had_locks) = (found.contents.header.key.is_some(), !found.contents.reserved.is_empty());
             image = Some(found.for_new_drive(name, &store, state().as_deref(), encrypts).map_err(wrong)?);
             if encrypts && !was_encrypted {
                 complain(WAS_PLAIN);
@@ -278,9 +277,13 @@ fn contents(
         }
         None => {
             if let (Some(image), Some(state)) = (&mut image, state()) {
-                image.append_state(&state).and_then(|()| image.commit()).map_err(wrong)?;
+                image.append_state(&state).map_err(wrong)?;
             }
         }
+    }
+    if let (Some(image), Some(plug)) = (&mut image, inner.plug()) {
+        image.set_totals(plug.totals(now));
+        image.commit().map_err(wrong)?;
     }
     let trimmed = match args.trimmed {
         TrimmedArg::Zeroes => TrimmedReads::Zeroes,
@@ -305,8 +308,7 @@ fn begin(found: FoundImage, encrypts: bool, state: Option<Vec<u8>>) -> Result<Im
             image.encrypt(&contents.store)?;
             complain(WAS_PLAIN);
         }
-        let Some(state) = state else { return Ok(()) };
-        image.append_state(&state).and_then(|()| image.commit())
+        state.map_or(Ok(()), |state| image.append_state(&state))
     };
     match write() {
         Ok(()) => Ok(image),

@@ -39,6 +39,7 @@ struct Keeping {
 
 impl Keeping {
     fn of(device: &mut dyn Device) -> Self {
+        assert_eq!(device.plug().is_some(), device.plug_seen().is_some(), "`plug` and `plug_seen` of one device");
         match device.plug() {
             Some(plug) => Keeping {
                 greatest_write_number: Some(plug.greatest_write_number()),

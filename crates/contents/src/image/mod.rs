@@ -504,7 +504,8 @@ impl Image {
         self.with_erase = pages.to_vec();
     }
 
-    /// Writes the state of the drive as it is now: what [`ssdlab_device::Plug::save`] gave.
+    /// Writes the state of the drive as it is now: what [`ssdlab_device::Plug::save`] gave. Totals that the drive had counted before it
+    /// are void.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -524,6 +525,7 @@ impl Image {
             image.write_out(&mut out)
         })?;
         (self.state, self.erased) = (pieces, erased);
+        self.header.totals = None;
         self.changed.clear();
         Ok(())
     }

@@ -133,6 +133,7 @@ pub fn again(
     let resumed = resume(inner.as_mut(), &mut store, &state, contents.header.clean, &|| true)?;
     let kept = resumed.cut.or_else(|| saved_at_rest(&*inner, resumed.ready));
     image.append_state(&kept.expect("it has a plug")).unwrap();
+    image.set_totals(inner.plug().expect("it has one").totals(resumed.ready));
     image.commit().unwrap();
     let mut device = ContentDevice::with_store(inner, options, store);
     device.set_image(image);
