@@ -169,7 +169,7 @@ impl Device for Steady {
     }
 
     fn plug_seen(&self) -> Option<&dyn Plug> {
-        Some(self)
+        self.plugged.then_some(self as &dyn Plug)
     }
 }
 
