@@ -6,7 +6,7 @@ use super::disk::kill;
 use super::*;
 use crate::store::{Version, page_of};
 
-const PAGES: u64 = 400;
+const PAGES: u64 = 80;
 const SECRET: u8 = 0xA7;
 
 fn folder(name: &str) -> PathBuf {
@@ -23,7 +23,7 @@ fn filled(byte: u8) -> Version {
 /// Several records, zeroes among them.
 fn store() -> Store {
     let mut store = Store::new(PAGES * UNIT_BYTES);
-    (0..300).for_each(|unit| _ = store.replace(unit, filled(if unit % 50 == 7 { 0 } else { SECRET })));
+    (0..60).for_each(|unit| _ = store.replace(unit, filled(if unit % 10 == 7 { 0 } else { SECRET })));
     store
 }
 
@@ -39,9 +39,9 @@ fn is_empty(store: &Store) -> bool {
 fn begin(path: &Path, key: Option<MediaKey>) -> (Image, Store) {
     let store = store();
     let mut image = Image::create(path, "a", 7, &Store::new(store.capacity_bytes()), key).unwrap();
-    image.append(&store, 0..200).unwrap();
+    image.append(&store, 0..40).unwrap();
     image.append_state(b"before").unwrap();
-    image.append(&store, 200..300).unwrap();
+    image.append(&store, 40..60).unwrap();
     image.commit().unwrap();
     (image, store)
 }
@@ -165,7 +165,7 @@ fn an_image_that_gets_a_new_drive_has_the_old_one_or_the_new_one() {
     image.append_reserved(&[(3, Some(vec![1; PAGE_BYTES]))]).unwrap();
     image.close().unwrap();
     let before = std::fs::read(&path).unwrap();
-    for room in [0, 1 << 13, 1 << 16, 1 << 20] {
+    for room in [0, 1 << 13, 1 << 15, 1 << 17] {
         kill::room(Some(room));
         let failed = Image::find(&path).unwrap().for_new_drive("b", &store, Some(b"after"), false);
         kill::room(None);
@@ -185,7 +185,7 @@ fn an_image_that_was_plain_is_noise_once_it_is_encrypted() {
     let (mut image, store) = begin(&path, None);
     assert!(holds(&std::fs::read(&path).unwrap(), &[SECRET; 64]));
     image.encrypt(&store).unwrap();
-    image.append(&store, 0..300).unwrap();
+    image.append(&store, 0..60).unwrap();
     image.close().unwrap();
     assert!(!holds(&std::fs::read(&path).unwrap(), &[SECRET; 16]));
     assert!(same(&Image::inspect(&path).unwrap().store, &store));
@@ -263,7 +263,7 @@ fn a_new_image_that_fails_goes_and_two_do_not_share_a_name() {
 fn a_change_of_some_pages_key_that_is_killed_anywhere_has_happened_or_not() {
     let folder = folder("own-key");
     let path = folder.join("drive.ssd");
-    let own = std::slice::from_ref(&(50..250));
+    let own = std::slice::from_ref(&(10..50));
     let page = |byte| Some(vec![byte; PAGE_BYTES]);
     let (mut steps, mut undone, mut done) = (0, 0, 0);
     loop {
@@ -272,11 +272,11 @@ fn a_change_of_some_pages_key_that_is_killed_anywhere_has_happened_or_not() {
             drop(std::fs::remove_file(&path));
             let (mut image, mut store) = begin(&path, Some(MediaKey::random(0).unwrap()));
             image.change_key_of(&store, own).unwrap();
-            image.append(&store, 0..300).unwrap();
+            image.append(&store, 0..60).unwrap();
             image.append_reserved(&[(1, page(5)), (2, page(5)), (30, page(5))]).unwrap();
             image.commit().unwrap();
             let (before, old) = (store.clone(), image.header.keyed[0].key.bytes);
-            store.blank(50..250);
+            store.blank(10..50);
             image.reserve_with_erase(&[(1, page(6)), (2, None), (40, page(6))]);
             kill::after(Some(steps), eighths);
             ended = image.change_key_of(&store, own).is_ok();

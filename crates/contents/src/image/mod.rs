@@ -73,6 +73,8 @@ use state::pack;
 /// have besides.
 const LARGEST_USELESS: u64 = if cfg!(test) { 1 << 16 } else { 1 << 30 };
 const LARGEST_RATIO: u64 = 4;
+/// Records are written together, in so many bytes or a little more.
+const AT_ONCE_BYTES: usize = if cfg!(test) { 1 << 17 } else { 1 << 20 };
 /// An image is not written anew for so little.
 const LITTLE: u64 = if cfg!(test) { 1 << 12 } else { 1 << 20 };
 
@@ -544,7 +546,7 @@ impl Image {
         out.records += 1;
         out.bytes.extend_from_slice(&record.bytes(number));
         out.bytes.extend_from_slice(data);
-        if out.bytes.len() >= 1 << 20 { self.write_out(out) } else { Ok(()) }
+        if out.bytes.len() >= AT_ONCE_BYTES { self.write_out(out) } else { Ok(()) }
     }
 
     fn write_out(&mut self, out: &mut Batch) -> Result<(), ImageError> {
