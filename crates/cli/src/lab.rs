@@ -111,7 +111,7 @@ impl SimulatedDrive {
         let identity = Some(digest(recipe.identity().to_string().as_bytes()));
         let facts = DeviceFacts { name: recipe.name.clone(), description, identity, ..facts };
         let (specification, members, hangs_on) = (specification(&recipe), members(&recipe), hangs_on(&recipe));
-        let (traits, superblock_bytes) = (traits(&recipe, &specification), superblock_bytes(&recipe));
+        let (traits, superblock_bytes) = (traits(&recipe, &specification, &members), superblock_bytes(&recipe));
         let (lost_with_power_bytes, loses_flushed) = (lost_with_power_bytes(&recipe), loses_flushed(&recipe));
         let reviewed = ReviewedDevice {
             facts,

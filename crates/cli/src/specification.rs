@@ -1,7 +1,9 @@
 //! The specification of a device as the report shows it.
 
+use std::collections::BTreeSet;
+
 use ssdlab_catalog::{DeviceRecipe, Origin, Parts, SpecRow};
-use ssdlab_report::{Member, SpecRow as ReportRow};
+use ssdlab_report::{Member, ParameterCount, SpecRow as ReportRow};
 use ssdlab_ssd::Protection;
 
 /// Every value of the device itself, and of a drive those of its die file as well. Descriptions are left out: they are
@@ -50,8 +52,14 @@ pub fn hangs_on(recipe: &DeviceRecipe) -> Vec<String> {
     let rows = rows(recipe);
     let is_estimate = |row: &&SpecRow| matches!(row.origin, Origin::Estimate(_));
     let estimate = |key| rows.iter().filter(is_estimate).find(|row| row.key == key).map(|row| row.heading.clone());
-    let mut headings: Vec<String> = HANGS_ON.into_iter().filter_map(estimate).collect();
-    headings.dedup();
+    let own = HANGS_ON.into_iter().filter_map(estimate);
+    let of_members = recipe.counted_members().into_iter().flat_map(|(_, member)| hangs_on(member));
+    let mut headings: Vec<String> = Vec::new();
+    for heading in own.chain(of_members) {
+        if !headings.contains(&heading) {
+            headings.push(heading);
+        }
+    }
     headings
 }
 
@@ -67,7 +75,7 @@ pub fn members(recipe: &DeviceRecipe) -> Vec<Member> {
 }
 
 /// What a device is in a few words each: controller, medium, link, and how much of the model is estimated.
-pub fn traits(recipe: &DeviceRecipe, specification: &[ReportRow]) -> Vec<String> {
+pub fn traits(recipe: &DeviceRecipe, specification: &[ReportRow], members: &[Member]) -> Vec<String> {
     let mut traits = Vec::new();
     match &recipe.parts {
         Parts::Ssd(drive) => {
@@ -88,8 +96,9 @@ pub fn traits(recipe: &DeviceRecipe, specification: &[ReportRow]) -> Vec<String>
         }
         _ => traits.extend(recipe.counted_members().iter().map(|(count, m)| format!("{count} × {}", m.name))),
     }
-    let estimates = specification.iter().filter(|row| row.estimate).count();
-    traits.push(format!("{estimates} of {} parameters are estimates", specification.len()));
+    let mut parameters = ParameterCount::default();
+    parameters.add(&mut BTreeSet::new(), &recipe.name, specification, members);
+    traits.push(format!("{} of {} parameters are estimates", parameters.estimates, parameters.all));
     traits
 }
 
@@ -243,8 +252,21 @@ mod tests {
     #[test]
     fn cells_of_four_bits_have_their_name() {
         let drive = device("860-qvo-1tb").unwrap();
-        let told = traits(&drive, &specification(&drive));
+        let told = traits(&drive, &specification(&drive), &members(&drive));
         assert!(told.iter().any(|t| t.ends_with("dies of QLC")), "{told:?}");
+    }
+
+    #[test]
+    fn a_set_has_the_parameters_of_its_members_each_kind_once() {
+        let of = |name: &str| {
+            let recipe = device(name).unwrap();
+            (traits(&recipe, &specification(&recipe), &members(&recipe)).pop().unwrap(), hangs_on(&recipe))
+        };
+        let ((one, hangs), (set, of_set)) = (of("m600-256gb"), of("raid0(m600-256gb*2)"));
+        let counts = |told: &str| -> Vec<usize> { told.split(' ').filter_map(|word| word.parse().ok()).collect() };
+        assert_eq!(counts(&set)[0], counts(&one)[0], "{set}");
+        assert!(counts(&set)[1] > counts(&one)[1] && counts(&set)[1] < counts(&one)[1] + 10, "{set}");
+        assert_eq!(of_set, hangs);
     }
 
     #[test]

@@ -105,6 +105,8 @@ pub struct Measured {
     /// What the figure is good for: it is taken to be off by no more.
     pub tolerance_percent: f64,
     pub source: String,
+    /// Why the run that gave it had not settled, if results say that.
+    pub not_settled: Option<String>,
 }
 
 /// What came of a calibration.
@@ -184,17 +186,19 @@ impl Measurements {
             }
             unknown.check().map_err(|what| refuse(what).help(format!("{MANUAL} says what may be fitted")))?;
         }
-        for (k, measured) in all.measurement.iter().enumerate() {
-            let is_same =
-                |m: &Measured| (&m.test, &m.metric, &m.set) == (&measured.test, &measured.metric, &measured.set);
-            if all.measurement[..k].iter().any(is_same) {
-                let what = format!("[[measurement]] {} of {} is there twice", measured.metric, measured.test);
-                return Err(refuse(what).help("give each figure once: one that is there twice would count twice"));
-            }
+        let mut earlier = Vec::new();
+        for measured in &all.measurement {
             let test = find_test(&measured.test).map_err(|e| refuse(e.to_string()))?;
             let settings = figure(measured).map_err(|e| refuse(e.what))?.settings_list();
             let what = format!("{} {}", measured.test, measured.metric);
-            test.resolve(&settings, false).map_err(|e| refuse(format!("{what}: {e}")))?;
+            // What one says and the other leaves to the test may be the same.
+            let params = test.resolve(&settings, false).map_err(|e| refuse(format!("{what}: {e}")))?.to_json();
+            let run = (&measured.test, &measured.metric, params);
+            if earlier.contains(&run) {
+                let what = format!("[[measurement]] {} of {} is there twice", measured.metric, measured.test);
+                return Err(refuse(what).help("give each figure once: one that is there twice would count twice"));
+            }
+            earlier.push(run);
             let tolerance = measured.tolerance_percent;
             if !TOLERANCES.contains(&tolerance) {
                 let (least, most) = (TOLERANCES.start(), TOLERANCES.end());
@@ -229,7 +233,7 @@ impl MeasuredText {
         let unit = known.unit.to_owned();
         match (value, source, results) {
             (Some(value), Some(source), _) => {
-                Ok(Measured { test, set, metric, value, unit, tolerance_percent, source })
+                Ok(Measured { test, set, metric, value, unit, tolerance_percent, source, not_settled: None })
             }
             (Some(_), None, _) => Err(format!("{what}: a value needs its `source`")),
             (None, source, Some((path, results))) => {
@@ -237,7 +241,8 @@ impl MeasuredText {
                     from_results::find(results, def, &set, &metric).map_err(|e| format!("{what}: {path}: {e}"))?;
                 in_its_unit(&found.unit)?;
                 let source = source.unwrap_or_else(|| format!("{} in {path}", found.device));
-                Ok(Measured { test, set: found.set, metric, value: found.value, unit, tolerance_percent, source })
+                let (set, value, not_settled) = (found.set, found.value, found.not_settled);
+                Ok(Measured { test, set, metric, value, unit, tolerance_percent, source, not_settled })
             }
             (None, _, None) => Err(format!("{what}: give its `value` and `source`, or `results` of a real drive")),
         }
@@ -320,7 +325,8 @@ struct Search<'a> {
 
 /// What a drive shows.
 enum Shown {
-    Figures(Vec<f64>),
+    /// Beside each, whether its run had not settled.
+    Figures(Vec<f64>, Vec<bool>),
     /// One of the measured figures is none of its.
     NotAll,
     /// It cannot be.
@@ -377,7 +383,7 @@ impl<'a> Search<'a> {
                 Some(_) => {
                     let row = results.next().expect("there is a result for each drive");
                     match self.figures_of(&tests, row) {
-                        Ok(figures) => Shown::Figures(figures),
+                        Ok((figures, drift)) => Shown::Figures(figures, drift),
                         // The first drive must have them all. Another without is no better than it.
                         Err(why) if self.known.is_empty() => return Err(End::Refused(why)),
                         Err(_) => Shown::NotAll,
@@ -389,10 +395,15 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    fn figures_of(&self, tests: &[&Figure], row: Vec<crate::figures::Metrics>) -> Result<Vec<f64>, Diagnostic> {
+    fn figures_of(
+        &self,
+        tests: &[&Figure],
+        row: Vec<crate::figures::Metrics>,
+    ) -> Result<(Vec<f64>, Vec<bool>), Diagnostic> {
         let figure = |figure: &Figure| {
             let metrics = row[place(tests, figure)].as_ref().map_err(|why| Diagnostic::new(why.clone()))?;
-            metrics.get(&figure.metric).map(|m| m.value).ok_or_else(|| {
+            let drifts = metrics.get("steady").is_some_and(|steady| steady.value == 0.0);
+            metrics.get(&figure.metric).map(|m| (m.value, drifts)).ok_or_else(|| {
                 Diagnostic::new(format!("{} has no figure `{}` on this drive", figure.test.name, figure.metric))
                     .help("`ssdlab test` prints the figures of a test")
             })
@@ -402,9 +413,15 @@ impl<'a> Search<'a> {
 
     fn figures_at(&self, at: &[f64]) -> Option<&Vec<f64>> {
         match self.known.iter().find(|(known, _)| known == at) {
-            Some((_, Shown::Figures(figures))) => Some(figures),
+            Some((_, Shown::Figures(figures, _))) => Some(figures),
             _ => None,
         }
+    }
+
+    /// Whether the run of a measurement had not settled there.
+    fn drifts(&self, at: &[f64], measurement: usize) -> bool {
+        let here = self.known.iter().find(|(known, _)| known == at);
+        matches!(here, Some((_, Shown::Figures(_, drift))) if drift[measurement])
     }
 
     fn misfit(&self, at: &[f64]) -> f64 {
@@ -631,17 +648,42 @@ impl<'a> Search<'a> {
         } else if !missed.is_empty() {
             notes.push(format!("No values that were tried so far meet all measurements ({missed})."));
         }
+        for (k, m) in self.given.measurement.iter().enumerate() {
+            if let Some(why) = &m.not_settled {
+                notes.push(format!(
+                    "{} {} was measured in a run that had not settled ({why}): it is no figure of a steady state.",
+                    m.test, m.metric
+                ));
+            }
+            if self.drifts(best, k) {
+                notes.push(format!(
+                    "{} {} of the fitted drive is of a run that had not settled: a longer run may show another figure.",
+                    m.test, m.metric
+                ));
+            }
+        }
         let slopes: Vec<Vec<f64>> = (0..best.len()).map(|u| self.slopes(best, u)).collect();
         for (u, (fitted, unknown)) in unknowns.iter().zip(&self.given.unknown).enumerate() {
             let key = &fitted.key;
+            let (least, most) = unknown.bounds();
+            let is_outside = !(least..=most).contains(&fitted.before);
             if !fitted.moves {
-                notes.push(format!(
-                    "{key} moves none of the measured figures: it was not fitted, and stays at {}.",
-                    fitted.value
-                ));
+                notes.push(match is_outside {
+                    true => format!(
+                        "{key} moves none of the measured figures: it was not fitted. What is shown was run with {}; the drive's own \
+                         {} lies outside the bounds given.",
+                        fitted.value, fitted.before
+                    ),
+                    false => format!(
+                        "{key} moves none of the measured figures: it was not fitted, and stays at {}.",
+                        fitted.value
+                    ),
+                });
                 continue;
             }
-            let (least, most) = unknown.bounds();
+            if is_outside {
+                notes.push(format!("{key} of the drive is {}, outside the bounds given.", fitted.before));
+            }
             if [least, most].contains(&fitted.value) {
                 notes.push(format!(
                     "{key} ends at a bound that was given: what fits better may lie beyond {}.",
@@ -851,6 +893,19 @@ mod tests {
         let two = "key = \"controller.read_unit_us\"\nleast = 1\nmost = 9\n[[unknown]]\n\
                    key = \"controller.write_unit_us\"\nleast = 1\nmost = 9";
         assert!(refused(two).contains("2 unknowns cannot be told from 1"));
+    }
+
+    #[test]
+    fn a_measurement_that_says_what_the_test_does_anyway_is_no_other_one() {
+        let again = MEASURED.replace("value", "set.queue_depth = 32\nvalue");
+        let other = MEASURED.replace("value", "set.queue_depth = 1\nvalue");
+        let unknown = "[[unknown]]\nkey = \"controller.read_unit_us\"\nleast = 1\nmost = 9\n";
+        let parse = |more: &str| {
+            let text = format!("drive = \"sm2256-500gb\"\n{unknown}{MEASURED}{more}");
+            Measurements::parse("m.toml", &text, &no_results).map(|all| all.measurement.len()).map_err(|e| e.what)
+        };
+        assert_eq!(parse(&again).unwrap_err(), "m.toml: [[measurement]] iops of random-read is there twice");
+        assert_eq!(parse(&other), Ok(2));
     }
 
     #[test]

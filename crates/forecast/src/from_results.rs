@@ -13,6 +13,8 @@ pub(crate) struct Found {
     pub(crate) unit: String,
     pub(crate) set: BTreeMap<String, Value>,
     pub(crate) device: String,
+    /// Why its run had not settled, if the results say that.
+    pub(crate) not_settled: Option<String>,
 }
 
 /// The figure `metric` of the one run of `test` whose parameters are as `set` says.
@@ -53,6 +55,7 @@ pub(crate) fn find(
         unit: figure.unit.clone(),
         set: set.collect(),
         device: row.device.clone().unwrap_or(first),
+        not_settled: row.not_steady.first().map(|not_steady| not_steady.why.clone()),
     })
 }
 

@@ -79,9 +79,14 @@ fn tornado(figure: &FigureSensitivity) -> Option<SweepRow> {
     let chart = Chart {
         id: format!("tornado-{}-{}", figure.test, figure.metric.replace('_', "-")),
         title: format!("{}: what it hangs on", figure.title),
-        caption: "Change of the figure with the value of each estimate that makes it lowest or highest; seed: with other random \
-                  numbers."
-            .to_owned(),
+        caption: format!(
+            "Change of the figure with the value of each estimate that makes it lowest or highest; seed: with other random \
+             numbers.{}",
+            match figure.bars.len() - drawn.len() {
+                0 => String::new(),
+                more => format!(" {more} more, which move it no further, are in the table."),
+            }
+        ),
         mark: Mark::Bars,
         x: Axis { categories: names, ..Axis::linear("", "") },
         y: Axis::linear("change", "%"),

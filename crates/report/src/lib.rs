@@ -78,7 +78,7 @@ pub use html::{index_html, sweep_html};
 pub use json::{ResultRow, ResultsDocument, results_json};
 pub use png::PngPainter;
 pub use reference::{ReferenceDrive, STEP_SECONDS};
-pub use review::{ClaimRow, ClaimState, DeviceFacts, LeftOut, Member, Review, ReviewedDevice, SpecRow};
+pub use review::{ClaimRow, ClaimState, DeviceFacts, LeftOut, Member, ParameterCount, Review, ReviewedDevice, SpecRow};
 pub use sweep::{Holds, SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable};
 pub use terminal::terminal_summary;
 pub use timeline::{PICTURE_BEGINS, TIMELINE_BEGINS, slowest_text, timeline_json, timeline_svg};

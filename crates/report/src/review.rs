@@ -66,6 +66,33 @@ pub struct Member {
     pub members: Vec<Member>,
 }
 
+/// How many parameters devices have, and how many of them are estimates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ParameterCount {
+    pub all: usize,
+    pub estimates: usize,
+}
+
+impl ParameterCount {
+    /// Of a device of this name with what it is made of, and what is counted of others already: each kind of device once.
+    pub fn add<'a>(
+        &mut self,
+        counted: &mut BTreeSet<&'a str>,
+        name: &'a str,
+        specification: &[SpecRow],
+        members: &'a [Member],
+    ) {
+        if !counted.insert(name) {
+            return;
+        }
+        self.all += specification.len();
+        self.estimates += specification.iter().filter(|row| row.estimate).count();
+        for member in members {
+            self.add(counted, &member.name, &member.specification, &member.members);
+        }
+    }
+}
+
 /// What a device says of itself: [`DeviceInfo`], in a form that can be stored and read back.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceFacts {

@@ -31,8 +31,8 @@ struct Pair {
     states: Vec<String>,
     /// What ran is of one name and not the same: a sentence.
     changed: Option<String>,
-    /// Whether both are known to have begun with the same.
-    alike: bool,
+    /// Nothing but the seed sets the two apart, so that a reader must not take one for better.
+    by_chance: bool,
     metric: String,
     unit: String,
     values: [f64; 2],
@@ -154,20 +154,27 @@ impl Beginnings<'_> {
 }
 
 impl Pair {
-    /// How much larger the second is, in per cent; nothing if the first is zero.
+    /// How much larger the second is, in per cent; nothing of what can lie on either side of zero.
     fn change(&self) -> Option<f64> {
         let [first, second] = self.values;
-        (first != 0.0).then(|| (second / first - 1.0) * 100.0)
+        (first > 0.0 && second >= 0.0).then(|| (second / first - 1.0) * 100.0)
+    }
+
+    /// How many points the second has more, of per cent of which [`Pair::change`] says nothing.
+    fn points(&self) -> Option<f64> {
+        let [first, second] = self.values;
+        (self.unit == "%" && self.change().is_none()).then_some(second - first)
     }
 
     /// Whether the second is the better one, where the figure has a better end and the two differ by as much as is shown.
-    /// Nothing of runs that something else sets apart than what ran: its settings or its state made the difference.
+    /// Nothing of runs that something else sets apart than what ran: its settings, its state or chance made the difference.
     fn is_better(&self) -> Option<bool> {
-        if !self.settings.is_empty() || !self.states.is_empty() {
+        if !self.settings.is_empty() || !self.states.is_empty() || self.by_chance {
             return None;
         }
         let [first, second] = self.values;
-        let differ = self.change().map_or(second != first, |change| change.abs() >= LEAST_SHOWN_PERCENT);
+        let shown = self.change().or(self.points());
+        let differ = shown.map_or(second != first, |change| change.abs() >= LEAST_SHOWN_PERCENT);
         let end = better_end(&self.metric, &self.unit).filter(|_| differ)?;
         Some((second > first) == (end == Better::Higher))
     }
@@ -202,14 +209,16 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
 /// If they have no test in common.
 pub fn document(documents: &[ResultsDocument; 2]) -> Result<Value, Failure> {
     let Compared { pairs, one_sided, alone } = compared(documents)?;
-    let by_chance = differ_by_chance_alone(documents, &pairs);
+    let by_chance = pairs.iter().all(|pair| pair.by_chance);
     let figures: Vec<Value> = pairs
         .iter()
         .map(|p| {
+            let chance = (p.by_chance && !by_chance).then(|| CHANCE.to_owned());
             json!({
                 "test": p.test, "metric": p.metric, "unit": p.unit, "first": p.values[0], "second": p.values[1],
                 "change_percent": p.change(), "settings": p.settings.iter().map(Setting::to_json).collect::<Vec<_>>(),
-                "second_is_better": p.is_better().filter(|_| !by_chance), "states": p.states.iter().chain(&p.changed).collect::<Vec<_>>(),
+                "second_is_better": p.is_better(),
+                "states": p.states.iter().chain(&p.changed).chain(&chance).collect::<Vec<_>>(),
             })
         })
         .collect();
@@ -305,6 +314,11 @@ fn compared(documents: &[ResultsDocument; 2]) -> Result<Compared, Failure> {
             let has = |metric: &String, unit: &str| b.metrics.get(metric).is_some_and(|m| m.unit == unit);
             a.metrics.iter().filter(|(metric, m)| !has(metric, &m.unit)).map(|(metric, _)| metric.clone()).collect()
         };
+        // What does not say what it began with may be anything.
+        let one_program = first.version == second.version && first.quick == second.quick;
+        let one_drive = device(first, row) == device(second, other) && begun.are_alike();
+        let nothing_else = one_drive && settings.is_empty() && states.is_empty();
+        let by_chance = first.seed != second.seed && one_program && nothing_else;
         let metrics = [without(row, other), without(other, row)];
         if metrics.iter().any(|m| !m.is_empty()) {
             one_sided.push(OneSided { test: test.clone(), metrics });
@@ -317,7 +331,7 @@ fn compared(documents: &[ResultsDocument; 2]) -> Result<Compared, Failure> {
                     settings: settings.clone(),
                     states: states.clone(),
                     changed: begun.changed(),
-                    alike: begun.are_alike(),
+                    by_chance,
                     metric: metric.clone(),
                     unit: figure.unit.clone(),
                     values,
@@ -360,7 +374,7 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], compared: &Compare
     };
     let mut text =
         format!("first   {}\nsecond  {}\n", title(&args.first, &documents[0]), title(&args.second, &documents[1]));
-    let by_chance = differ_by_chance_alone(documents, pairs);
+    let by_chance = pairs.iter().all(|pair| pair.by_chance);
     let mut present = "";
     let mut rows: Vec<Vec<String>> = Vec::new();
     let flush = |rows: &mut Vec<Vec<String>>, text: &mut String| {
@@ -377,6 +391,9 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], compared: &Compare
             for state in pair.states.iter().chain(&pair.changed) {
                 text.push_str(&format!("  {state}\n"));
             }
+            if pair.by_chance && !by_chance {
+                text.push_str(&format!("  {CHANCE}\n"));
+            }
             present = &pair.test;
         }
         let change = match pair.change() {
@@ -388,12 +405,11 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], compared: &Compare
             }
             Some(change) if change >= 900.0 => format!("{} times", ratio(pair.values[1] / pair.values[0])),
             Some(change) => format!("{change:+.1} %"),
-            None if pair.values[1] == 0.0 => "same".to_owned(),
-            None => String::new(),
+            None if pair.values[0] == pair.values[1] => "same".to_owned(),
+            None => pair.points().map_or_else(String::new, |points| format!("{points:+.2} points")),
         };
         let [first, second] = pair.values.map(|v| figure_text(v, &pair.unit));
-        let is_better = pair.is_better().filter(|_| !by_chance);
-        let verdict = is_better.map_or("", |better| if better { "better" } else { "worse" });
+        let verdict = pair.is_better().map_or("", |better| if better { "better" } else { "worse" });
         rows.push(vec![format!("  {}", metric_label(&pair.metric)), first, second, change, verdict.to_owned()]);
     }
     flush(&mut rows, &mut text);
@@ -416,16 +432,8 @@ fn ratio(of: f64) -> String {
     figure_text(if of < 100.0 { (of * 10.0).round() / 10.0 } else { of.round() }, "")
 }
 
-/// Whether nothing but the seed sets the two apart, so that a reader must not take one for better. What does not say what it
-/// began with may be anything.
-fn differ_by_chance_alone([first, second]: &[ResultsDocument; 2], pairs: &[Pair]) -> bool {
-    let devices = |document: &ResultsDocument| document.all_devices().map(|d| d.name.clone()).collect::<Vec<_>>();
-    first.seed != second.seed
-        && first.version == second.version
-        && first.quick == second.quick
-        && devices(first) == devices(second)
-        && pairs.iter().all(|pair| pair.alike && pair.settings.is_empty() && pair.states.is_empty())
-}
+/// Of a pair that nothing but the seed sets apart, beside others.
+const CHANCE: &str = "nothing but the seed is not the same: what differs here is chance";
 
 #[cfg(test)]
 mod tests {
@@ -464,7 +472,7 @@ mod tests {
             settings: Vec::new(),
             states: Vec::new(),
             changed: None,
-            alike: true,
+            by_chance: false,
             metric: metric.to_owned(),
             unit: unit.to_owned(),
             values,
@@ -477,6 +485,9 @@ mod tests {
         // Less than is shown, and a figure that is neither good nor bad.
         assert_eq!(pair("iops", "IOPS", [100.0, 100.04]).is_better(), None);
         assert_eq!(pair("iops_autocorrelation_max", "ratio", [0.1, 0.9]).is_better(), None);
+        // What scatters around zero is compared by its difference.
+        assert_eq!(pair("trimmed_shortfall", "%", [0.0033, -0.0452]).is_better(), None);
+        assert_eq!(pair("trimmed_shortfall", "%", [-0.1, 5.0]).points().map(f64::round), Some(5.0));
         let states = vec!["the first had not settled: the mean falls".to_owned()];
         assert_eq!(Pair { states, ..pair("iops", "IOPS", [100.0, 101.0]) }.is_better(), None);
     }
@@ -489,7 +500,7 @@ mod tests {
         };
         let chance = |documents: [ResultsDocument; 2]| {
             let compared = compared(&documents).unwrap_or_else(|e| panic!("{e}"));
-            differ_by_chance_alone(&documents, &compared.pairs)
+            compared.pairs.iter().all(|pair| pair.by_chance)
         };
         assert!(chance([by(1, json!({})), by(2, json!({}))]));
         assert!(!chance([by(1, json!({})), by(1, json!({}))]), "nothing differs");
@@ -572,6 +583,22 @@ mod tests {
         }
         let (is_better, text) = told([by(100.0, 1, "ssd"), by(120.0, 2, "ssd")]);
         assert!(is_better.is_null() && !text.contains("better") && text.contains("is chance"), "{text}");
+    }
+
+    #[test]
+    fn what_is_chance_beside_what_is_not_has_no_verdict() {
+        let of = |seed: u64, queue_depth: u64| {
+            let rows = vec![row("random-read", json!({})), row("trim", json!({ "params": { "qd": queue_depth } }))];
+            let mut document = about(document(rows), &["a"]);
+            document.seed = seed;
+            document.results[0].metrics.values_mut().for_each(|figure| figure.value *= seed as f64);
+            document
+        };
+        let json = super::document(&[of(1, 1), of(2, 4)]).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(json["differ_by_chance_alone"], false);
+        assert_eq!(json["figures"][0]["second_is_better"], Value::Null);
+        assert_eq!(json["figures"][0]["states"], json!([CHANCE]));
+        assert_eq!(json["figures"][1]["states"], json!([]));
     }
 
     fn about(document: ResultsDocument, devices: &[&str]) -> ResultsDocument {

@@ -125,15 +125,20 @@ fn of_figure(figure: &FigureSensitivity) -> String {
             _ => format!("{percent:+.1} %"),
         }
     };
-    let rows: Vec<Vec<String>> = figure
-        .bars
+    // What is chance must be seen beside what is not.
+    let shown: Vec<_> =
+        figure.bars.iter().enumerate().filter(|(k, bar)| *k < SHOWN || bar.is_of_seeds()).map(|(_, bar)| bar).collect();
+    let rows: Vec<Vec<String>> = shown
         .iter()
-        .take(SHOWN)
         .map(|bar| {
             let tried: Vec<String> = bar.sides.iter().map(|s| format!("{}: {}", s.value, change(s.figure))).collect();
             vec![format!("  {}", bar.key), format!("{} {}", bar.value, bar.unit), tried.join("; ")]
         })
         .collect();
     text.push_str(&table(&rows));
+    match figure.bars.len() - shown.len() {
+        0 => {}
+        more => text.push_str(&format!("  and {more} more that move it no further: --out DIR and --json have them\n")),
+    }
     text
 }

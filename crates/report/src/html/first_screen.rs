@@ -1,6 +1,8 @@
 //! The first screen: what the drive is, how steadily it writes, how it compares, what was found, for whom it is, and how far
 //! to trust all that.
 
+use std::collections::BTreeSet;
+
 use ssdlab_bench::suite::is_as_declared;
 use ssdlab_bench::{Axis, ClaimKind, Mark, Outcome, Series, Unsettled};
 
@@ -13,7 +15,7 @@ use crate::number;
 use crate::random_writes;
 use crate::reach::{self, Reach};
 use crate::reference::{STEP_SECONDS, beside};
-use crate::review::{Reality, Review, ReviewedDevice};
+use crate::review::{ParameterCount, Reality, Review, ReviewedDevice};
 use crate::story::{Decks, Story, bar_notes, decks, drifts, story, waits_for_collection};
 use crate::svg::{Figure, Layout};
 use crate::text::escape;
@@ -541,7 +543,7 @@ fn not_settled(review: &Review) -> String {
 
 fn trust(out: &mut String, review: &Review) {
     let tally = review.tally(ClaimKind::Measured);
-    let chosen = review.tally(ClaimKind::Calibration).met;
+    let chosen = review.tally(ClaimKind::Calibration);
     out.push_str("<div class=\"trust\" id=\"trust\"><p><b>How far to trust this page.</b> ");
     if review.quick {
         let is_whole = |device: &ReviewedDevice| {
@@ -568,6 +570,10 @@ fn trust(out: &mut String, review: &Review) {
         out.push_str(match (changed, review.is_shortened()) {
             (true, _) => "A drive with changed values is held against no published figure. ",
             (false, true) => "Tests that were shortened are held against no published figure. ",
+            (false, false) if chosen.met + chosen.missed > 0 => {
+                "The only published figures that these tests could be held against are some that the model was \
+                 calibrated to. "
+            }
             (false, false) => "For these tests nobody has published figures that they could be held against. ",
         });
     } else {
@@ -577,9 +583,13 @@ fn trust(out: &mut String, review: &Review) {
             tally.met,
             tally.missed
         ));
-        out.push_str(&match chosen {
-            0 => ". ".to_owned(),
-            n => format!("; {n} more are met after the model was calibrated to them. "),
+        out.push_str(&match (chosen.met, chosen.missed) {
+            (0, 0) => ". ".to_owned(),
+            (met, 0) => format!("; {met} more are met after the model was calibrated to them. "),
+            (met, missed) => format!(
+                "; of {} more, to which the model was calibrated, {met} are met and {missed} missed. ",
+                met + missed
+            ),
         });
     }
     out.push_str(&escape(&of_other_tests(review)));
@@ -594,13 +604,13 @@ fn trust(out: &mut String, review: &Review) {
         }
     }
     // One drive alone says so under its name.
-    let parameters = || review.devices.iter().flat_map(|d| &d.specification);
-    if review.devices.len() > 1 && parameters().next().is_some() {
-        out.push_str(&format!(
-            "Of the {} parameters of these drives {} are estimates. ",
-            parameters().count(),
-            parameters().filter(|row| row.estimate).count()
-        ));
+    let (mut parameters, mut counted) = (ParameterCount::default(), BTreeSet::new());
+    for d in &review.devices {
+        parameters.add(&mut counted, &d.facts.name, &d.specification, &d.members);
+    }
+    if review.devices.len() > 1 && parameters.all > 0 {
+        let ParameterCount { all, estimates } = parameters;
+        out.push_str(&format!("Of the {all} parameters of these drives {estimates} are estimates. "));
     }
     out.push_str(&match review.reality() {
         Reality::Simulated => "Every drive here is simulated. ".to_owned(),

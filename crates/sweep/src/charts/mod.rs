@@ -433,9 +433,15 @@ fn series_name(data: &Data, roles: &Roles, row: usize) -> String {
         .series
         .iter()
         .map(|&a| {
-            let text = &data.cell(row, a).text;
-            // A word speaks for itself; a number does not.
-            if data.is_numeric(a) { key_with_value(&data.axis(a).key, text) } else { text.clone() }
+            let (text, key) = (&data.cell(row, a).text, &data.axis(a).key);
+            let of_another = |&other: &usize| other != a && data.axis(other).values.iter().any(|v| v.text == *text);
+            let told = key_with_value(key, text);
+            // A word speaks for itself, unless another key has it as well.
+            if told == *text && roles.series.iter().any(of_another) {
+                format!("{} {text}", key_label(key).to_lowercase())
+            } else {
+                told
+            }
         })
         .collect();
     words.join(", ")

@@ -1,6 +1,6 @@
 //! The text of a plan: what is where, and what serde reads of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use serde::Deserialize;
@@ -79,6 +79,9 @@ pub(crate) struct PlanText<'a> {
     pub leaves: Vec<(String, Value)>,
 }
 
+/// Arrays of tables, which a file can write in either way: `[[test]]`, or `test = [{ … }]`.
+const ARRAYS_OF_TABLES: [&str; 3] = ["test", "list", "charts.pareto"];
+
 impl<'a> PlanText<'a> {
     /// The text must be TOML; of other text nothing is found.
     pub fn new(file: &'a str, text: &'a str) -> Self {
@@ -113,6 +116,17 @@ impl<'a> PlanText<'a> {
             }
         } else if let Some(table) = item.as_table_like() {
             self.table(table, &path);
+        } else if let (Some(array), true) = (item.as_array(), ARRAYS_OF_TABLES.contains(&path.as_str())) {
+            for (i, element) in array.iter().enumerate() {
+                let path = format!("{path}[{i}]");
+                if let Some(span) = element.span() {
+                    self.values.insert(path.clone(), span);
+                }
+                // What is no table there was refused when the plan was read.
+                if let Some(table) = element.as_inline_table() {
+                    self.table(table, &path);
+                }
+            }
         } else if let Some(value) = item.as_value() {
             for (i, element) in value.as_array().into_iter().flatten().enumerate() {
                 if let Some(span) = element.span() {
@@ -120,6 +134,22 @@ impl<'a> PlanText<'a> {
                 }
             }
             self.leaves.push((path, plain(value)));
+        }
+    }
+
+    /// `gc.policy` and `"gc.policy"` are one key, which has one place.
+    ///
+    /// # Errors
+    /// If a key stands twice in a section.
+    pub fn check_once(&self) -> Result<(), Diagnostic> {
+        let mut seen = BTreeSet::new();
+        match self.leaves.iter().find(|(path, _)| !seen.insert(path)) {
+            None => Ok(()),
+            Some((path, _)) => {
+                let key = path.split_once('.').map_or(path.as_str(), |(_, key)| key);
+                let error = Diagnostic::new(format!("`{key}` stands twice, with and without quotation marks"));
+                Err(self.at_key(error.help("a key has one place"), path))
+            }
         }
     }
 

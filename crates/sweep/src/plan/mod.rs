@@ -85,6 +85,7 @@ impl Plan {
     pub fn parse(file: &str, text: &str) -> Result<Plan, Diagnostic> {
         let read: PlanFile = parse(file, text, "docs/sweeps.md")?;
         let text = PlanText::new(file, text);
+        text.check_once()?;
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
         let template = DeviceTemplate::open(&read.drive, folder).map_err(|e| {
             // A drive file, and an expression, point at their own line.

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use ssdlab_sweep::{Better, Plan, PointResult, Progress, State, Store, Sweep, Table, sweep, write_results};
+use ssdlab_sweep::{Better, Plan, PointResult, Progress, State, Store, Sweep, Table, What, sweep, write_results};
 
 /// Four drives of 32 MiB that settle in a moment, and one that cannot be.
 const PLAN: &str = r#"
@@ -300,6 +300,27 @@ fn tests_of_one_name_are_told_apart_and_the_same_one_is_refused() {
     assert!(error.what.contains("has random-read twice"), "{error}");
     let error = Plan::parse("two.toml", &TWO_DEPTHS.replace("drive = ", "seeds = [1, 2, 1]\ndrive = ")).unwrap_err();
     assert!(error.what.contains("seed 1 is there twice"), "{error}");
+}
+
+#[test]
+fn a_plan_says_the_same_with_tables_in_one_line_and_no_key_stands_twice() {
+    let test = |set: &str| {
+        let text = format!(
+            "drive = \"ideal-32die\"\ntest = [{{ name = \"random-read\", set = {{ {set} }} }}]\nlist = [{{ gc.policy = \"fifo\" }}]\n"
+        );
+        Plan::parse("inline.toml", &text)
+    };
+    let plan = test("queue_depth = 1, seconds = 2").unwrap_or_else(|e| panic!("{e}"));
+    let What::Test { settings, .. } = &plan.tasks[0].what else { panic!("it is a test") };
+    let set: Vec<(&str, &str)> = settings.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    assert_eq!(set, [("queue_depth", "1"), ("seconds", "2")]);
+    assert_eq!(plan.axes[0].key, "gc.policy");
+    let error = test("no_such_parameter = 7").unwrap_err();
+    assert!(error.what.contains("no_such_parameter") && error.place.is_some(), "{error}");
+    let twice = "drive = \"ideal-32die\"\n[grid]\ngc.policy = [\"greedy\"]\n\"gc.policy\" = [\"random\"]\n[[test]]\nname = \"random-read\"\n";
+    let error = Plan::parse("twice.toml", twice).unwrap_err();
+    assert!(error.what.contains("`gc.policy` stands twice"), "{error}");
+    assert_eq!(error.place.expect("it has one").line, 4);
 }
 
 #[test]
