@@ -27,9 +27,10 @@ pub struct Superseded {
     entries: VecDeque<(u32, Version, By)>,
     /// Number of the oldest entry, counted from the begin of time.
     first: u64,
-    ghosts: VecDeque<(u32, Version, u64)>,
-    /// Pages that have ghosts: how many, and the number below which they cannot come back any more.
-    haunted: BTreeMap<u32, (u32, u64)>,
+    /// By number, the oldest first.
+    ghosts: BTreeMap<u64, (u32, Version)>,
+    /// Pages that have ghosts, and which.
+    haunted: BTreeMap<u32, VecDeque<u64>>,
     /// Counts ghosts from the begin of time.
     next_ghost: u64,
     bytes: u64,
@@ -48,7 +49,7 @@ const MOST_SPARE: usize = 1024;
 const SOON: usize = 8;
 
 /// What an entry takes besides its page.
-const ENTRY_BYTES: u64 = std::mem::size_of::<(u32, Version, u64)>() as u64;
+const ENTRY_BYTES: u64 = std::mem::size_of::<(u64, (u32, Version))>() as u64;
 
 fn size(version: &Version) -> u64 {
     ENTRY_BYTES + if version.page.is_some() { PAGE_BYTES as u64 } else { 0 }
@@ -60,7 +61,7 @@ impl Superseded {
         Superseded {
             entries: VecDeque::new(),
             first: 0,
-            ghosts: VecDeque::new(),
+            ghosts: BTreeMap::new(),
             haunted: BTreeMap::new(),
             next_ghost: 0,
             bytes: 0,
@@ -99,11 +100,11 @@ impl Superseded {
     }
 
     fn drop_oldest(&mut self) -> bool {
-        if let Some((unit, version, _)) = self.ghosts.pop_front() {
+        if let Some((_, (unit, version))) = self.ghosts.pop_first() {
             self.bytes -= size(&version);
             if let Some(ghosts) = self.haunted.get_mut(&unit) {
-                ghosts.0 -= 1;
-                if ghosts.0 == 0 {
+                ghosts.pop_front();
+                if ghosts.is_empty() {
                     self.haunted.remove(&unit);
                 }
             }
@@ -158,15 +159,15 @@ impl Superseded {
     /// A version that may come back until a later write of the page is durable.
     pub fn haunt(&mut self, unit: u32, version: Version) {
         self.bytes += size(&version);
-        self.ghosts.push_back((unit, version, self.next_ghost));
-        self.haunted.entry(unit).or_insert((0, 0)).0 += 1;
+        self.ghosts.insert(self.next_ghost, (unit, version));
+        self.haunted.entry(unit).or_default().push_back(self.next_ghost);
         self.next_ghost += 1;
     }
 
     /// All versions of these pages are of zeroes from now on.
     pub fn blank(&mut self, pages: &std::ops::Range<u32>) {
         let entries = self.entries.iter_mut().map(|entry| (entry.0, &mut entry.1));
-        let ghosts = self.ghosts.iter_mut().map(|ghost| (ghost.0, &mut ghost.1));
+        let ghosts = self.ghosts.values_mut().map(|ghost| (ghost.0, &mut ghost.1));
         for (_, version) in entries.chain(ghosts).filter(|version| pages.contains(&version.0)) {
             if version.page.take().is_some() {
                 self.bytes -= PAGE_BYTES as u64;
@@ -174,12 +175,15 @@ impl Superseded {
         }
     }
 
-    /// The page's last write is durable.
+    /// The page's last write is durable: its ghosts cannot come back any more.
     pub fn durable(&mut self, unit: u32) {
-        if !self.haunted.is_empty()
-            && let Some(ghosts) = self.haunted.get_mut(&unit)
-        {
-            ghosts.1 = self.next_ghost;
+        if self.haunted.is_empty() {
+            return;
+        }
+        for ghost in self.haunted.remove(&unit).into_iter().flatten() {
+            let (_, version) = self.ghosts.remove(&ghost).expect("it haunts the page");
+            self.bytes -= size(&version);
+            self.let_go(version);
         }
     }
 
@@ -187,9 +191,8 @@ impl Superseded {
     pub fn take(&mut self) -> impl Iterator<Item = (u32, Version)> + use<> {
         self.first = self.mark();
         self.bytes = 0;
-        let haunted = std::mem::take(&mut self.haunted);
-        let ghosts = std::mem::take(&mut self.ghosts).into_iter();
-        let ghosts = ghosts.filter(move |g| haunted.get(&g.0).is_some_and(|h| g.2 >= h.1)).map(|g| (g.0, g.1));
+        self.haunted.clear();
+        let ghosts = std::mem::take(&mut self.ghosts).into_values();
         ghosts.chain(std::mem::take(&mut self.entries).into_iter().map(|e| (e.0, e.1)))
     }
 
@@ -240,8 +243,8 @@ mod tests {
         list.push(1, Version::NOTHING, By::Write);
         assert_eq!(taken(&mut list.clone()), [(1, 1), (1, 2), (1, 0)], "not durable yet");
         list.flushed(list.mark(), |_| false);
+        assert_eq!(list.bytes(), 0, "nothing of them is kept");
         assert_eq!(taken(&mut list), []);
-        assert_eq!(list.bytes(), 0);
     }
 
     #[test]

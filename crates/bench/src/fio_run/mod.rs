@@ -66,7 +66,7 @@ use engine::Ending;
 use logs::AllLogs;
 use meter::EntryMeter;
 use plan::Plan;
-use report::says_of_searches;
+use report::says_of_jobs;
 
 /// Share of the progress that prefilling takes.
 const PREFILL_SHARE: f64 = 0.2;
@@ -81,7 +81,7 @@ pub struct FioRun {
     pub stopped: Option<String>,
     /// What a reader must know of the rates, if the drive was fresh.
     pub fresh: Option<String>,
-    /// Jobs of which `latency_target` had found no depth when they were over.
+    /// Of jobs of which `latency_target` had found no depth when they were over, and of those that were over within their ramp.
     pub searches: Vec<String>,
     /// What the drive keeps without power, if that was asked for.
     pub kept: Option<Vec<u8>>,
@@ -262,7 +262,7 @@ pub fn run_file_logging(
     if let Some(stopped) = &stopped {
         report.leave_out_what_never_began(&entries, stopped);
     }
-    let searches = says_of_searches(file, &entries).collect();
+    let searches = says_of_jobs(file, &entries).collect();
     Ok(FioRun { report, outcomes, stopped, fresh, searches, kept, slowest_seen })
 }
 

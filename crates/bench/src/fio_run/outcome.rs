@@ -6,7 +6,7 @@ use ssdlab_core::{Histogram, Op, format_duration};
 use ssdlab_workload::fio::{Job, JobFile, Rw};
 
 use super::meter::EntryMeter;
-use super::report::{RunFacts, says_of_a_search};
+use super::report::{RunFacts, says_of_a_job};
 use super::{FioOptions, Prefill, reads, trims, writes};
 use crate::explain;
 use crate::host::SlowestSeen;
@@ -87,7 +87,7 @@ fn outcome(
         out.notes.push(VERIFIED.to_owned());
     }
     put_asked(&mut out, file, entry);
-    out.notes.extend(says_of_a_search(file, entry));
+    out.notes.extend(says_of_a_job(file, entry));
     if entry.jobs.iter().any(|&(job, _)| file.jobs[job].thinktime > 0) {
         out.notes.push(PAUSES.to_owned());
     }

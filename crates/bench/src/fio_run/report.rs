@@ -324,7 +324,7 @@ impl FioReport {
                 notices: file
                     .notices_on(facts.capacity_bytes)
                     .into_iter()
-                    .chain(says_of_searches(file, entries))
+                    .chain(says_of_jobs(file, entries))
                     .collect(),
             },
         })
@@ -384,11 +384,19 @@ fn last_together(jobs: &[JobReport], did: impl Fn(&JobReport) -> bool) -> Vec<us
     found
 }
 
-/// What a reader must know of a search for a depth that has not come to one, or of which the figures are.
-pub(super) fn says_of_a_search(file: &JobFile, entry: &EntryMeter) -> Option<String> {
-    let depth = entry.searched_depth?;
+/// What a reader must know of a job of which nothing was measured, and of a search for a depth that has not come to one, or of which the
+/// figures are.
+pub(super) fn says_of_a_job(file: &JobFile, entry: &EntryMeter) -> Option<String> {
     let job = &file.jobs[entry.job];
     let name = &job.name;
+    if entry.has_run() && entry.counted().is_none() {
+        return Some(format!(
+            "{name}: it was over before its ramp_time, {}, had passed: nothing of it was measured. Give it time_based=1 and a runtime, \
+             or a shorter ramp",
+            format_duration(job.ramp_time)
+        ));
+    }
+    let depth = entry.searched_depth?;
     if entry.still_searched {
         return Some(format!(
             "{name}: the search of latency_target had not ended when the job did: its depth, {depth}, is the one that was being tried"
@@ -408,8 +416,8 @@ pub(super) fn says_of_a_search(file: &JobFile, entry: &EntryMeter) -> Option<Str
 }
 
 /// The same of all entries.
-pub(super) fn says_of_searches<'a>(file: &'a JobFile, entries: &'a [EntryMeter]) -> impl Iterator<Item = String> + 'a {
-    entries.iter().filter_map(|entry| says_of_a_search(file, entry))
+pub(super) fn says_of_jobs<'a>(file: &'a JobFile, entries: &'a [EntryMeter]) -> impl Iterator<Item = String> + 'a {
+    entries.iter().filter_map(|entry| says_of_a_job(file, entry))
 }
 
 /// Which percentiles an entry's report has, by `percentile_list`, `clat_percentiles` and `lat_percentiles`.

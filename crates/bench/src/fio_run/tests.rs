@@ -488,6 +488,24 @@ fn a_latency_target_finds_the_depth_that_meets_it() {
 }
 
 #[test]
+fn a_job_that_is_over_within_its_ramp_says_that_nothing_was_measured() {
+    let run = |ramp: &str| {
+        let text = format!("[j]\nrw=write\nbs=4k\nsize=1m\nramp_time={ramp}\n");
+        let file = JobFile::parse("test.fio", &text).unwrap_or_else(|e| panic!("{e}"));
+        let run =
+            run_file_logging(&file, &ModelSpec::default(), FioOptions::default(), &mut NoLogs, &Monitor::silent());
+        run.unwrap_or_else(|e| panic!("{e}"))
+    };
+    let over = run("60");
+    assert_eq!(over.report.jobs[0].writes().total_ios, 0);
+    let said = &over.report.ssdlab.notices[0];
+    assert!(said.starts_with("j: it was over before its ramp_time, 60.00 s, had passed"), "{said}");
+    assert!(over.outcomes[0].notes.contains(said) && over.searches.contains(said));
+    let measured = run("0");
+    assert!(measured.report.jobs[0].writes().total_ios == 256 && measured.searches.is_empty());
+}
+
+#[test]
 fn a_search_that_has_not_ended_tells_how_far_it_has_come() {
     let text = "[j]\nrw=randread\nnorandommap\nioengine=libaio\niodepth=64\nlatency_target=110\nlatency_window=50000\nruntime=120ms\ntime_based\n";
     let file = JobFile::parse("test.fio", text).unwrap_or_else(|e| panic!("{e}"));

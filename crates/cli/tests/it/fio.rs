@@ -189,6 +189,12 @@ const SAME_COUNTS: &[&str] = &[
     "rw=write:8k bs=4k size=1012k",
     "rw=write:8k bs=4k size=1m io_size=2m",
     "rw=read:-8k bs=4k size=1m",
+    "rw=write:12k bs=4k size=32k",
+    "rw=rw:8k bs=4k size=1m loops=2",
+    "rw=write:8k bs=4k size=1020k io_size=2m",
+    "rw=randread bs=4k filesize=16m size=1m loops=2",
+    "rw=randwrite bs=4k filesize=16m size=1m io_size=3m",
+    "rw=write:8k bs=4k filesize=16m size=4m",
     "rw=write bs=4k size=1m fsync=4",
     "rw=write bs=4k size=1m fsync=5",
     "rw=write bs=4k size=1m fsync=4 fdatasync=8",
@@ -233,7 +239,9 @@ fn a_job_sends_as_much_as_with_fio() {
     let both = |options: &str| {
         let job = folder.join("job.fio");
         fs::write(&job, format!("[j]\n{}\n", options.replace(' ', "\n"))).unwrap();
+        // Longer than any span, as a drive is.
         let _ = fs::remove_file(&file);
+        fs::File::create(&file).and_then(|file| file.set_len(128 << 20)).unwrap();
         let json = ["--output-format", "json"];
         let theirs = Command::new("fio")
             .current_dir(&folder)

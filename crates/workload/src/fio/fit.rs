@@ -148,8 +148,8 @@ impl Job {
 
     /// Where clone `clone` (from 0) works on a drive of `capacity_bytes`.
     ///
-    /// A size in per cent is that of the whole drive, but ends where the drive ends; a size in bytes must fit. Of a job with a file
-    /// (`filesize`) both are within the file.
+    /// A size in per cent is that of the whole drive, but ends where the drive ends; a size in bytes must fit. A job with a file
+    /// (`filesize`) works in all of it, or in so many per cent.
     /// Offsets in per cent are rounded up to the smallest block, sizes down.
     ///
     /// # Errors
@@ -163,10 +163,9 @@ impl Job {
                 let length = share(file_bytes, p).min(left);
                 length - length % min_block
             }
-            Some(Amount::Bytes(n)) if n <= left || self.filesize.is_some() => {
-                let length = n.min(left);
-                length - length % SECTOR_BYTES
-            }
+            // As in fio, it works in all of its file, and `size` is how much it sends.
+            Some(Amount::Bytes(_)) if self.filesize.is_some() => left / SECTOR_BYTES * SECTOR_BYTES,
+            Some(Amount::Bytes(n)) if n <= left => n - n % SECTOR_BYTES,
             Some(Amount::Bytes(n)) => {
                 return Err(self.error(
                     "size",
@@ -261,7 +260,10 @@ impl Job {
         let io_size = match self.io_size {
             Some(Amount::Bytes(n)) => n,
             Some(Amount::Percent(p)) => share(span_bytes, p),
-            None => span_bytes,
+            None => match (self.filesize, self.size) {
+                (Some(_), Some(Amount::Bytes(n))) => n.min(span_bytes),
+                _ => span_bytes,
+            },
         };
         if self.time_based {
             Extent::Endless

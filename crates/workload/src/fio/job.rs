@@ -421,6 +421,7 @@ impl Job {
     pub(super) fn walk(&self, room_bytes: u64) -> Option<Walk> {
         let walk = Walk {
             step_bytes: self.rw_step,
+            ends_with_span: false,
             run: self.rw_run,
             same_place: self.rw_same_place,
             random_percent: if self.rw.is_random() { self.random_percent } else { [100; 3] },

@@ -159,7 +159,7 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.size = Some(units::amount(need(v)?, j.kb_base)?); Ok(()) };
     "offset" ["fileoffset"] "bytes or %", "0", "Where the span begins."
         => |j, v| { j.offset = units::amount(need(v)?, j.kb_base)?; Ok(()) };
-    "filesize" "bytes", "size", "Length of the file that the job works in, from the drive's first byte on: the span ends there at the latest."
+    "filesize" "bytes", "size", "Length of the file that the job works in, from the drive's first byte on. It works in all of it from offset on; a size in bytes is then how much it sends."
         => |j, v| {
             // fio draws a size from a range; here it is the smallest.
             let text = need(v)?;
@@ -580,6 +580,7 @@ static REFUSED: &[(&str, &[&str], &str)] = &[
     ("arguments", &[], "belongs to ioengine=exec, which does not work on a block device"),
     ("bindname", &[], "belongs to ioengine=rdma, which does not work on a block device"),
     ("brick", &[], "belongs to ioengine=gfapi, which does not work on a block device"),
+    ("bs_is_seq_rand", &[], "sizes of blocks go by reads and writes here, not by whether an access follows on the last one"),
     ("bs_unaligned", &["blocksize_unaligned"], "a drive takes whole sectors of 512 bytes"),
     ("chunk_size", &[], "belongs to ioengine=libhdfs, which does not work on a block device"),
     ("cont", &[], "belongs to ioengine=dfs, which does not work on a block device"),

@@ -55,6 +55,9 @@ impl Strided {
 pub struct Walk {
     /// In sequence: added to the place after each block. Negative: backwards.
     pub step_bytes: i64,
+    /// A step forward that leaves the span ends the pass, and does not begin again within it: what is behind the span could be
+    /// worked on as well.
+    pub ends_with_span: bool,
     /// At random: blocks from each random place, at least 1.
     pub run: u64,
     /// Those blocks lie at one place, and not one behind the other.
@@ -66,7 +69,14 @@ pub struct Walk {
 
 impl Default for Walk {
     fn default() -> Self {
-        Walk { step_bytes: 0, run: 1, same_place: false, random_percent: [100; 3], strided: None }
+        Walk {
+            step_bytes: 0,
+            ends_with_span: false,
+            run: 1,
+            same_place: false,
+            random_percent: [100; 3],
+            strided: None,
+        }
     }
 }
 
@@ -138,6 +148,20 @@ impl WalkSource {
         (self.zone.0, self.zone.0 + zones.zone(self.length))
     }
 
+    /// Whether the next block in sequence is beyond the span.
+    fn leaves(&self, slot: usize, length: u64) -> bool {
+        let at = self.last[slot].map(|(_, end)| end.saturating_add_signed(self.walk.step_bytes));
+        at.is_some_and(|at| at.saturating_add(length) > self.length)
+    }
+
+    /// Where the pattern is made of passes.
+    fn end_pass(&mut self) {
+        if let Some(passes) = &mut self.passes_left {
+            *passes -= 1;
+            self.last = [None; 3];
+        }
+    }
+
     fn in_sequence(&self, slot: usize, length: u64, (from, to): (u64, u64)) -> u64 {
         let step = self.walk.step_bytes;
         let at = match self.last[slot] {
@@ -190,6 +214,12 @@ impl Source for WalkSource {
             Op::Trim | Op::Flush | Op::WriteZeroes => 2,
         };
         let length = command.length_bytes;
+        if self.walk.ends_with_span && self.passes_left.is_some() && self.leaves(slot, length) {
+            self.end_pass();
+            if self.passes_left == Some(0) {
+                return None;
+            }
+        }
         let offset = if self.random {
             self.at_random(slot, command.op, command.offset_bytes - self.start, length, window)
         } else {
@@ -197,10 +227,9 @@ impl Source for WalkSource {
         };
         self.last[slot] = Some((offset, offset + length));
         self.zone.1 += length;
-        // As in fio, a step that goes beyond the end begins again, and a block that ends there is the last of its pass.
-        if let Some(passes) = self.passes_left.as_mut().filter(|_| offset + length == self.length) {
-            *passes -= 1;
-            self.last = [None; 3];
+        // As in fio, a block that ends with the span is the last of its pass.
+        if offset + length == self.length {
+            self.end_pass();
         }
         Some(Command { offset_bytes: self.start + offset, ..command })
     }
@@ -225,6 +254,11 @@ mod tests {
         assert_eq!(offsets(&step(2), &sequential(8)), [0, 3, 6, 0, 3, 6, 0, 3]);
         assert_eq!(offsets(&step(2), &sequential(7)), [0, 3, 6], "a block that ends with the span ends the pass");
         assert_eq!(offsets(&step(2), &sequential(7).passes(2)), [0, 3, 6, 0, 3, 6]);
+        let ends = Walk { ends_with_span: true, ..step(2) };
+        assert_eq!(offsets(&ends, &sequential(8)), [0, 3, 6], "what is behind the span could be worked on as well");
+        assert_eq!(offsets(&ends, &sequential(7).passes(2)), [0, 3, 6, 0, 3, 6]);
+        assert_eq!(offsets(&ends, &sequential(8).passes(2)), [0, 3, 6, 0, 3, 6]);
+        assert_eq!(offsets(&ends, &sequential(8).bytes(4 * 4096)), [0, 3, 6, 0], "as many bytes as were asked for");
         assert_eq!(offsets(&step(-2), &sequential(5)), [3, 2, 1, 0, 3]);
         assert!(Walk { step_bytes: 100, ..Walk::default() }.build(&sequential(5), &Rng::new(1)).is_err());
     }

@@ -404,7 +404,11 @@ fn sent(options: &str) -> Vec<(Op, u64, u64)> {
 fn a_pattern_with_an_offset_goes_backwards_or_leaves_holes() {
     let places = |options: &str| sent(options).iter().map(|c| c.1).collect::<Vec<_>>();
     assert_eq!(places("rw=read:-8k\nbs=4k\nsize=20k"), [12, 8, 4, 0, 12]);
-    assert_eq!(places("rw=write:12k\nbs=4k\nsize=32k"), [0, 16, 0, 16, 0, 16, 0, 16]);
+    assert_eq!(places("rw=write:12k\nbs=4k\nsize=32k"), [0, 16]);
+    assert_eq!(places("rw=write:12k\nbs=4k\nsize=32k\nloops=2"), [0, 16, 0, 16]);
+    assert_eq!(places("rw=write:12k\nbs=4k\nsize=32k\nio_size=40k").len(), 10);
+    let whole = places("rw=write:12k\nbs=4k\nfilesize=32k");
+    assert_eq!(whole, [0, 16, 0, 16, 0, 16, 0, 16], "where the span is the whole file, it begins again");
     let runs = places("rw=randread:4\nbs=4k\nsize=64m\nnumber_ios=400");
     assert!(runs.len() == 400 && runs.chunks(4).all(|run| run.windows(2).all(|w| w[1] == w[0] + 4)), "{runs:?}");
     let same = places("rw=randread:4\nrw_sequencer=identical\nbs=4k\nsize=64m\nnumber_ios=40");
@@ -424,7 +428,7 @@ fn commands_stay_within_the_reach_of_their_job() {
         ("rw=randread\nzonemode=strided\nzonesize=64k\nzonerange=2m", 1 << 20),
         ("rw=write\nzonemode=strided\nzonesize=64k\nzoneskip=1g", 1024),
         ("rw=trimwrite\nzonemode=strided\nzonesize=64k\nzoneskip=64k", 4032),
-        ("rw=read\nfilesize=1500k\nzonemode=strided\nzonesize=64k\nzoneskip=64k", 1472),
+        ("rw=read\nfilesize=1500k\nzonemode=strided\nzonesize=64k\nzoneskip=64k", 1500),
     ] {
         let file = parse(&format!("[j]\nbs=4k\nsize=1m\noffset=0\n{options}\n"));
         let reach = file.jobs[0].reach(GIB, 0).unwrap_or_else(|e| panic!("{e}"));
