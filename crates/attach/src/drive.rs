@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ssdlab_bench::host::{SlowestSeen, TRIM_COMMAND_BYTES, Watch};
 use ssdlab_contents::ContentDevice;
-use ssdlab_core::{Breakdown, Cause, Histogram, Nanos, Op};
+use ssdlab_core::{Breakdown, Cause, Histogram, Nanos, Op, UNIT_BYTES};
 use ssdlab_device::{Completion, Device, PayloadId, Request, Security, Status};
 
 use crate::export::Export;
@@ -443,8 +443,9 @@ impl Drive {
         if !data.is_empty() {
             let stored = self.device.store().stored_pages() * ssdlab_contents::PAGE_BYTES as u64;
             let room = self.memory_bytes.saturating_sub(stored + self.incoming_bytes);
-            // An edge may need a page of its own.
-            if total_bytes + 2 * ssdlab_contents::PAGE_BYTES as u64 > room {
+            // An edge may need a page of its own. Where that is too much, it is looked which pages are there already.
+            let at_most = total_bytes + 2 * ssdlab_contents::PAGE_BYTES as u64;
+            if at_most > room && self.new_bytes(extent, &data) > room {
                 return Err(DriveError::NoSpace);
             }
         }
@@ -492,6 +493,22 @@ impl Drive {
         self.stands_by = false;
         self.send_parts(now, slot);
         Ok(Started::Later { held_bytes })
+    }
+
+    /// Bytes of the pages that a write of this data adds to what is stored: not those that are there, nor whole ones of zeroes.
+    fn new_bytes(&self, Extent { offset_bytes, length_bytes }: Extent, data: &[u8]) -> u64 {
+        let store = self.device.store();
+        let end = offset_bytes + length_bytes;
+        let is_new = |&unit: &u64| {
+            let begin = unit * UNIT_BYTES;
+            let is_zero = || {
+                let whole = begin >= offset_bytes && begin + UNIT_BYTES <= end;
+                let at = begin.saturating_sub(offset_bytes) as usize;
+                whole && data.get(at..at + UNIT_BYTES as usize).is_some_and(|page| page.iter().all(|&byte| byte == 0))
+            };
+            store.page(unit as u32).is_none() && !is_zero()
+        };
+        (offset_bytes / UNIT_BYTES..end.div_ceil(UNIT_BYTES)).filter(is_new).count() as u64 * UNIT_BYTES
     }
 
     /// Whether the drive has commands of a security protocol (TRUSTED SEND and RECEIVE, SECURITY PROTOCOL OUT and IN).
@@ -559,7 +576,9 @@ impl Drive {
             if left == 0 && !flush || job.parts_under_way >= MOST_PARTS {
                 return;
             }
-            let bytes = left.min(job.part_bytes());
+            // Of a trim only whole units are forgotten: a part ends with one.
+            let beyond = if job.op == Op::Trim { (job.offset_bytes + job.cursor) % self.export.trim_bytes } else { 0 };
+            let bytes = left.min(job.part_bytes() - beyond);
             let tag = u64::from(job.parts) << 32 | u64::from(slot);
             let payload = match job.op {
                 Op::Read if !job.cache_only => {

@@ -106,7 +106,11 @@ fn memory_is_bounded_and_read_only_is_read_only() {
     let server = serve_with(Steady::new(1000, false), options(), 1 << 20, false);
     let mut c = server.client();
     assert_eq!(c.write(0, 0, &vec![1; 1 << 19]), 0);
-    assert_eq!(c.write(0, 1 << 20, &vec![1; 1 << 19]), NO_SPACE);
+    assert_eq!(c.write(0, 1 << 20, &vec![1; (1 << 19) + 4096]), NO_SPACE);
+    assert_eq!(c.write(0, 1 << 20, &vec![1; 1 << 19]), 0, "it is full");
+    assert_eq!(c.write(0, (1 << 20) - 512, &[1; 1024]), NO_SPACE, "an edge needs a page of its own");
+    assert_eq!(c.write(0, 1 << 20, &vec![2; 1 << 19]), 0, "what is there needs no more");
+    assert_eq!(c.write(0, 2 << 20, &vec![0; 1 << 19]), 0, "zeroes take no memory");
     assert_eq!(c.ask(CMD_WRITE_ZEROES, 0, 0, 1 << 19), 0, "zeroes take no memory");
     assert_eq!(c.write(0, 1 << 20, &vec![1; 1 << 19]), 0);
     let server = serve_with(Steady::new(1000, false), options(), 1 << 20, true);
