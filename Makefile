@@ -12,8 +12,9 @@ else
 SSDLAB = target/release/ssdlab
 endif
 
-.PHONY: build tested shipped test test-all measured gate long check unit properties claims claims-all repeatable theory page \
-	quick-against-full reference-drives samples keys transcripts predictions house ecc ecc-tables reference bench instructions instructions-update valgrind \
+.PHONY: build tested shipped test test-all linted built-and-linted long check unit properties claims claims-all repeatable theory page \
+	quick-against-full reference-drives samples keys transcripts predictions house ecc ecc-tables reference bench instructions \
+	instructions-tested instructions-update valgrind \
 	torture power-cuts mutants fuzz fio fio-tools sweep clients databases python-env wheel python python-quick python-all quick clean
 
 build:
@@ -130,13 +131,19 @@ reference:
 bench:
 	$(CARGO) bench --locked -p ssdlab-speed --bench steady_state
 
-## Instructions of the six hot paths, counted by callgrind, against the counts in the repository.
+## Instructions of the six hot paths, counted by callgrind, against the counts in the repository: nearly as they are shipped.
 instructions: valgrind
 	$(CARGO) bench --locked --profile counted -p ssdlab-instructions
 
-## Writes those counts anew.
+# The same as the tests build them, so that nothing else has to be compiled for it.
+COUNT_TESTED = $(CARGO) bench --workspace --locked --profile dev --bench instructions
+instructions-tested: valgrind
+	$(COUNT_TESTED)
+
+## Writes both counts anew.
 instructions-update: valgrind
 	$(CARGO) bench --locked --profile counted -p ssdlab-instructions -- --update
+	$(COUNT_TESTED) -- --update
 
 valgrind:
 	@command -v valgrind >/dev/null || { \
@@ -255,19 +262,21 @@ python-all: python valgrind
 	tests/python-versions.sh $(WHEELS)/*.whl
 	cd python/tests && ../../$(PY) -m pytest -q -rs .
 
-# Everything is built once: what would speed up a second build only costs time. Two lanes, since one build alone leaves a
-# core idle at every crate that others wait for: what is measured at release, and what is tested.
+# Everything is built once: what would speed up a second build only costs time. Once all is built, three at a time: the longest test
+# of a crate would leave a core idle.
 test: export CARGO_INCREMENTAL = 0
+test: export PROGRAM = tested
 test:
-	$(MAKE) measured & measured=$$!; $(MAKE) gate PROGRAM=tested; gate=$$?; wait $$measured && exit $$gate
+	$(MAKE) built-and-linted
+	$(MAKE) -j3 --output-sync=target unit python-quick instructions-tested repeatable torture claims
 
-measured: instructions
+# Where nothing has been built yet, each crate of ours is linted when it is compiled, and those of others are read once; benches are
+# then linted by `make check` alone, which is in `make test-all`. What was built already was built without lints.
+built-and-linted: $(if $(wildcard target/debug),check tested,linted)
 
-# Once all is built, three at a time: the longest test of a crate would leave a core idle.
-gate:
-	$(MAKE) check
-	$(MAKE) tested
-	$(MAKE) -j3 --output-sync=target unit python-quick repeatable torture claims
+linted:
+	$(CARGO) fmt --all --check
+	RUSTC_WRAPPER=$(CURDIR)/tests/lint-as-built.py $(CARGO) test --workspace --locked --no-run
 
 ## The gate, and then all that takes longer: less than three hours. First what keeps every core busy, and the clients, whose rates are
 ## measured in the machine's time; then two by two what has parts that keep one core. `make mutants` and `make databases` are not in it.
@@ -277,7 +286,7 @@ test-all: test
 # Built as `make test` builds, so that nothing is compiled anew.
 long: export CARGO_INCREMENTAL = 0
 long: build
-	$(MAKE) torture claims-all quick-against-full clients
+	$(MAKE) check instructions torture claims-all quick-against-full clients
 	$(MAKE) -j2 --output-sync=target repeatable properties power-cuts fuzz reference fio page python-all
 
 clean:

@@ -321,11 +321,7 @@ impl FioReport {
                 prefilled_bytes: facts.prefilled_bytes,
                 waf: facts.measured.as_ref().and_then(Counters::waf),
                 last_waf: last_counted.as_ref().and_then(Counters::waf),
-                notices: file
-                    .notices_on(facts.capacity_bytes)
-                    .into_iter()
-                    .chain(says_of_jobs(file, entries))
-                    .collect(),
+                notices: file.notices_on(facts.capacity_bytes).into_iter().chain(says_of_jobs(file, entries)).collect(),
             },
         })
     }
