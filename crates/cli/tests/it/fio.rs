@@ -190,7 +190,6 @@ const SAME_COUNTS: &[&str] = &[
     "rw=write:8k bs=4k size=1m io_size=2m",
     "rw=read:-8k bs=4k size=1m",
     "rw=write:12k bs=4k size=32k",
-    "rw=rw:8k bs=4k size=1m loops=2",
     "rw=write:8k bs=4k size=1020k io_size=2m",
     "rw=randread bs=4k filesize=16m size=1m loops=2",
     "rw=randwrite bs=4k filesize=16m size=1m io_size=3m",
@@ -209,6 +208,7 @@ const SAME_COUNTS: &[&str] = &[
 
 /// The same, nearly: sizes, times or an order are drawn.
 const LIKE_COUNTS: &[&str] = &[
+    "rw=rw:8k bs=4k size=1m loops=2",
     "rw=randwrite bsrange=4k-16k size=16m",
     "rw=write bsrange=4k-64k size=64m loops=2",
     "rw=randwrite bssplit=4k/50:16k/50 size=16m",
