@@ -276,7 +276,8 @@ built-and-linted: $(if $(wildcard target/debug),check tested,linted)
 
 linted:
 	$(CARGO) fmt --all --check
-	RUSTC_WRAPPER=$(CURDIR)/tests/lint-as-built.py $(CARGO) test --workspace --locked --no-run
+	@command -v clippy-driver >/dev/null || { echo "clippy is missing: rustup component add clippy" >&2; exit 1; }
+	RUSTC_WRAPPER="$(CURDIR)/tests/lint-as-built.py" $(CARGO) test --workspace --locked --no-run
 
 ## The gate, and then all that takes longer: less than three hours. First what keeps every core busy, and the clients, whose rates are
 ## measured in the machine's time; then two by two what has parts that keep one core. `make mutants` and `make databases` are not in it.

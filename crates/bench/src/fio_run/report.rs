@@ -386,9 +386,9 @@ pub(super) fn says_of_a_job(file: &JobFile, entry: &EntryMeter) -> Option<String
     let job = &file.jobs[entry.job];
     let name = &job.name;
     if entry.has_run() && entry.counted().is_none() {
+        let mend = if job.time_based { "" } else { ". Give it time_based=1 and a runtime, or a shorter ramp" };
         return Some(format!(
-            "{name}: it was over before its ramp_time, {}, had passed: nothing of it was measured. Give it time_based=1 and a runtime, \
-             or a shorter ramp",
+            "{name}: it was over before its ramp_time, {}, had passed: nothing of it was measured{mend}",
             format_duration(job.ramp_time)
         ));
     }

@@ -258,12 +258,15 @@ fn contents(
     // The state of the drive goes into its image before anything is changed. That of a cut is better than what the drive would keep
     // now, which has counted that its power is back.
     let state = || if is_as_saved { None } else { cut.or_else(|| saved_at_rest(&*inner, now)) };
+    let totals = inner.plug_seen().map(|plug| plug.totals(now));
     let mut read = None;
     match found {
         Some(found) if args.read_only => read = Some(found.keep_locked()),
         Some(found) if args.new_drive => {
             let (was_encrypted, had_locks) = (found.contents.header.key.is_some(), !found.contents.reserved.is_empty());
-            image = Some(found.for_new_drive(name, &store, state().as_deref(), encrypts).map_err(wrong)?);
+            let mut begun = found.for_new_drive(name, &store, state().as_deref(), encrypts).map_err(wrong)?;
+            keep_totals(&mut begun, totals).map_err(wrong)?;
+            image = Some(begun);
             if encrypts && !was_encrypted {
                 complain(WAS_PLAIN);
             }
@@ -273,17 +276,13 @@ fn contents(
         }
         Some(found) => {
             let found = if is_new { found.called(name) } else { found };
-            image = Some(begin(found, encrypts, state()).map_err(wrong)?);
+            image = Some(begin(found, encrypts, state(), totals).map_err(wrong)?);
         }
         None => {
             if let (Some(image), Some(state)) = (&mut image, state()) {
-                image.append_state(&state).map_err(wrong)?;
+                image.append_state(&state).and_then(|()| keep_totals(image, totals)).map_err(wrong)?;
             }
         }
-    }
-    if let (Some(image), Some(plug)) = (&mut image, inner.plug()) {
-        image.set_totals(plug.totals(now));
-        image.commit().map_err(wrong)?;
     }
     let trimmed = match args.trimmed {
         TrimmedArg::Zeroes => TrimmedReads::Zeroes,
@@ -300,7 +299,12 @@ const WAS_PLAIN: &str = "notice: the image was not encrypted, as the drive is: i
 
 /// The image goes on with this state of its drive, if that is another one. One that was closed is closed if that fails: nobody has
 /// pulled the plug.
-fn begin(found: FoundImage, encrypts: bool, state: Option<Vec<u8>>) -> Result<Image, ImageError> {
+fn begin(
+    found: FoundImage,
+    encrypts: bool,
+    state: Option<Vec<u8>>,
+    totals: Option<Vec<u8>>,
+) -> Result<Image, ImageError> {
     let was_closed = found.contents.header.clean;
     let (mut image, contents) = found.begin()?;
     let write = || {
@@ -308,7 +312,8 @@ fn begin(found: FoundImage, encrypts: bool, state: Option<Vec<u8>>) -> Result<Im
             image.encrypt(&contents.store)?;
             complain(WAS_PLAIN);
         }
-        state.map_or(Ok(()), |state| image.append_state(&state))
+        state.map_or(Ok(()), |state| image.append_state(&state))?;
+        keep_totals(&mut image, totals)
     };
     match write() {
         Ok(()) => Ok(image),
@@ -319,6 +324,14 @@ fn begin(found: FoundImage, encrypts: bool, state: Option<Vec<u8>>) -> Result<Im
             Err(e)
         }
     }
+}
+
+/// What the drive has counted by now is in its image.
+fn keep_totals(image: &mut Image, totals: Option<Vec<u8>>) -> Result<(), ImageError> {
+    totals.map_or(Ok(()), |totals| {
+        image.set_totals(totals);
+        image.commit()
+    })
 }
 
 /// The passwords and ranges of a drive that has some, as they were left.

@@ -154,16 +154,16 @@ impl Beginnings<'_> {
 }
 
 impl Pair {
-    /// How much larger the second is, in per cent; nothing of what can lie on either side of zero.
+    /// How much larger the second is, in per cent; nothing of per cent, which can lie on either side of zero.
     fn change(&self) -> Option<f64> {
         let [first, second] = self.values;
-        (first > 0.0 && second >= 0.0).then(|| (second / first - 1.0) * 100.0)
+        (self.unit != "%" && first > 0.0 && second >= 0.0).then(|| (second / first - 1.0) * 100.0)
     }
 
-    /// How many points the second has more, of per cent of which [`Pair::change`] says nothing.
+    /// How many points the second has more, of per cent.
     fn points(&self) -> Option<f64> {
         let [first, second] = self.values;
-        (self.unit == "%" && self.change().is_none()).then_some(second - first)
+        (self.unit == "%").then_some(second - first)
     }
 
     /// Whether the second is the better one, where the figure has a better end and the two differ by as much as is shown.
@@ -485,8 +485,10 @@ mod tests {
         // Less than is shown, and a figure that is neither good nor bad.
         assert_eq!(pair("iops", "IOPS", [100.0, 100.04]).is_better(), None);
         assert_eq!(pair("iops_autocorrelation_max", "ratio", [0.1, 0.9]).is_better(), None);
-        // What scatters around zero is compared by its difference.
-        assert_eq!(pair("trimmed_shortfall", "%", [0.0033, -0.0452]).is_better(), None);
+        // Per cent are compared by their difference, which may scatter around zero.
+        for shortfall in [[0.0033, -0.0452], [0.0033, 0.0452], [-0.0033, 0.0452]] {
+            assert_eq!(pair("trimmed_shortfall", "%", shortfall).is_better(), None);
+        }
         assert_eq!(pair("trimmed_shortfall", "%", [-0.1, 5.0]).points().map(f64::round), Some(5.0));
         let states = vec!["the first had not settled: the mean falls".to_owned()];
         assert_eq!(Pair { states, ..pair("iops", "IOPS", [100.0, 101.0]) }.is_better(), None);

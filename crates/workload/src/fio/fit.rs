@@ -246,7 +246,7 @@ impl Job {
             sizes: self.sizes(),
             align_bytes: self.block_align,
             align_offset_bytes: 0,
-            extent: self.extent(span.length_bytes),
+            extent: self.extent(span.length_bytes, span.start_bytes == 0 && span.length_bytes == capacity_bytes),
             short_tail: false,
             one_place: false,
             repeats: self.repeats_passes(),
@@ -256,7 +256,7 @@ impl Job {
 
     /// How much of a span of `span_bytes` it asks for. As in fio, which looks after each pass over the span whether another block
     /// fits into `io_size` ([`Self::passes`]).
-    fn extent(&self, span_bytes: u64) -> Extent {
+    fn extent(&self, span_bytes: u64, is_whole_drive: bool) -> Extent {
         let io_size = match self.io_size {
             Some(Amount::Bytes(n)) => n,
             Some(Amount::Percent(p)) => share(span_bytes, p),
@@ -267,6 +267,19 @@ impl Job {
         };
         if self.time_based {
             Extent::Endless
+        } else if let Some(walk_bytes) =
+            self.walk_bytes(span_bytes).filter(|_| !is_whole_drive && io_size != span_bytes)
+        {
+            // A walk that steps to the end of the span is a pass.
+            if io_size <= walk_bytes {
+                Extent::Bytes(io_size.saturating_mul(self.loops))
+            } else if self.io_size.is_none() {
+                Extent::Passes(self.loops)
+            } else if self.loops == 1 {
+                Extent::Bytes(io_size)
+            } else {
+                Extent::Passes(self.loops.max(io_size.div_ceil(walk_bytes)))
+            }
         } else if io_size == span_bytes {
             Extent::Passes(self.loops)
         } else if let Some(passes) = self.passes(span_bytes, io_size) {
@@ -274,6 +287,14 @@ impl Job {
         } else {
             Extent::Bytes(io_size.saturating_mul(self.loops))
         }
+    }
+
+    /// What blocks of one size take that lie a step apart, up to the end of a span; `None`: there are none such.
+    fn walk_bytes(&self, span_bytes: u64) -> Option<u64> {
+        let (block, largest) = self.blocks();
+        let steps = !self.rw.is_random() && !self.strided && block == largest;
+        let step = u64::try_from(self.rw_step).ok().filter(|&step| steps && step > 0)?;
+        Some((span_bytes.checked_sub(block)? / (block + step) + 1) * block)
     }
 
     /// How many whole passes an `io_size` above its span is, if it is so many: `loops` of them, and then others for as long as
@@ -316,6 +337,7 @@ impl Job {
             _ if self.rw_step != 0 => "rw",
             _ => "bs",
         };
-        JobSource::new(self, pattern, room_bytes, base).map_err(|e| self.error(option, e.to_string()))
+        let is_whole_drive = pattern.start_bytes == 0 && pattern.span_bytes == capacity_bytes;
+        JobSource::new(self, pattern, (room_bytes, is_whole_drive), base).map_err(|e| self.error(option, e.to_string()))
     }
 }

@@ -134,12 +134,16 @@ pub struct JobSource {
 }
 
 impl JobSource {
-    /// `room_bytes`: from the start of the span to where the job's file ends.
-    pub(super) fn new(job: &Job, mut pattern: Pattern, room_bytes: u64, rng: Rng) -> Result<Self, PatternError> {
+    /// `room_bytes`: from the start of the span to where the job's file ends; and whether the span is the whole drive.
+    pub(super) fn new(
+        job: &Job,
+        mut pattern: Pattern,
+        (room_bytes, is_whole_drive): (u64, bool),
+        rng: Rng,
+    ) -> Result<Self, PatternError> {
         let every = |writes| Every { writes, left: writes };
-        // As in fio: where the span is all of its file, it begins again.
-        let is_whole = pattern.start_bytes == 0 && pattern.span_bytes == room_bytes;
-        let walk = job.walk(room_bytes).map(|walk| Walk { ends_with_span: !is_whole, ..walk });
+        // As in fio: where nothing lies behind the span, nor before it, it begins again.
+        let walk = job.walk(room_bytes).map(|walk| Walk { ends_with_span: !is_whole_drive, ..walk });
         let verifies = job.verify.is_some() && job.do_verify && !job.verify_only && job.writes();
         let verification = verifies.then(|| {
             // Where blocks may come twice, there is no pass that a round could be.

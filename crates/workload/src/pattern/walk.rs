@@ -95,6 +95,8 @@ pub struct WalkSource {
     zone: (u64, u64),
     /// Passes that steps forward still have to go, where the pattern ends with the last.
     passes_left: Option<u64>,
+    /// Each block is trimmed, then written.
+    pairs: bool,
     rng: Rng,
 }
 
@@ -131,6 +133,7 @@ impl Walk {
             run_left: 0,
             zone: (0, 0),
             passes_left,
+            pairs: pattern.mix == Mix::TrimWrite,
             rng: rng.stream("walk"),
             walk: self.clone(),
         })
@@ -214,7 +217,13 @@ impl Source for WalkSource {
             Op::Trim | Op::Flush | Op::WriteZeroes => 2,
         };
         let length = command.length_bytes;
-        if self.walk.ends_with_span && self.passes_left.is_some() && self.leaves(slot, length) {
+        // What is trimmed is written then, at the same place.
+        let ends_pair = !self.pairs || command.op == Op::Write;
+        if self.walk.ends_with_span
+            && self.passes_left.is_some()
+            && !(self.pairs && ends_pair)
+            && self.leaves(slot, length)
+        {
             self.end_pass();
             if self.passes_left == Some(0) {
                 return None;
@@ -228,7 +237,7 @@ impl Source for WalkSource {
         self.last[slot] = Some((offset, offset + length));
         self.zone.1 += length;
         // As in fio, a block that ends with the span is the last of its pass.
-        if offset + length == self.length {
+        if offset + length == self.length && ends_pair {
             self.end_pass();
         }
         Some(Command { offset_bytes: self.start + offset, ..command })
@@ -254,7 +263,13 @@ mod tests {
         assert_eq!(offsets(&step(2), &sequential(8)), [0, 3, 6, 0, 3, 6, 0, 3]);
         assert_eq!(offsets(&step(2), &sequential(7)), [0, 3, 6], "a block that ends with the span ends the pass");
         assert_eq!(offsets(&step(2), &sequential(7).passes(2)), [0, 3, 6, 0, 3, 6]);
+        let pairs = Pattern { mix: Mix::TrimWrite, ..sequential(7).passes(2) };
+        let twice = [0, 0, 3, 3, 6, 6];
+        assert_eq!(offsets(&step(2), &pairs), [twice, twice].concat(), "each is trimmed, then written");
         let ends = Walk { ends_with_span: true, ..step(2) };
+        assert_eq!(offsets(&ends, &pairs), [twice, twice].concat());
+        let pairs = Pattern { mix: Mix::TrimWrite, ..sequential(8) };
+        assert_eq!(offsets(&ends, &pairs), twice);
         assert_eq!(offsets(&ends, &sequential(8)), [0, 3, 6], "what is behind the span could be worked on as well");
         assert_eq!(offsets(&ends, &sequential(7).passes(2)), [0, 3, 6, 0, 3, 6]);
         assert_eq!(offsets(&ends, &sequential(8).passes(2)), [0, 3, 6, 0, 3, 6]);

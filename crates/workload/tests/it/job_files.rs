@@ -407,8 +407,18 @@ fn a_pattern_with_an_offset_goes_backwards_or_leaves_holes() {
     assert_eq!(places("rw=write:12k\nbs=4k\nsize=32k"), [0, 16]);
     assert_eq!(places("rw=write:12k\nbs=4k\nsize=32k\nloops=2"), [0, 16, 0, 16]);
     assert_eq!(places("rw=write:12k\nbs=4k\nsize=32k\nio_size=40k").len(), 10);
-    let whole = places("rw=write:12k\nbs=4k\nfilesize=32k");
-    assert_eq!(whole, [0, 16, 0, 16, 0, 16, 0, 16], "where the span is the whole file, it begins again");
+    assert_eq!(places("rw=write:12k\nbs=4k\nfilesize=32k"), [0, 16]);
+    let count = |options: &str| places(&format!("rw=write:8k\nbs=4k\n{options}")).len();
+    let counts =
+        ["size=8m", "size=8m\nloops=2", "size=8m\noffset=4m", "size=4m", "size=4m\nloops=2", "size=4m\noffset=12m"]
+            .map(|options| count(&format!("filesize=16m\n{options}")));
+    assert_eq!(counts, [1366, 2732, 1024, 1024, 2048, 342]);
+    let counts =
+        ["512k", "512k\nloops=2", "512k\nloops=3", "200k\nloops=2"].map(|io| count(&format!("size=1m\nio_size={io}")));
+    assert_eq!(counts, [128, 172, 258, 100]);
+    assert_eq!(count("size=1020k\nio_size=2m\nloops=2"), 595);
+    // Where the span is the whole drive, it begins again.
+    assert_eq!(places("rw=write:4k\nbs=4k\nsize=100%").len(), 262_144);
     let runs = places("rw=randread:4\nbs=4k\nsize=64m\nnumber_ios=400");
     assert!(runs.len() == 400 && runs.chunks(4).all(|run| run.windows(2).all(|w| w[1] == w[0] + 4)), "{runs:?}");
     let same = places("rw=randread:4\nrw_sequencer=identical\nbs=4k\nsize=64m\nnumber_ios=40");
