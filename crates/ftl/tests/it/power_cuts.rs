@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ssdlab_core::{Rng, catch_panic};
-use ssdlab_ftl::{Frontier, KeepsOlderPages, RecoveryFault, Translation};
+use ssdlab_ftl::{Frontier, HostShare, KeepsOlderPages, RecoveryFault, Translation, VictimPolicy};
 use ssdlab_nand::SequenceNumber;
 
 use crate::properties::plain;
@@ -200,6 +200,33 @@ proptest! {
         let outcome = run(&keeping(case, KeepsOlderPages::Parity, bits), 30, None);
         prop_assert!(outcome.is_ok(), "{outcome:?}");
     }
+}
+
+/// Two copies of a page with the same number once made the two ways of recovery find it at different places.
+#[test]
+fn a_page_that_is_in_the_copy_area_twice_is_found_at_the_same_place_either_way() {
+    let case = Case {
+        seed: 1_552_838_946_032_262_911,
+        dies: 6,
+        planes: 2,
+        units_per_page: 2,
+        blocks: 21,
+        pages: 16,
+        reserved_per_1000: 120,
+        journal: true,
+        checkpoint_interval: 2,
+        buffer_rows: 12,
+        policy: VictimPolicy::DChoices,
+        choices: 2,
+        frontier: Frontier::Shared,
+        start_free: 2,
+        buffer_superpages: 3,
+        streaming: false,
+        host_share: HostShare::Balanced,
+        rows_per_read: 2,
+        ..plain()
+    };
+    run(&keeping(case, KeepsOlderPages::Copies, 3), 30, None).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// A drive with a journal, small enough that its rows fill often.

@@ -2,9 +2,10 @@
 //!
 //! To read the spare areas of 256 GB takes seconds; a test of a thousand cuts has a fraction of one for each. What a
 //! recovery finds differs from what the map said before the cut for few pages: those that the buffer held, those in rows
-//! that never came to be, those that the cut destroyed, and those whose trim is forgotten.
-//! For all others the newest copy is where it was. So the map is kept for these as if it had been read from checkpoint and
-//! journal, and the copies of the few are looked for: among the units of finished rows that no other page lives in.
+//! that never came to be, those that the cut destroyed, those whose trim is forgotten, and those that live in the copy area,
+//! which may hold them twice. For all others the newest copy is where it was. So the map is kept for these as if it had been
+//! read from checkpoint and journal, and the copies of the few are looked for: among the units of finished rows that no other
+//! page lives in.
 //!
 //! That is a short cut of the simulator. That it leads to what all spare areas say is tested.
 
@@ -53,6 +54,11 @@ impl PageMap {
                 return None;
             }
             pages.extend(trim.pages.each());
+        }
+        // A page that lives in the copy area may be there twice: either way finds the same one of two that are equal.
+        for block in self.copy_blocks() {
+            let entries = (0..self.medium.finished_pages(block)).flat_map(|row| self.entries_of_row(block, row));
+            pages.extend(entries.filter(|&(page, unit)| self.map.get(page) == Place::Flash(unit)).map(|entry| entry.0));
         }
         Some(pages)
     }
