@@ -146,6 +146,14 @@ impl TestDef {
         Params::resolve(self.name, self.all_params().copied().collect(), settings, quick, whole_times)
     }
 
+    /// Whether runs with these settings are the same: what one says, the other may leave to the test. Settings that the test does
+    /// not take are the same only as themselves.
+    #[must_use]
+    pub fn is_one_run(&self, a: &[(String, String)], b: &[(String, String)]) -> bool {
+        let resolved = |settings| self.resolve(settings, false).ok().map(|params| params.to_json());
+        a == b || resolved(a).is_some_and(|a| resolved(b) == Some(a))
+    }
+
     /// All figures that it may have: its own first.
     pub fn all_metrics(&self) -> impl Iterator<Item = &'static MetricDef> {
         self.metrics.iter().chain(STANDARD_METRICS).chain(STALL_METRICS)

@@ -21,6 +21,11 @@ impl Span {
         let end = |span: Span| span.start_bytes + span.length_bytes;
         self.start_bytes <= other.start_bytes && end(other) <= end(self)
     }
+
+    /// Whether it is the whole of a drive.
+    fn is_whole(self, capacity_bytes: u64) -> bool {
+        self.start_bytes == 0 && self.length_bytes == capacity_bytes
+    }
 }
 
 /// Where a clone begins, the bytes from there to the end of its file, and the length of that.
@@ -246,7 +251,7 @@ impl Job {
             sizes: self.sizes(),
             align_bytes: self.block_align,
             align_offset_bytes: 0,
-            extent: self.extent(span.length_bytes, span.start_bytes == 0 && span.length_bytes == capacity_bytes),
+            extent: self.extent(span.length_bytes, span.is_whole(capacity_bytes)),
             short_tail: false,
             one_place: false,
             repeats: self.repeats_passes(),
@@ -337,7 +342,7 @@ impl Job {
             _ if self.rw_step != 0 => "rw",
             _ => "bs",
         };
-        let is_whole_drive = pattern.start_bytes == 0 && pattern.span_bytes == capacity_bytes;
+        let is_whole_drive = self.span(capacity_bytes, clone)?.is_whole(capacity_bytes);
         JobSource::new(self, pattern, (room_bytes, is_whole_drive), base).map_err(|e| self.error(option, e.to_string()))
     }
 }

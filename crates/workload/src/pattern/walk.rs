@@ -218,12 +218,8 @@ impl Source for WalkSource {
         };
         let length = command.length_bytes;
         // What is trimmed is written then, at the same place.
-        let ends_pair = !self.pairs || command.op == Op::Write;
-        if self.walk.ends_with_span
-            && self.passes_left.is_some()
-            && !(self.pairs && ends_pair)
-            && self.leaves(slot, length)
-        {
+        let writes_trimmed = self.pairs && command.op == Op::Write;
+        if self.walk.ends_with_span && self.passes_left.is_some() && !writes_trimmed && self.leaves(slot, length) {
             self.end_pass();
             if self.passes_left == Some(0) {
                 return None;
@@ -237,7 +233,7 @@ impl Source for WalkSource {
         self.last[slot] = Some((offset, offset + length));
         self.zone.1 += length;
         // As in fio, a block that ends with the span is the last of its pass.
-        if offset + length == self.length && ends_pair {
+        if offset + length == self.length && (writes_trimmed || !self.pairs) {
             self.end_pass();
         }
         Some(Command { offset_bytes: self.start + offset, ..command })
