@@ -495,16 +495,16 @@ impl Drive {
         Ok(Started::Later { held_bytes })
     }
 
-    /// Bytes of the pages that a write of this data adds to what is stored: not those that are there, nor whole ones of zeroes.
+    /// Bytes of the pages that a write of this data adds to what is stored: not those that are there, nor those that get zeroes only.
     fn new_bytes(&self, Extent { offset_bytes, length_bytes }: Extent, data: &[u8]) -> u64 {
         let store = self.device.store();
         let end = offset_bytes + length_bytes;
         let is_new = |&unit: &u64| {
-            let begin = unit * UNIT_BYTES;
+            let (from, to) = ((unit * UNIT_BYTES).max(offset_bytes), ((unit + 1) * UNIT_BYTES).min(end));
+            // The rest of a page that is not there is zeroes.
             let is_zero = || {
-                let whole = begin >= offset_bytes && begin + UNIT_BYTES <= end;
-                let at = begin.saturating_sub(offset_bytes) as usize;
-                whole && data.get(at..at + UNIT_BYTES as usize).is_some_and(|page| page.iter().all(|&byte| byte == 0))
+                let part = data.get((from - offset_bytes) as usize..(to - offset_bytes) as usize);
+                part.is_some_and(|part| part.iter().all(|&byte| byte == 0))
             };
             store.page(unit as u32).is_none() && !is_zero()
         };
@@ -553,7 +553,7 @@ impl Drive {
     }
 
     /// A command came that is none of the device's queue: a drive that stands by does so no longer, or not once it does.
-    fn wake(&mut self) {
+    pub(crate) fn wake(&mut self) {
         if let Some(stand_by) = &mut self.standing_by {
             stand_by.woken = true;
         } else if std::mem::take(&mut self.stands_by) {

@@ -53,20 +53,21 @@ pub fn help_to_write(device: &str) -> String {
 
 /// What a report says of a test that ended in this error. It is unfinished unless it makes no sense on the device, or may not
 /// write to it.
-pub fn left_out(test: &str, device: &str, error: &BenchError) -> LeftOut {
+pub fn left_out(job: &PlanJob, device: &str, error: &BenchError) -> LeftOut {
     let sectors = matches!(error, BenchError::Host(HostError::Refused(Refusal::NotWholeSectors { .. })));
     LeftOut {
         device: device.to_owned(),
-        test: test.to_owned(),
+        test: job.test.name.to_owned(),
+        variant: job.variant.clone(),
         why: error.to_string(),
         unfinished: !(matches!(error, BenchError::Unsuitable(_)) || sectors || may_only_be_read(error)),
     }
 }
 
 /// What a report says of a test that was stopped.
-pub fn stopped(test: &str, device: &str) -> LeftOut {
-    let (device, test, why) = (device.to_owned(), test.to_owned(), "it was stopped".to_owned());
-    LeftOut { device, test, why, unfinished: true }
+pub fn stopped(job: &PlanJob, device: &str) -> LeftOut {
+    let (test, variant) = (job.test.name.to_owned(), job.variant.clone());
+    LeftOut { device: device.to_owned(), test, variant, why: "it was stopped".to_owned(), unfinished: true }
 }
 
 /// Runs the plan.
@@ -135,7 +136,7 @@ impl Results {
                     sorted.outcomes.push(*outcome);
                 }
                 JobResult::Failed(error) => {
-                    let left_out = left_out(job.test.name, names[job.lab], &error);
+                    let left_out = left_out(job, names[job.lab], &error);
                     let failure = bench_failure(job.test.name, names[job.lab], error);
                     sorted.left_out.push(left_out.clone());
                     if left_out.unfinished {
@@ -145,7 +146,7 @@ impl Results {
                     }
                 }
                 JobResult::Cancelled => {
-                    sorted.left_out.push(stopped(job.test.name, names[job.lab]));
+                    sorted.left_out.push(stopped(job, names[job.lab]));
                     sorted.cancelled.push(format!("{} on {}", job.test.name, names[job.lab]));
                 }
             }
@@ -170,8 +171,8 @@ impl Results {
     /// The last failure, or that the run was stopped.
     pub fn conclude(self) -> Result<(), Failure> {
         if self.ran {
-            for Unsuitable { left_out: LeftOut { device, test, why, .. }, .. } in &self.unsuitable {
-                complain(&format!("left out: {test} on {device}: {why}"));
+            for Unsuitable { left_out, .. } in &self.unsuitable {
+                complain(&format!("left out: {} on {}: {}", left_out.run(), left_out.device, left_out.why));
             }
         }
         let mut failures = self.into_failures();

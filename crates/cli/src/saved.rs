@@ -243,6 +243,20 @@ impl Keep {
         self.path.is_some()
     }
 
+    /// Keeps the drive of a run that was stopped, unless another one was kept there before: half aged, it is not what was to take its
+    /// place. Says which.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_stopped(&self, capacity_bytes: u64, kept: Option<&[u8]>) -> Result<Option<String>, Failure> {
+        let (Some(path), Some(_)) = (&self.path, kept) else { return Ok(None) };
+        if check_state_file(path).is_ok_and(|is_there| is_there) {
+            return Ok(Some(format!("{} is as it was: the run was stopped", path.display())));
+        }
+        self.write(capacity_bytes, kept)?;
+        Ok(Some(format!("{} has the drive as it was when the run was stopped", path.display())))
+    }
+
     /// Keeps it.
     ///
     /// # Errors

@@ -21,8 +21,8 @@ pub use calibrate::{Calibration, Fitted, Measured, Measurements, Reached, ReadRe
 pub use estimates::{Band, Estimate, STATED_BAND, estimates};
 pub use figures::{Figure, headlines, predicted};
 pub use predict::{
-    Predicted, Prediction, PredictionError, beside_figures, check_folder, may_be_predicted, predict, read_predictions,
-    with_table,
+    Predicted, Prediction, PredictionError, are_one_drive, beside_figures, check_folder, may_be_predicted, predict,
+    read_predictions, with_table,
 };
 pub use runs::{Bench, KeptTests, Stopped};
 pub use sensitivity::{Bar, FigureSensitivity, LeftOut, SEED, Sensitivity, Side, sensitivity};

@@ -117,6 +117,14 @@ pub fn may_be_predicted(
     Ok(if is_known { Err(PredictionError::NotBlind(device.to_owned())) } else { Ok(()) })
 }
 
+/// Whether two names are of one drive file: by its values, whatever the path.
+///
+/// # Errors
+/// If there is no such drive.
+pub fn are_one_drive(a: &str, b: &str) -> Result<bool, Diagnostic> {
+    Ok(drive_digest(a)? == drive_digest(b)?)
+}
+
 /// The same figures, of drives by the names that their predictions have.
 fn by_slug(claims: &[Claim]) -> Vec<Claim> {
     claims.iter().map(|claim| claim.clone().renamed(slug)).collect()
@@ -240,7 +248,7 @@ impl Prediction {
         let slug = slug(&self.device);
         let path = folder.join(file_name(&slug, before.iter().filter(|p| self::slug(&p.device) == slug).count()));
         if before.iter().any(|p| p.drive_digest == self.drive_digest && p.quick == self.quick) {
-            return Err(PredictionError::Exists(path.display().to_string()));
+            return Err(PredictionError::Exists(format!("a prediction of {} by this file", self.device)));
         }
         fs::create_dir_all(folder).map_err(|e| PredictionError::Io(format!("{}: {e}", folder.display())))?;
         let text = serde_json::to_string_pretty(self).map_err(|e| PredictionError::Io(e.to_string()))?;

@@ -142,10 +142,11 @@ fn small(value: f64) -> String {
 
 /// A size or an offset in bytes, decimal: `512 B`, `8 GB`.
 pub(crate) fn bytes(value: f64) -> String {
+    // What rounds to a thousand is one of the next unit.
     let (divisor, unit) = match value.abs() {
-        m if m >= 1e12 => (1e12, "TB"),
-        m if m >= 1e9 => (1e9, "GB"),
-        m if m >= 1e6 => (1e6, "MB"),
+        m if m >= 999.995e9 => (1e12, "TB"),
+        m if m >= 999.995e6 => (1e9, "GB"),
+        m if m >= 999.995e3 => (1e6, "MB"),
         m if m >= 1e3 => (1e3, "kB"),
         _ => (1.0, "B"),
     };

@@ -87,8 +87,16 @@ pub(crate) fn span_of(outcome: &Outcome, capacity: f64) -> Option<f64> {
     Some(param(outcome, "span_bytes")?.min(whole_of(outcome, capacity)))
 }
 
-/// How much of their drives the runs of a headline figure in sequence went over, in per cent: the least and the most.
-pub(crate) fn written_share(review: &Review, headline: &Headline) -> Option<(f64, f64)> {
+/// How much the runs of a headline figure in sequence went over: the least and the most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Covered {
+    /// Of their drives, in per cent.
+    Percent(f64, f64),
+    /// Every one of them all of its addresses, so many times.
+    Times(f64, f64),
+}
+
+pub(crate) fn covered(review: &Review, headline: &Headline) -> Option<Covered> {
     let of = |device: &ReviewedDevice| {
         let outcome = headline.outcome(&review.outcomes, &device.facts.name)?;
         let capacity = device.facts.capacity_bytes as f64;
@@ -100,14 +108,22 @@ pub(crate) fn written_share(review: &Review, headline: &Headline) -> Option<(f64
     if runs.iter().any(|&(turns, _)| turns < 1.0) {
         runs.retain(|&(turns, _)| turns < 1.0);
     }
-    let shares: Vec<f64> = runs.into_iter().map(|(turns, span)| 100.0 * turns.min(1.0) * span).collect();
-    Some((shares.iter().copied().reduce(f64::min)?, shares.into_iter().reduce(f64::max)?))
+    let ends =
+        |values: Vec<f64>| Some((values.iter().copied().reduce(f64::min)?, values.into_iter().reduce(f64::max)?));
+    if runs.iter().all(|&(turns, span)| turns > 1.0 && span == 1.0) {
+        let (least, most) = ends(runs.into_iter().map(|(turns, _)| turns).collect())?;
+        return Some(Covered::Times(least, most));
+    }
+    let (least, most) = ends(runs.into_iter().map(|(turns, span)| 100.0 * turns.min(1.0) * span).collect())?;
+    Some(Covered::Percent(least, most))
 }
 
 /// A span for a reader: a unit of the drive may keep it from being a round number.
 pub(crate) fn rounded(bytes: f64) -> f64 {
-    let round = (bytes / 1e8).round() * 1e8;
-    if (round - bytes).abs() < 0.01 * bytes { round } else { (bytes / 1e7).round() * 1e7 }
+    let to = |step: f64| (bytes / step).round() * step;
+    // To two or three digits, and of those the fewest that are as good as what it is.
+    let is_near = |round: &f64| (round - bytes).abs() < 0.01 * bytes;
+    [1e8, 1e7, 1e6, 1e5].into_iter().map(to).find(is_near).unwrap_or(bytes)
 }
 
 /// A share of a drive in per cent, for a reader: what was written is never nothing.
@@ -194,6 +210,16 @@ mod tests {
         assert!(!of(2.1e9).is_like(&of(256e9)) && of(512e9).is_like(&of(256e9)));
         assert_eq!(told(&run, 2.1e9), "over all of its 2.1 GB, 5.4 times in 8 s");
         assert_eq!(told(&run, 256e9), "over the first 4.5 % in 8 s");
+    }
+
+    #[test]
+    fn a_span_is_told_as_what_it_is() {
+        for (bytes, told) in
+            [(999_292_928.0, "1 GB"), (33_280_000.0, "33.3 MB"), (4_096_000.0, "4.1 MB"), (5_000.0, "5 kB")]
+        {
+            assert_eq!(number::bytes(rounded(bytes)), told);
+        }
+        assert_eq!(number::bytes(rounded(124_999_680.0)), "120 MB");
     }
 
     #[test]

@@ -153,11 +153,22 @@ pub struct LeftOut {
     /// Name of the device as in [`DeviceFacts::name`].
     pub device: String,
     pub test: String,
+    /// Which of several runs of the test, if it has several.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub variant: String,
     /// Why, in a clause.
     pub why: String,
     /// It was stopped, or failed: the review lacks what it asked for.
     #[serde(default, skip_serializing_if = "is_false")]
     pub unfinished: bool,
+}
+
+impl LeftOut {
+    /// The test, and which of its runs.
+    #[must_use]
+    pub fn run(&self) -> String {
+        if self.variant.is_empty() { self.test.clone() } else { format!("{} ({})", self.test, self.variant) }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]

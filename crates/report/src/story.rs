@@ -314,7 +314,7 @@ fn far_apart_as_they_drift(all: &Outcome, part: &Outcome) -> Option<Finding> {
     let least = with.0 / without.1;
     (least >= FAR_APART && least.is_finite()).then(|| {
         finding(
-            "Leaving a fifth of its flash unused lifts random writes ",
+            "Leaving a fifth of its flash unused lifts the mean of random writes ",
             format!("at least {}", times((10.0 * least).floor() / 10.0)),
             format!(
                 " as far as {unsettled}: from {} to {} IOPS with it, {} to {} without.",

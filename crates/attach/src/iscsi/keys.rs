@@ -93,6 +93,11 @@ fn length(value: &str) -> Option<u32> {
     number(value).filter(|length| (512..1 << 24).contains(length))
 }
 
+/// Keys in the order in which they can be agreed on: what another one limits comes behind it.
+pub fn in_order(pairs: &mut [(String, String)]) {
+    pairs.sort_by_key(|(key, _)| key == "FirstBurstLength");
+}
+
 /// What is answered to a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Reply {
@@ -159,7 +164,8 @@ impl Parameters {
             },
             "FirstBurstLength" => match length(value) {
                 Some(bytes) => {
-                    self.first_burst_bytes = bytes.min(OWN_FIRST_BURST_BYTES);
+                    // No more than a burst, which was agreed on before ([`in_order`]).
+                    self.first_burst_bytes = bytes.min(OWN_FIRST_BURST_BYTES).min(self.burst_bytes);
                     said(&self.first_burst_bytes.to_string())
                 }
                 None => wrong,
@@ -208,6 +214,18 @@ mod tests {
         let wrong =
             [("MaxBurstLength", "511"), ("HeaderDigest", "CRC32C"), ("InitialR2T", "yes"), ("MaxConnections", "")];
         assert!(wrong.into_iter().all(|(key, value)| p.agree(key, value) == Reply::Wrong));
+    }
+
+    #[test]
+    fn a_first_burst_is_no_longer_than_a_burst_in_whatever_order_they_come() {
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let mut pairs =
+            [pair("FirstBurstLength", "65536"), pair("MaxBurstLength", "4096"), pair("ImmediateData", "Yes")];
+        in_order(&mut pairs);
+        let mut p = Parameters::default();
+        let replies = pairs.map(|(key, value)| p.agree(&key, &value));
+        let value = |text: &str| Reply::Value(text.to_owned());
+        assert_eq!(replies, [value("4096"), value("Yes"), value("4096")]);
     }
 
     #[test]

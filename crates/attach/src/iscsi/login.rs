@@ -1,6 +1,6 @@
 //! The login: who comes, to which target, and how they are to speak.
 
-use super::keys::{OWN_SEGMENT_BYTES, Parameters, Reply, TextInput, put};
+use super::keys::{OWN_SEGMENT_BYTES, Parameters, Reply, TextInput, in_order, put};
 use super::pdu::{Header, Pdu};
 use super::words::*;
 
@@ -153,7 +153,8 @@ impl Login {
         if goes_on {
             return Ok(());
         }
-        let pairs = self.text.take().ok_or(LOGIN_INITIATOR_ERROR)?;
+        let mut pairs = self.text.take().ok_or(LOGIN_INITIATOR_ERROR)?;
+        in_order(&mut pairs);
         for (key, value) in &pairs {
             self.take_pair(key, value, stage, text)?;
         }

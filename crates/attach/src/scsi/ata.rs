@@ -294,8 +294,10 @@ pub fn identify(export: &Export, trusted: bool) -> Vec<u8> {
     words[64] = 0x0003;
     words[65..=68].fill(120);
     if export.trim {
-        // What trimmed sectors read as is always the same, and zeroes.
-        words[69] = 0x4000 | if export.trimmed_reads_zeroes { 0x0020 } else { 0 };
+        // What trimmed sectors read as is always the same. That every one of them reads as zeroes is so only where no page is larger: ATA
+        // has no word for what a trim forgets as one.
+        let zeroes = export.trimmed_reads_zeroes && export.trim_bytes <= u64::from(export.sector_bytes);
+        words[69] = 0x4000 | if zeroes { 0x0020 } else { 0 };
         words[105] = MOST_TRIM_BLOCKS;
         words[169] = 1;
     }

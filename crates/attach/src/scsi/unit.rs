@@ -114,7 +114,7 @@ impl LogicalUnit {
             TEST_UNIT_READY if !drive.is_ready(now) => Err(Sense::BECOMING_READY),
             TEST_UNIT_READY => done,
             MODE_SENSE_6 | MODE_SENSE_10 => modes(drive.export(), &cdb),
-            START_STOP_UNIT => start_stop(&command),
+            START_STOP_UNIT => start_stop(drive, &command),
             READ_CAPACITY_10 => told(pages::capacity_10(drive.export()), u64::MAX),
             SYNCHRONIZE_CACHE_10 | SYNCHRONIZE_CACHE_16 => {
                 within(drive.export(), &block_range(&cdb))?;
@@ -192,13 +192,14 @@ fn modes(export: &Export, cdb: &[u8; 16]) -> Planned {
     told(pages::modes(export, question)?, allocation)
 }
 
-/// To stop is to stand by, and so is the standby condition. The next command wakes the drive.
-fn start_stop(command: &Command) -> Planned {
+/// To stop is to stand by, and so is the standby condition. To start, and any other condition, wakes the drive.
+fn start_stop(drive: &mut Drive, command: &Command) -> Planned {
     let (power_condition, load_eject, start) = (command.cdb[4] >> 4, command.cdb[4] & 2 != 0, command.cdb[4] & 1 != 0);
     if load_eject {
         return Err(Sense::INVALID_FIELD_IN_CDB);
     }
     if power_condition != STANDBY_CONDITION && (start || power_condition != 0) {
+        drive.wake();
         return Ok(Plan::Answer(Answer::default()));
     }
     Ok(Plan::Task(Task::new([stand_by(command)], Then::Nothing, 0)))
@@ -275,12 +276,11 @@ fn blocks_moved(export: &Export, kind: Transfer, mut command: Command) -> Planne
     if range.flags & 0xe0 != 0 {
         return Err(Sense::INVALID_FIELD_IN_CDB);
     }
-    let byte_check = range.flags >> 1 & 3;
+    // In a read or a write these bits are others, which are not looked at.
+    let byte_check = if matches!(kind, Transfer::Verify | Transfer::WriteAndVerify) { range.flags >> 1 & 3 } else { 0 };
     let compares =
         kind == Transfer::WriteAndVerify && byte_check & 1 == 1 || kind == Transfer::Verify && byte_check != 0;
-    if byte_check == 2 && matches!(kind, Transfer::Verify | Transfer::WriteAndVerify)
-        || byte_check == 3 && kind == Transfer::WriteAndVerify
-    {
+    if byte_check == 2 || byte_check == 3 && kind == Transfer::WriteAndVerify {
         return Err(Sense::INVALID_FIELD_IN_CDB);
     }
     let extent = within(export, &range)?;

@@ -524,6 +524,25 @@ fn a_command_of_a_security_protocol_wakes_a_drive_that_stands_by() {
     }
 }
 
+/// To start one is to wake it: a cut after that is no clean one. To ask whether it is there is not.
+#[test]
+fn start_wakes_a_drive_that_stands_by_and_test_unit_ready_does_not() {
+    for (cdb, wakes) in [([0x1b, 0, 0, 0, 1, 0], true), ([0x1b, 0, 0, 0, 0x10, 0], true), ([0; 6], false)] {
+        let mut bench = Bench::new();
+        let mut unit = LogicalUnit::new(&bench.drive);
+        let stand_by = DriveRequest { stands_by: true, ..DriveRequest::new(1, 1, Op::Flush, 0, 0) };
+        bench.drive.start(bench.now, stand_by).unwrap();
+        assert_eq!(bench.wait(), [Ok(vec![])]);
+        let mut command = ScsiCommand { owner: 1, cookie: 1, lun: 0, cdb: [0; 16], data: Vec::new() };
+        command.cdb[..6].copy_from_slice(&cdb);
+        assert!(matches!(unit.begin(bench.now, &mut bench.drive, command), Progress::Done(a) if a.sense.is_none()));
+        assert_eq!(bench.drive.stands_by(), !wakes);
+        bench.drive.cut(bench.now);
+        bench.drive.restore(bench.now);
+        assert_eq!(bench.drive.device.unclean_shutdowns(), Some(u64::from(wakes)));
+    }
+}
+
 #[test]
 fn a_packet_before_the_answer_to_the_last_is_fetched_is_out_of_sequence() {
     let mut bench = Bench::new();

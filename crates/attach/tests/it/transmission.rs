@@ -111,6 +111,7 @@ fn memory_is_bounded_and_read_only_is_read_only() {
     assert_eq!(c.write(0, (1 << 20) - 512, &[1; 1024]), NO_SPACE, "an edge needs a page of its own");
     assert_eq!(c.write(0, 1 << 20, &vec![2; 1 << 19]), 0, "what is there needs no more");
     assert_eq!(c.write(0, 2 << 20, &vec![0; 1 << 19]), 0, "zeroes take no memory");
+    assert_eq!(c.write(0, (3 << 20) + 512, &[0; 512]), 0, "nor in a part of a page that is not there");
     assert_eq!(c.ask(CMD_WRITE_ZEROES, 0, 0, 1 << 19), 0, "zeroes take no memory");
     assert_eq!(c.write(0, 1 << 20, &vec![1; 1 << 19]), 0);
     let server = serve_with(Steady::new(1000, false), options(), 1 << 20, true);

@@ -350,8 +350,10 @@ impl EntryMeter {
                 .map_or(Window::default(), |w| ops.iter().map(|&op| of(w, op)).fold(Window::default(), sum))
         };
         let per_second = 1e9 / self.window as f64;
-        let bytes: Vec<f64> = whole.clone().map(|i| window(i).bytes as f64 * per_second).collect();
-        let ios: Vec<f64> = whole.map(|i| window(i).ios as f64 * per_second).collect();
+        // As in fio, a window without a command is no sample.
+        let windows: Vec<Window> = whole.map(window).filter(|w| w.ios > 0).collect();
+        let bytes: Vec<f64> = windows.iter().map(|w| w.bytes as f64 * per_second).collect();
+        let ios: Vec<f64> = windows.iter().map(|w| w.ios as f64 * per_second).collect();
         (Spread::of(&bytes), Spread::of(&ios))
     }
 }

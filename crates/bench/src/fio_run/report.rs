@@ -167,6 +167,9 @@ pub struct JobReport {
     pub latency_window: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steadystate: Option<SteadyReport>,
+    /// Of the job, if it has one.
+    #[serde(rename = "desc", skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// What fio does not know.
     pub ssdlab: JobDetails,
     #[serde(skip)]
@@ -480,6 +483,7 @@ impl JobReport {
             Table(REAP_LABELS.iter().map(|l| ((*l).to_owned(), share(l))).collect())
         };
         JobReport {
+            description: options.get("description").cloned(),
             jobname: job.name.clone(),
             groupid: entry.group,
             turn,
@@ -654,7 +658,8 @@ impl Latency {
             min: h.min(),
             max: h.max(),
             mean: h.mean(),
-            stddev: h.stddev(),
+            // Of a sample, as fio has it.
+            stddev: h.stddev() * libm::sqrt(h.count() as f64 / h.count().saturating_sub(1).max(1) as f64),
             count: h.count(),
             percentile: percentiles.map(|list| list.iter().map(|&p| (p, h.percentile_of_fio(p))).collect()),
             bins: h.middles().collect(),

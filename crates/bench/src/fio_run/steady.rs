@@ -31,15 +31,19 @@ pub struct SteadyReport {
     pub max_deviation: f64,
     pub slope: f64,
     pub data: SteadyData,
+    /// What `criterion` is, in the words of fio's normal layout.
+    #[serde(skip)]
+    pub(super) of: String,
 }
 
 /// The seconds of the window.
 #[derive(Clone, Debug, Serialize)]
 pub struct SteadyData {
-    /// KiB/s.
+    /// Bytes a second, as in fio, whose other rates are in KiB/s.
     pub bw_mean: f64,
     pub iops_mean: f64,
     pub iops: Vec<u64>,
+    /// Bytes a second.
     pub bw: Vec<u64>,
 }
 
@@ -92,7 +96,7 @@ impl Watch {
             self.samples.remove(0);
         }
         self.samples.push((ios, bytes));
-        self.attained = self.samples.len() == self.duration && self.value() < self.criterion.limit;
+        self.attained = self.samples.len() == self.duration && self.value().abs() < self.criterion.limit;
         self.attained
     }
 
@@ -104,7 +108,7 @@ impl Watch {
         self.samples.iter().map(value).collect()
     }
 
-    /// What is compared with the limit.
+    /// What is compared with the limit, a slope without its sign.
     fn value(&self) -> f64 {
         let values = self.values();
         let middle = mean(&values);
@@ -112,7 +116,7 @@ impl Watch {
         if middle <= 0.0 {
             return f64::MAX;
         }
-        let value = if self.criterion.slope { slope(&values).abs() } else { deviation(&values) };
+        let value = if self.criterion.slope { slope(&values) } else { deviation(&values) };
         if self.criterion.percent { value * 100.0 / middle } else { value }
     }
 
@@ -122,7 +126,7 @@ impl Watch {
         let (of_slope, unit) = (if c.slope { "_slope" } else { "" }, if c.percent { "%" } else { "" });
         let values = self.values();
         let [ios, bw]: [Vec<u64>; 2] =
-            [self.samples.iter().map(|s| s.0).collect(), self.samples.iter().map(|s| s.1 / 1024).collect()];
+            [self.samples.iter().map(|s| s.0).collect(), self.samples.iter().map(|s| s.1).collect()];
         let of = |list: &[u64]| mean(&list.iter().map(|&v| v as f64).collect::<Vec<_>>());
         let criterion = self.value();
         SteadyReport {
@@ -132,6 +136,7 @@ impl Watch {
             criterion: if criterion == f64::MAX { String::new() } else { format!("{criterion:.6}{unit}") },
             max_deviation: deviation(&values),
             slope: slope(&values),
+            of: format!("{metric} {}", if c.slope { "slope" } else { "mean dev" }),
             data: SteadyData { bw_mean: of(&bw), iops_mean: of(&ios), iops: ios, bw },
         }
     }

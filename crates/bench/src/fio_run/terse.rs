@@ -22,13 +22,15 @@ impl FioReport {
 fn line(out: &mut String, version: &str, job: &JobReport) -> fmt::Result {
     let plain = |text: &str| text.replace([';', '\n'], "_");
     write!(out, "3;{version};{};{};{}", plain(&job.jobname), job.groupid, job.error)?;
+    // Of directions that are told together there is one block, behind those of reads and writes if these are told as well.
     let nothing = Direction::default();
-    let (read, write) = match &job.mixed {
-        Some(mixed) if job.read.is_none() => (mixed, &nothing),
-        _ => (job.read.as_ref().unwrap_or(&nothing), job.write.as_ref().unwrap_or(&nothing)),
-    };
-    direction(out, read)?;
-    direction(out, write)?;
+    if job.mixed.is_none() || job.read.is_some() {
+        direction(out, job.read.as_ref().unwrap_or(&nothing))?;
+        direction(out, job.write.as_ref().unwrap_or(&nothing))?;
+    }
+    if let Some(mixed) = &job.mixed {
+        direction(out, mixed)?;
+    }
     write!(out, ";{:.6}%;{:.6}%;{};{};{}", job.usr_cpu, job.sys_cpu, job.ctx, job.majf, job.minf)?;
     shares(out, &job.iodepth_level, 1)?;
     shares(out, &with_all_below(&job.latency_us, &job.latency_ns), 2)?;

@@ -85,6 +85,16 @@ fn write_job(out: &mut String, job: &JobReport, device: &str) -> fmt::Result {
         out,
         "     latency   : target={}, window={}, percentile={:.2}%, depth={}",
         job.latency_target, job.latency_window, job.latency_percentile, job.latency_depth
+    )?;
+    let Some(steady) = &job.steadystate else { return Ok(()) };
+    let (binary, decimal) = rate(steady.data.bw_mean as u64);
+    writeln!(
+        out,
+        "  steadystate  : attained={}, bw={binary} ({decimal}), iops={}, {}={}",
+        if steady.attained == 1 { "yes" } else { "no" },
+        short(steady.data.iops_mean as u64, DIGITS, false, Unit::None),
+        steady.of,
+        steady.criterion
     )
 }
 

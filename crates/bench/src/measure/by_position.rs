@@ -33,11 +33,13 @@ impl ByPosition {
         ByPosition { zone_bytes, zones: vec![Zone::default(); count], last: 0 }
     }
 
-    /// The middle of each zone in bytes, and its rate in decimal MB/s. Zones without traffic are left out.
+    /// The middle of each zone in bytes, and its rate in decimal MB/s. Zones without traffic are left out, and those that took no
+    /// time: they have no rate.
     #[must_use]
     pub fn curve(&self) -> Vec<[f64; 2]> {
         let middle = |i: usize| (i as f64 + 0.5) * self.zone_bytes as f64;
-        self.zones.iter().enumerate().filter(|(_, z)| z.bytes > 0).map(|(i, z)| [middle(i), z.mb_per_s()]).collect()
+        let has_rate = |z: &Zone| z.bytes > 0 && z.elapsed > 0;
+        self.zones.iter().enumerate().filter(|(_, z)| has_rate(z)).map(|(i, z)| [middle(i), z.mb_per_s()]).collect()
     }
 
     /// Bytes of each zone and the time that passed while they were transferred, in the order of their addresses.

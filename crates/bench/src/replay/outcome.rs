@@ -271,11 +271,16 @@ pub(super) fn notes(r: &Replayed) -> Vec<String> {
             share_written(written, r.capacity_bytes)
         ));
     }
+    // Rounded up: what was read is never nothing.
+    let amount = |bytes: u64| match bytes {
+        b if b < 1_000_000 => format!("{} kB", b.div_ceil(1_000)),
+        b => format!("{} MB", b.div_ceil(1_000_000)),
+    };
     let unmapped = r.counters.flash.map_or(0, |f| f.unmapped_read_bytes);
     if unmapped > 0 {
         notes.push(format!(
-            "Of what was read, {} MB are at addresses that held nothing, which the drive answers without flash.",
-            unmapped.div_ceil(1_000_000)
+            "Of what was read, {} are at addresses that held nothing, which the drive answers without flash.",
+            amount(unmapped)
         ));
     }
     notes

@@ -28,8 +28,11 @@ const LINEAR_TOP_IOPS: f64 = 40_000.0;
 /// Of `over_provisioning`: the whole drive is used.
 const EVERY_ADDRESS: &str = "none";
 
+/// The test whose figures are of rates of moments.
+pub const COUNTS_RATES: &str = "consistency";
+
 pub(super) const DEF: TestDef = TestDef {
-    name: "consistency",
+    name: COUNTS_RATES,
     title: "Performance consistency",
     summary: "The drive is filled in sequence, then written at random, 4 KiB at QD32, while IOPS are counted each \
               second: 2000 s in the form of 2013, 3600 s in that of 2015.",
@@ -215,15 +218,21 @@ pub fn is_of_whole_run(key: &str) -> bool {
 }
 
 /// Completions that a moment must have in the mean, or its rate tells of nothing but when they were counted.
-pub const COMPLETIONS_OF_A_MOMENT: f64 = 8.0;
+const COMPLETIONS_OF_A_MOMENT: f64 = 8.0;
 
-/// The rates of moments, and how many of them a second has. A device in small has several a second; one that answers so few
-/// requests that a moment has hardly one, has one.
-fn readable(rates: Vec<f64>, moments: u64) -> (Vec<f64>, u64) {
-    if moments == 1 || mean(&rates) >= COMPLETIONS_OF_A_MOMENT * moments as f64 {
-        return (rates, moments);
+/// Of how many rates a second the figures of a run are that is `small_by` times smaller: as many, unless it answered so few requests
+/// (`iops` in the mean) that a moment has hardly one.
+#[must_use]
+pub fn rates_a_second(iops: f64, small_by: u32) -> u32 {
+    if iops >= COMPLETIONS_OF_A_MOMENT * f64::from(small_by) { small_by } else { 1 }
+}
+
+/// The rates of moments, and how many of them a second has.
+fn readable(rates: Vec<f64>, small_by: u32) -> (Vec<f64>, u64) {
+    match rates_a_second(mean(&rates), small_by) {
+        of_moments if of_moments == small_by => (rates, u64::from(small_by)),
+        _ => (rates.chunks(small_by as usize).map(mean).collect(), 1),
     }
-    (rates.chunks(moments as usize).map(mean).collect(), 1)
 }
 
 /// The median of the values in the fullest bin, the lower of the middle two: a rate that occurs. The lowest of equally full
@@ -431,7 +440,7 @@ fn put_rates(out: &mut Outcome, iops: &[f64], tail: &[f64], regularity: &Regular
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let asked = Asked::of(ctx)?;
     let measured = measure(ctx, &asked)?;
-    let (iops, moments) = readable(measured.per_second.iops(), SECOND / ctx.moment());
+    let (iops, moments) = readable(measured.per_second.iops(), ctx.small_by());
     let tail_iops = &iops[(asked.tail_from * moments) as usize..];
     let regularity = Regularity::of(tail_iops);
     let mut out = ctx.outcome(&format!("{}{}", asked.form, asked.unused()), measured.method(&asked, moments));

@@ -265,7 +265,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let mut out = ctx.outcome("", method);
     figures(&mut out, &points, at_error);
     put_causes(&mut out, &format!("{workload} writes"), &work);
-    show(&mut out, &points, days);
+    show(&mut out, &points, ctx.small_by(), days);
     Ok(out)
 }
 
@@ -378,14 +378,16 @@ fn figures(out: &mut Outcome, points: &[Point], at_error: [Option<(f64, f64)>; 2
     }
 }
 
-fn show(out: &mut Outcome, points: &[Point], days: u64) {
+fn show(out: &mut Outcome, points: &[Point], small_by: u32, days: u64) {
+    // Of the whole drive, as what it loses.
+    let whole_tb = |p: &Point| p.host_bytes * f64::from(small_by) / 1e12;
     let cell = |value: Option<f64>, digits: usize| value.map_or("–".to_owned(), |v| format!("{v:.digits$}"));
     let small =
         |value: Option<f64>| value.map_or("–".to_owned(), |v| if v == 0.0 { "0".into() } else { format!("{v:.1e}") });
     let row = |p: &Point| {
         vec![
             format!("{:.0} %", p.wear.mean * 100.0),
-            format!("{:.1}", p.host_bytes / 1e12),
+            format!("{:.1}", whole_tb(p)),
             format!("{:.2}", p.waf),
             format!("{} – {}", p.wear.erases_least, p.wear.erases_most),
             small(p.reread),
@@ -415,7 +417,7 @@ fn show(out: &mut Outcome, points: &[Point], days: u64) {
         rows: points.iter().map(row).collect(),
     });
     let line = |of: fn(&Point) -> Option<f64>| -> Vec<[f64; 2]> {
-        points.iter().filter_map(|p| of(p).filter(|v| *v > 1e-12).map(|v| [p.host_bytes / 1e12, v])).collect()
+        points.iter().filter_map(|p| of(p).filter(|v| *v > 1e-12).map(|v| [whole_tb(p), v])).collect()
     };
     let mut lost = vec![series("the drive's correction", line(|p| p.lost))];
     if points[0].lost_bch.is_some() {

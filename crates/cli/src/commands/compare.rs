@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use ssdlab_bench::fio_run;
 use ssdlab_bench::replay::{self, TRACE_DIGEST};
-use ssdlab_bench::suite::{Better, better_end};
+use ssdlab_bench::suite::{Better, COUNTS_RATES, better_end, rates_a_second};
 use ssdlab_catalog::Diagnostic;
 use ssdlab_core::input;
 use ssdlab_report::{DeviceFacts, ResultRow, ResultsDocument, figure_text, metric_label};
@@ -69,6 +69,14 @@ fn states(rows: [&ResultRow; 2]) -> Vec<String> {
     let mut states = Vec::new();
     if rows[0].small_by != rows[1].small_by {
         states.extend([0, 1].into_iter().filter_map(small));
+    }
+    // What a small drive answers seldom is counted in whole seconds, and varies less for that alone.
+    let rates = rows.map(|row| {
+        let iops = row.metrics.get("iops").filter(|_| row.test == COUNTS_RATES)?;
+        Some(rates_a_second(iops.value, row.small_by?))
+    });
+    if let ([Some(first), Some(second)], true) = (rates, rows[0].small_by == rows[1].small_by && rates[0] != rates[1]) {
+        states.push(format!("the first has {first} a second of its rates, the second {second}, and fewer vary less"));
     }
     let unsettled = which.iter().zip(rows).filter_map(|(which, row)| Some((which, row.not_steady.first()?)));
     states.extend(unsettled.map(|(which, not_steady)| format!("the {which} had not settled: {}", not_steady.why)));
@@ -463,6 +471,21 @@ mod tests {
         let states = ["the first ran on a drive 8 times smaller", "the first had not settled: the mean falls"];
         assert_eq!(compared.pairs[0].states, states);
         assert_eq!(compared.alone, [["trim"], ["power"]]);
+    }
+
+    #[test]
+    fn rates_of_seconds_and_of_parts_of_one_are_not_called_steadier_than_each_other() {
+        let of = |iops: f64| {
+            let iops = json!({ "value": iops, "unit": "IOPS" });
+            let small = json!({ "small_by": 8, "metrics": { "iops": iops } });
+            document(vec![row("consistency", small)])
+        };
+        let states = |a: f64, b: f64| {
+            let compared = compared(&[of(a), of(b)]).unwrap_or_else(|e| panic!("{e}"));
+            compared.pairs[0].states.clone()
+        };
+        assert_eq!(states(40.0, 120.0), ["the first has 1 a second of its rates, the second 8, and fewer vary less"]);
+        assert!(states(120.0, 300.0).is_empty() && states(39.0, 40.0).is_empty());
     }
 
     #[test]

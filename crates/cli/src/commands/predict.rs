@@ -1,7 +1,7 @@
 //! `ssdlab predict`: figures of drives before anyone has looked, and later beside those that were published.
 
 use ssdlab_forecast::{
-    Bench, PredictionError, Stopped, beside_figures, check_folder, may_be_predicted, predict, predicted,
+    Bench, PredictionError, Stopped, are_one_drive, beside_figures, check_folder, may_be_predicted, predict, predicted,
     read_predictions,
 };
 
@@ -28,8 +28,14 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
         return print(&beside_figures(&before, &published));
     }
     for (k, device) in args.devices.iter().enumerate() {
-        if args.devices[..k].contains(device) {
-            return Err(Failure::bad_input(format!("{device} is named twice")).help("name each drive once"));
+        for earlier in &args.devices[..k] {
+            if are_one_drive(earlier, device)? {
+                let problem = match earlier == device {
+                    true => format!("{device} is named twice"),
+                    false => format!("{device} is the drive of {earlier}, with the same values"),
+                };
+                return Err(Failure::bad_input(problem).help("name each drive once"));
+            }
         }
         may_be_predicted(device, args.plan.common.quick, &before, &published)?.map_err(refused)?;
     }

@@ -181,7 +181,9 @@ mod tests {
         write(Vec::new());
         let read = |name: &str| std::fs::read_to_string(dir.join(name)).unwrap();
         let whole = read("results.json");
-        write(vec![crate::plan::stopped("trim", "ideal-32die")]);
+        let test = ssdlab_bench::suite::find_test("trim").unwrap();
+        let job = PlanJob { lab: 0, test, variant: String::new(), settings: Vec::new() };
+        write(vec![crate::plan::stopped(&job, "ideal-32die")]);
         assert_eq!(read("results.json"), whole);
         assert!(read("unfinished/results.json").contains("it was stopped"));
         std::fs::remove_dir_all(&dir).unwrap();

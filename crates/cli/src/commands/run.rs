@@ -67,9 +67,13 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     drop(bar);
     // What has run is not lost for want of a place for one thing of it.
     let mut failures = Failures::default();
-    failures.note(keep.write(drive.reviewed().facts.capacity_bytes, kept.as_deref()));
+    let (capacity, kept) = (drive.reviewed().facts.capacity_bytes, kept.as_deref());
+    let saved = match stopped {
+        Some(_) => failures.note(keep.write_stopped(capacity, kept)).flatten(),
+        None => failures.note(keep.write(capacity, kept)).and(None),
+    };
     let told = failures.note(timeline.write(slowest_seen.as_ref(), drive.name())).flatten();
-    told.iter().chain(&fresh).chain(&searches).for_each(|said| complain(&format!("notice: {said}")));
+    saved.iter().chain(&told).chain(&fresh).chain(&searches).for_each(|said| complain(&format!("notice: {said}")));
     if let Some(folder) = &mut folder {
         failures.note(write_into(folder, &review_of(&[drive], outcomes, Vec::new(), args.seed, false)));
     }

@@ -13,7 +13,7 @@ use crate::headline::{HEADLINES, Headline};
 use crate::name;
 use crate::number;
 use crate::random_writes;
-use crate::reach::{self, Reach};
+use crate::reach::{self, Covered, Reach};
 use crate::reference::{STEP_SECONDS, beside};
 use crate::review::{ParameterCount, Reality, Review, ReviewedDevice};
 use crate::story::{Decks, Story, bar_notes, decks, drifts, story, waits_for_collection};
@@ -466,11 +466,21 @@ fn detail(review: &Review, headline: &Headline, beside: bool) -> String {
         };
         return format!("{}, over {span}{others}", headline.detail);
     }
-    let share = reach::written_share(review, headline).filter(|_| headline.key == "sequential-write");
-    let Some((least, most)) = share else { return headline.detail.to_owned() };
-    let [least, most] = [least, most].map(reach::percent);
-    let share = if least == most { most } else { format!("{least} to {most}") };
-    format!("{}, the first {share} % of an empty drive{others}", headline.detail)
+    let range = |ends: [String; 2]| {
+        let [least, most] = ends;
+        if least == most { most } else { format!("{least} to {most}") }
+    };
+    let where_to = match reach::covered(review, headline).filter(|_| headline.key == "sequential-write") {
+        None => return headline.detail.to_owned(),
+        Some(Covered::Percent(least, most)) => {
+            format!("the first {} % of an empty drive", range([least, most].map(reach::percent)))
+        }
+        Some(Covered::Times(least, most)) => {
+            let times = range([least, most].map(|turns| number::trimmed(turns, 1)));
+            format!("over all of a drive that was empty, {times} times")
+        }
+    };
+    format!("{}, {where_to}{others}", headline.detail)
 }
 
 fn conclusion(out: &mut String, review: &Review, stories: &[Story]) {

@@ -201,7 +201,7 @@ pub(crate) fn unfinished(out: &mut String, review: &Review) {
     if missing.is_empty() {
         return;
     }
-    let of = |test: &&LeftOut| format!("{} of {}", test.test, name::pretty(&test.device));
+    let of = |test: &&LeftOut| format!("{} of {}", test.run(), name::pretty(&test.device));
     let mut named: Vec<String> = missing.iter().map(of).collect();
     named.dedup();
     let (count, more) = (super::counted(missing.len(), "test"), if named.len() > MISSING_NAMED { ", …" } else { "" });
@@ -233,8 +233,9 @@ pub(crate) fn left_out(out: &mut String, review: &Review) {
         "<details class=\"left-out\"><summary>Left out: {tests} of {}</summary>\n<ul>\n",
         escape(&devices.join(", "))
     ));
-    for LeftOut { device, test, why, .. } in &review.left_out {
-        out.push_str(&format!("<li>{} of {}: {}</li>\n", escape(test), escape(&name::pretty(device)), escape(why)));
+    for left_out in &review.left_out {
+        let (run, device) = (left_out.run(), name::pretty(&left_out.device));
+        out.push_str(&format!("<li>{} of {}: {}</li>\n", escape(&run), escape(&device), escape(&left_out.why)));
     }
     out.push_str("</ul></details>\n");
 }

@@ -20,6 +20,7 @@ const OFTEN_PERCENT: f64 = 5.0;
 pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     let (mut suits, mut unsuited): (Vec<String>, Vec<String>) = Default::default();
     databases(facts, steady, &mut suits, &mut unsuited);
+    let suits_databases = !suits.is_empty();
     if let Some((_, p99)) = facts.headline("heavy-p99") {
         let wait = number::latency(p99);
         if p99 <= 20_000.0 {
@@ -112,7 +113,10 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
     }
     if unsuited.is_empty() {
         // Rates that another drive does not keep put nobody behind it.
-        let worst = relative.into_iter().find(|r| facts.puts_in_order(r.key)).filter(|r| r.ratio < 0.8);
+        // Nor does it fall behind in what was just said to be what it is for.
+        let speaks_for_it = |r: &Relative| r.key == "steady-write" && suits_databases;
+        let worst =
+            relative.into_iter().find(|r| facts.puts_in_order(r.key) && !speaks_for_it(r)).filter(|r| r.ratio < 0.8);
         unsuited.extend(worst.map(|r| {
             let share = if r.lower_is_better {
                 times(1.0 / r.ratio)

@@ -72,10 +72,10 @@ impl Steady {
 
     /// What shares are of, in words.
     pub fn moments(&self) -> String {
-        if self.is_of_seconds() {
+        if self.moment == 1.0 {
             "the seconds".to_owned()
         } else {
-            format!("all stretches of {} s", number::trimmed(self.moment, 1))
+            format!("all stretches of {} s", number::trimmed(self.moment, if self.moment < 1.0 { 3 } else { 1 }))
         }
     }
 

@@ -751,7 +751,7 @@ fn runs_that_covered_something_else_put_no_drive_before_another() {
     assert!(told(&both, 0).contains("Random writes to the fresh drive go at 26,200 IOPS"), "{}", told(&both, 0));
     // What was written over and over is no share of an empty drive.
     let headline = HEADLINES.into_iter().find(|h| h.key == "sequential-write").unwrap();
-    let (least, most) = reach::written_share(&both, &headline).unwrap();
+    let Some(reach::Covered::Percent(least, most)) = reach::covered(&both, &headline) else { panic!() };
     assert!(least == most && (7.0..8.0).contains(&most), "{least} {most}");
     // Where two of three are alike, they are in order, and the third is named.
     let three = together(vec![
@@ -1048,18 +1048,23 @@ fn the_lead_of_a_cache_is_said_to_hold_until_it_is_full() {
     only.outcomes.iter_mut().for_each(|o| _ = o.metrics.remove("iops_mean_tail"));
     assert_eq!(story(&only, &only.devices[0]).suits, "It leads in none of the figures compared here.");
     // How much of the drive the bar is of: 517 MB/s for 60 s is 31 GB of 1,100.
-    assert_eq!(reach::written_share(&both, &headline), None);
+    assert_eq!(reach::covered(&both, &headline), None);
     both.outcomes.iter_mut().filter(|o| o.test == "sequential-write").for_each(|o| {
         o.params.insert("seconds".to_owned(), 60.into());
     });
-    let (least, most) = reach::written_share(&both, &headline).unwrap();
+    let Some(reach::Covered::Percent(least, most)) = reach::covered(&both, &headline) else { panic!() };
     assert!((least - 2.216).abs() < 0.01 && (most - 2.821).abs() < 0.01, "{least} {most}");
     // Of a test that stays within a part of the drive it is no more than that part, however often it comes round.
     both.outcomes.iter_mut().filter(|o| o.test == "sequential-write").for_each(|o| {
         o.params.insert("span_bytes".to_owned(), 8_000_000_000_u64.into());
     });
-    let (least, most) = reach::written_share(&both, &headline).unwrap();
+    let Some(reach::Covered::Percent(least, most)) = reach::covered(&both, &headline) else { panic!() };
     assert!(least == most && (most - 0.7276).abs() < 0.001, "{least} {most}");
+    // A small drive may be written over and over.
+    both.devices.iter_mut().for_each(|d| d.facts.capacity_bytes = 10_000_000_000);
+    both.outcomes.iter_mut().for_each(|o| _ = o.params.remove("span_bytes"));
+    let Some(reach::Covered::Times(least, most)) = reach::covered(&both, &headline) else { panic!() };
+    assert!(least > 2.0 && least <= most, "{least} {most}");
 }
 
 #[test]

@@ -19,7 +19,8 @@ pub(super) fn iops_at_least(value: f64) -> String {
 
 /// Three significant digits from a hundred on: more would pretend.
 pub(super) fn rounded(value: f64) -> f64 {
-    (value / step(value)).round() * step(value)
+    // As a number is printed: of two that are as near, the even one.
+    (value / step(value)).round_ties_even() * step(value)
 }
 
 const fn step(value: f64) -> f64 {

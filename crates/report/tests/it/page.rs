@@ -747,6 +747,7 @@ fn a_chart_of_only_one_of_two_drives_names_it_and_what_the_other_lacks_is_listed
     review.left_out.push(LeftOut {
         device: FIRST.to_owned(),
         test: "qd-scaling".to_owned(),
+        variant: String::new(),
         why: "it <cannot> be made there".to_owned(),
         unfinished: false,
     });
@@ -760,9 +761,9 @@ fn a_chart_of_only_one_of_two_drives_names_it_and_what_the_other_lacks_is_listed
         (&true.into(), &serde_json::Value::Null)
     );
     let stopped = LeftOut { test: "trim".to_owned(), why: "it was stopped".to_owned(), ..review.left_out[0].clone() };
-    review.left_out.push(LeftOut { unfinished: true, ..stopped });
+    review.left_out.push(LeftOut { unfinished: true, variant: "QD32".to_owned(), ..stopped });
     let page = index_html(&review).unwrap();
-    let told = "<strong>This review is not whole.</strong> 1 test did not finish: trim of ";
+    let told = "<strong>This review is not whole.</strong> 1 test did not finish: trim (QD32) of ";
     assert!(page.find(told) < page.find("Left out: 2 tests of ") && page.contains(told));
     let document: serde_json::Value = serde_json::from_str(&ssdlab_report::results_json(&review).unwrap()).unwrap();
     assert_eq!((&document["complete"], &document["left_out"][1]["unfinished"]), (&false.into(), &true.into()));

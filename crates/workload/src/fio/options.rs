@@ -686,7 +686,7 @@ fn ignored_info(&(name, aliases, class): &(&'static str, &'static [&'static str]
         "errors" => "A run ends at the first error, and never for being slow.",
         "files" => "A simulated drive holds no files.",
         "logs" => {
-            "Logs hold the times of the simulation, uncompressed; bandwidth and IOPS are sampled every 500 ms, or as log_avg_msec says."
+            "Logs hold the times of the simulation, uncompressed; what is told of bandwidth and IOPS is sampled every 500 ms, whatever log_avg_msec says."
         }
         "priority" => "All commands have the same priority.",
         "report" => "Reports always hold these figures.",
