@@ -215,11 +215,11 @@ mod tests {
     #[test]
     fn a_span_is_told_as_what_it_is() {
         for (bytes, told) in
-            [(999_292_928.0, "1 GB"), (33_280_000.0, "33.3 MB"), (4_096_000.0, "4.1 MB"), (5_000.0, "5 kB")]
+            [(999_292_928.0, "1 GB"), (33_280_000.0, "33 MB"), (4_096_000.0, "4.1 MB"), (5_000.0, "5 kB")]
         {
             assert_eq!(number::bytes(rounded(bytes)), told);
         }
-        assert_eq!(number::bytes(rounded(124_999_680.0)), "120 MB");
+        assert_eq!(number::bytes(rounded(124_999_680.0)), "125 MB");
     }
 
     #[test]

@@ -218,7 +218,7 @@ pub fn is_of_whole_run(key: &str) -> bool {
 }
 
 /// Completions that a moment must have in the mean, or its rate tells of nothing but when they were counted.
-const COMPLETIONS_OF_A_MOMENT: f64 = 8.0;
+pub const COMPLETIONS_OF_A_MOMENT: f64 = 8.0;
 
 /// Of how many rates a second the figures of a run are that is `small_by` times smaller: as many, unless it answered so few requests
 /// (`iops` in the mean) that a moment has hardly one.

@@ -51,7 +51,9 @@ mod trim;
 mod words;
 mod worn_in;
 
-pub use consistency::{COUNTS_RATES, PUBLISHED_SECONDS, is_of_whole_drive, is_of_whole_run, rates_a_second};
+pub use consistency::{
+    COMPLETIONS_OF_A_MOMENT, COUNTS_RATES, PUBLISHED_SECONDS, is_of_whole_drive, is_of_whole_run, rates_a_second,
+};
 pub use definition::{
     Better, COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, reference, stands_for,
 };

@@ -178,9 +178,10 @@ fn is_accelerated(drive: &Drive) -> bool {
 #[test]
 fn within_a_family_only_dies_capacity_dram_and_what_is_published_of_the_cache_differ() {
     // The first of each family is laid beside every other; `cache` names what the sources give for each capacity apart.
-    let families: [(&[&str], &[&str]); 8] = [
+    let families: [(&[&str], &[&str]); 9] = [
         (&["m600-128gb", "m600-256gb", "m600-512gb", "m600-1tb"], &[]),
         (&["840-evo-120gb", "840-evo-250gb", "840-evo-500gb", "840-evo-1tb"], &["slc_cache.capacity_gb"]),
+        (&["850-evo-500gb", "850-evo-250gb"], &["slc_cache.capacity_gb"]),
         (&["860-qvo-1tb", "860-qvo-2tb"], &["slc_cache.capacity_gb"]),
         // Sixty-four dies need two behind each chip enable.
         (&["bx200-480gb", "bx200-240gb", "bx200-960gb"], &["slc_cache.capacity_gb", "controller.ways"]),
@@ -262,6 +263,7 @@ fn capacities_are_those_of_the_industry_s_formula() {
         ("bx100-500gb", 500),
         ("ultra-ii-240gb", 240),
         ("850-evo-500gb", 500),
+        ("850-evo-250gb", 250),
         ("intel-530-240gb", 240),
         ("840-evo-1tb", 1000),
         ("bx200-240gb", 240),

@@ -1,6 +1,6 @@
 //! What a drive of a review shows by itself.
 
-use ssdlab_bench::suite::{FOLDING_SHARE, is_as_declared};
+use ssdlab_bench::suite::{COMPLETIONS_OF_A_MOMENT, FOLDING_SHARE, is_as_declared};
 use ssdlab_bench::{Outcome, Unsettled};
 
 use super::steady::{NEAR, Steady};
@@ -326,15 +326,18 @@ pub(super) fn tail_of(run: &Outcome) -> Option<Steady> {
     Some(Steady { moment, period: of_rates.period.map(|values| values * moment), ..of_rates })
 }
 
-/// Completions that a stretch must have in the mean for its rate to tell of a drive that varies: one more or less, by when they
-/// were counted, is then a fifth of what is still near the usual rate.
-const COMPLETIONS_OF_A_STRETCH: f64 = 5.0 / NEAR;
+/// Completions that a part of a second must have in the mean for its rate to tell of a drive that varies: one more or less, by when
+/// they were counted, is then a fifth of what is still near the usual rate.
+const COMPLETIONS_OF_A_PART: f64 = 5.0 / NEAR;
 
-/// The rates of moments of so many seconds, of as many joined as have enough completions in the mean; and how many that are.
+/// The rates of moments of so many seconds, of as many joined as have enough completions in the mean; and how many that are. Of whole
+/// seconds no more than must be: a stall shall not be hidden in them.
 fn pooled(rates: &[f64], moment: f64) -> (Vec<f64>, usize) {
     let each = moment * rates.iter().sum::<f64>() / rates.len().max(1) as f64;
     // Of a drive that has stopped there is nothing to join.
-    let joined = if each > 0.0 { (COMPLETIONS_OF_A_STRETCH / each).ceil().max(1.0) as usize } else { 1 };
+    let having = |completions: f64| if each > 0.0 { (completions / each).ceil().max(1.0) as usize } else { 1 };
+    let of_a_second = (1.0 / moment).floor().max(1.0) as usize;
+    let joined = having(COMPLETIONS_OF_A_PART).min(of_a_second).max(having(COMPLETIONS_OF_A_MOMENT));
     if joined > rates.len() {
         return (rates.to_vec(), 1);
     }
@@ -348,10 +351,10 @@ mod tests {
     #[test]
     fn moments_with_few_completions_are_joined() {
         // One write every 0.2 s, counted in eighths of a second: 8 a second or none.
-        let counted: Vec<f64> = (0..320).map(|k| if k * 125 % 200 < 125 { 8.0 } else { 0.0 }).collect();
+        let counted: Vec<f64> = (0..80).map(|k| if k * 125 % 200 < 125 { 8.0 } else { 0.0 }).collect();
         let (rates, joined) = pooled(&counted, 0.125);
-        assert_eq!(joined, 54);
-        assert!(rates.len() == 5 && rates.iter().all(|rate| (4.8..5.2).contains(rate)), "{rates:?}");
+        assert_eq!(joined, 13);
+        assert!(rates.len() >= 5 && rates.iter().all(|rate| (4.5..5.6).contains(rate)), "{rates:?}");
         // 120 writes a second, counted so.
         let counted: Vec<f64> =
             [14.0, 16.0, 15.0].into_iter().cycle().take(600).map(|count: f64| count * 8.0).collect();

@@ -77,7 +77,9 @@ fn spare_area_is_told_of_runs_that_drift_if_they_are_far_apart() {
     assert!(!of_both(20_700.0, &used(99.9)).contains("of its flash unused"));
     let far = told(20_700.0);
     assert!(
-        far.contains("lifts random writes at least 5.1 times as far as these runs went, which had not settled"),
+        far.contains(
+            "lifts the mean of random writes at least 5.1 times as far as these runs went, which had not settled"
+        ),
         "{far}"
     );
     assert!(told(5_000.0).contains("for random writes cannot be said"), "{}", told(5_000.0));
