@@ -243,28 +243,19 @@ impl Keep {
         self.path.is_some()
     }
 
-    /// Keeps the drive of a run that was stopped, unless another one was kept there before: half aged, it is not what was to take its
-    /// place. Says which.
+    /// Keeps the drive of a run that has ended; of one that was stopped only where none is kept yet: half aged, it is not what was to
+    /// take the place of another. Says what became of a stopped run's.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write_stopped(&self, capacity_bytes: u64, kept: Option<&[u8]>) -> Result<Option<String>, Failure> {
-        let (Some(path), Some(_)) = (&self.path, kept) else { return Ok(None) };
-        if check_state_file(path).is_ok_and(|is_there| is_there) {
+    pub fn write(&self, capacity_bytes: u64, kept: Option<&[u8]>, stopped: bool) -> Result<Option<String>, Failure> {
+        let (Some(path), Some(kept)) = (&self.path, kept) else { return Ok(None) };
+        if stopped && check_state_file(path).is_ok_and(|is_there| is_there) {
             return Ok(Some(format!("{} is as it was: the run was stopped", path.display())));
         }
-        self.write(capacity_bytes, kept)?;
-        Ok(Some(format!("{} has the drive as it was when the run was stopped", path.display())))
-    }
-
-    /// Keeps it.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn write(&self, capacity_bytes: u64, kept: Option<&[u8]>) -> Result<(), Failure> {
-        let (Some(path), Some(kept)) = (&self.path, kept) else { return Ok(()) };
         write_state_file(path, capacity_bytes, kept)
-            .map_err(|e| Failure::run(format!("the drive could not be saved in {}: {e}", path.display())))
+            .map_err(|e| Failure::run(format!("the drive could not be saved in {}: {e}", path.display())))?;
+        Ok(stopped.then(|| format!("{} has the drive as it was when the run was stopped", path.display())))
     }
 }
 
@@ -303,6 +294,22 @@ mod tests {
         assert!(!is_loaded());
         let [first, second] = devices.map(|powered| (powered.ready, kept(powered.device, powered.ready)));
         assert!(first == second);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_leaves_the_drive_that_was_saved_before() {
+        let folder = std::env::temp_dir().join(format!("ssdlab-stopped-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("drive.state");
+        let keep = Keep::at(Some(&path)).unwrap_or_else(|e| panic!("{e}"));
+        let write = |kept: &[u8], stopped| keep.write(4096, Some(kept), stopped).unwrap_or_else(|e| panic!("{e}"));
+        let is_there = || read_state_file(&path, 4096).unwrap_or_else(|e| panic!("{e}"));
+        assert!(write(b"half aged", true).unwrap().ends_with("has the drive as it was when the run was stopped"));
+        assert_eq!(is_there(), b"half aged");
+        assert_eq!(write(b"aged", false), None);
+        assert!(write(b"half aged", true).unwrap().ends_with("is as it was: the run was stopped"));
+        assert_eq!(is_there(), b"aged");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

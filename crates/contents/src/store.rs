@@ -150,24 +150,18 @@ impl Store {
 
     /// Forgets whole pages; `forgotten` hears what each held that held something.
     pub fn forget(&mut self, units: std::ops::Range<u32>, mut forgotten: impl FnMut(u32, Version)) {
-        let mut unit = units.start;
-        while unit < units.end {
-            let leaf_end = (unit as usize / LEAF_PAGES + 1) * LEAF_PAGES;
-            let end = units.end.min(u32::try_from(leaf_end).unwrap_or(u32::MAX));
-            if self.leaves[unit as usize / LEAF_PAGES].is_some() {
-                for unit in unit..end {
-                    let old = self.replace(unit, Version::NOTHING);
-                    if old != Version::NOTHING {
-                        forgotten(unit, old);
-                    }
-                }
-                self.note_trimmed(unit);
-                let leaf = &mut self.leaves[unit as usize / LEAF_PAGES];
-                if leaf.as_ref().is_some_and(|leaf| leaf.holds_nothing()) {
-                    *leaf = None;
+        for (leaf, pages) in by_leaf(units.clone()) {
+            if self.leaves[leaf].is_none() {
+                continue;
+            }
+            self.note_trimmed(pages.start);
+            for unit in pages {
+                let old = self.replace(unit, Version::NOTHING);
+                if old != Version::NOTHING {
+                    forgotten(unit, old);
                 }
             }
-            unit = end;
+            self.leaves[leaf].take_if(|leaf| leaf.holds_nothing());
         }
         if units.start < units.end {
             let lost: Vec<u32> = self.lost.range(units).copied().collect();
@@ -232,16 +226,16 @@ impl Store {
 
     /// These pages read as zeroes, and count as written as before. Lost ones stay lost.
     pub fn blank(&mut self, units: std::ops::Range<u32>) {
-        let mut unit = units.start;
-        while unit < units.end {
-            let leaf_end = (unit as usize / LEAF_PAGES + 1) * LEAF_PAGES;
-            let end = units.end.min(u32::try_from(leaf_end).unwrap_or(u32::MAX));
-            if self.leaves[unit as usize / LEAF_PAGES].is_some() {
-                for unit in unit..end {
+        for (leaf, pages) in by_leaf(units) {
+            if self.leaves[leaf].is_none() {
+                continue;
+            }
+            // A leaf of zeroes that is shared is not copied.
+            for unit in pages {
+                if self.page(unit).is_some() {
                     self.replace(unit, Version { number: self.number(unit), page: None });
                 }
             }
-            unit = end;
         }
     }
 

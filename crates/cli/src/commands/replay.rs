@@ -47,7 +47,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     drop(bar);
     // What has run is not lost for want of a place for one thing of it.
     let mut failures = Failures::default();
-    failures.note(keep.write(drive.reviewed().facts.capacity_bytes, replayed.kept.as_deref()));
+    failures.note(keep.write(drive.reviewed().facts.capacity_bytes, replayed.kept.as_deref(), false));
     let told = failures.note(timeline.write(replayed.slowest_seen.as_ref(), drive.name())).flatten();
     told.iter().for_each(|said| complain(&format!("notice: {said}")));
     let review = || {

@@ -68,10 +68,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     // What has run is not lost for want of a place for one thing of it.
     let mut failures = Failures::default();
     let (capacity, kept) = (drive.reviewed().facts.capacity_bytes, kept.as_deref());
-    let saved = match stopped {
-        Some(_) => failures.note(keep.write_stopped(capacity, kept)).flatten(),
-        None => failures.note(keep.write(capacity, kept)).and(None),
-    };
+    let saved = failures.note(keep.write(capacity, kept, stopped.is_some())).flatten();
     let told = failures.note(timeline.write(slowest_seen.as_ref(), drive.name())).flatten();
     saved.iter().chain(&told).chain(&fresh).chain(&searches).for_each(|said| complain(&format!("notice: {said}")));
     if let Some(folder) = &mut folder {
