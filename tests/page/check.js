@@ -50,6 +50,20 @@
     }
   }
 
+  // What a chart says of its points, by key: something at once, and nothing that no point is.
+  for (const svg of document.querySelectorAll("svg[data-kind]")) {
+    if (!shown(svg)) continue;
+    const press = (key) => svg.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    for (const key of ["ArrowRight", "PageDown", "PageDown", "ArrowLeft"]) {
+      press(key);
+      const tip = svg.parentNode.querySelector(".tip:not([hidden])");
+      if (!tip) { say("says nothing of its points", svg); break; }
+      const [, lowest] = (svg.dataset.y || "").match(/^([^|]*)/) || [];
+      if (/NaN|undefined|Infinity/.test(tip.textContent) || (Number(lowest) >= 0 && /: -/.test(tip.textContent))) say("a wrong read-out", tip);
+    }
+    press("Escape");
+  }
+
   // Contrast of text and ground: 4.5, or 3 for large letters (WCAG 2.1).
   const parse = (c) => (c.match(/[\d.]+/g) || []).map(Number);
   const light = (c) => {

@@ -393,6 +393,12 @@ impl Drive {
         self.meets(Op::Read, extent) != Ok(Meets::Drive)
     }
 
+    /// The beginning of a stretch up to where the locks or the shadow may change what a read meets.
+    #[must_use]
+    pub fn alike(&self, extent: Extent) -> Extent {
+        self.lock.as_ref().map_or(extent, |lock| lock.alike(extent))
+    }
+
     fn meets(&self, op: Op, extent: Extent) -> Result<Meets, DriveError> {
         match &self.lock {
             Some(lock) if op != Op::Flush && extent.length_bytes > 0 => lock.meets(extent, op != Op::Read),

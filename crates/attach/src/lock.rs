@@ -60,6 +60,14 @@ impl Lock {
         }
     }
 
+    /// The beginning of a stretch up to where the shadow ends, or a range begins or ends.
+    #[must_use]
+    pub fn alike(&self, extent: Extent) -> Extent {
+        let sector_bytes = u64::from(self.tper.geometry().sector_bytes);
+        let edge_bytes = self.tper.next_edge(extent.offset_bytes / sector_bytes).saturating_mul(sector_bytes);
+        Extent { length_bytes: extent.length_bytes.min(edge_bytes - extent.offset_bytes), ..extent }
+    }
+
     /// TRUSTED SEND and its like. `read_only`: methods that erase fail.
     ///
     /// # Errors
@@ -73,21 +81,20 @@ impl Lock {
         specific: u16,
         data: &[u8],
     ) -> Result<(), DriveError> {
-        // What could not be kept must not count as done.
         device.catch_up_image();
-        if device.image_error().is_some() {
-            return Err(DriveError::Aborted);
-        }
+        let before = self.tper.checkpoint();
         let what = self.tper.send(now, protocol, specific, data).map_err(error_of)?;
         if what == Erased::Nothing {
             // With an erase under way, what is to be kept goes into the image together with it.
-            if !self.is_erasing() {
-                self.keep(device);
-                if device.image_error().is_some() {
-                    return Err(DriveError::Aborted);
+            if !self.is_erasing() && self.keep(device) && device.image_error().is_some() {
+                // What could not be kept must not count as done.
+                if !self.tper.has_only_unlocked(&before) {
+                    let is_told = self.tper.not_kept(now, before);
+                    self.keep(device);
+                    return if is_told { Ok(()) } else { Err(DriveError::Aborted) };
                 }
             }
-        } else if read_only {
+        } else if read_only || device.image_error().is_some() {
             self.tper.not_erased(now);
         } else {
             self.erase = Some(Erase { what, ends: None, key_changes: device.key_changes() });
@@ -175,9 +182,11 @@ impl Lock {
         std::mem::take(&mut self.waiting)
     }
 
-    /// What has to outlive the power goes into the image.
-    fn keep(&mut self, device: &mut ContentDevice) {
-        device.keep_reserved(&self.tper.take_changed());
+    /// What has to outlive the power goes into the image. Returns whether there is any.
+    fn keep(&mut self, device: &mut ContentDevice) -> bool {
+        let changed = self.tper.take_changed();
+        device.keep_reserved(&changed);
+        !changed.is_empty()
     }
 
     /// A host has reset the drive.

@@ -32,7 +32,9 @@ mod resolve;
 mod template;
 
 pub use adapter::{Adapter, adapter, adapter_names};
-pub use device::{BuildSsd, DEVICE, DeviceRecipe, DeviceTemplate, Parts, device, reference, reference_identity};
+pub use device::{
+    BuildSsd, DEVICE, DEVICE_ARGUMENT, DeviceRecipe, DeviceTemplate, Parts, device, reference, reference_identity,
+};
 pub use diagnostic::{Diagnostic, Place};
 pub use disk::{Disk, disk, disk_names, parse_disk};
 pub use keys::{OVER_PROVISIONING, Origin, SpecRow};

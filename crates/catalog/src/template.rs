@@ -119,8 +119,8 @@ impl Template {
         }
         let die: DieSpec = read(&die_table, DIE_PREFIX)?;
         if let Some((_, value)) = changes.iter().find(|(key, _)| key == OVER_PROVISIONING) {
-            let capacity_changed = changes.iter().any(|(key, _)| key == "capacity_bytes");
-            provision(&mut drive, &die, value, capacity_changed)?;
+            let is_changed = |wanted: &str| changes.iter().any(|(key, _)| key == wanted);
+            provision(&mut drive, &die, value, is_changed)?;
         }
         // By the key that was changed: that of the die file stands behind a prefix here.
         let of_die = |e: SpecError| Refusal::Impossible(SpecError { key: format!("{DIE_PREFIX}{}", e.key), ..e });
@@ -179,7 +179,12 @@ impl Template {
 }
 
 /// Applies [`OVER_PROVISIONING`].
-fn provision(drive: &mut DriveSpec, die: &DieSpec, value: &Value, capacity_changed: bool) -> Result<(), Refusal> {
+fn provision(
+    drive: &mut DriveSpec,
+    die: &DieSpec,
+    value: &Value,
+    is_changed: impl Fn(&str) -> bool,
+) -> Result<(), Refusal> {
     let refuse = |what: String, help: &str| {
         let problem = Diagnostic::new(what).help(help);
         Err(Refusal::Value { key: OVER_PROVISIONING.to_owned(), problem })
@@ -194,6 +199,12 @@ fn provision(drive: &mut DriveSpec, die: &DieSpec, value: &Value, capacity_chang
     if !(0.0..=10_000.0).contains(&percent) {
         return refuse(format!("{percent} % is no spare area"), "give 0 to 10,000 per cent of the capacity sold");
     }
+    if is_changed("flash.exact_spare_per_10000") {
+        return refuse(
+            "over-provisioning and flash.exact_spare_per_10000 cannot both be chosen".to_owned(),
+            "they are the same in other units: leave one of the two out",
+        );
+    }
     if drive.flash.exact_spare_per_10000.is_some() {
         let steps = libm::round(percent * 100.0);
         if (percent * 100.0 - steps).abs() > 1e-6 {
@@ -203,7 +214,7 @@ fn provision(drive: &mut DriveSpec, die: &DieSpec, value: &Value, capacity_chang
             );
         }
         drive.flash.exact_spare_per_10000 = Some(steps as u32);
-    } else if capacity_changed {
+    } else if is_changed("capacity_bytes") {
         return refuse(
             "over-provisioning and capacity_bytes cannot both be chosen".to_owned(),
             "this drive's flash is given, so its spare area decides on its capacity: leave one of the two out",

@@ -2,7 +2,7 @@
 //! until one of them changes a page.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use ssdlab_core::UNIT_BYTES;
 
@@ -31,12 +31,11 @@ struct Leaf {
     numbers: [u8; LEAF_PAGES],
 }
 
-impl Leaf {
-    /// Every page was written once, with zeroes.
-    fn zeroes() -> Arc<Leaf> {
-        Arc::new(Leaf { pages: [const { None }; LEAF_PAGES], numbers: [1; LEAF_PAGES] })
-    }
+/// Every page was written once, with zeroes. Shared by all stores.
+static ZEROES: LazyLock<Arc<Leaf>> =
+    LazyLock::new(|| Arc::new(Leaf { pages: [const { None }; LEAF_PAGES], numbers: [1; LEAF_PAGES] }));
 
+impl Leaf {
     fn holds_nothing(&self) -> bool {
         self.numbers.iter().all(|&n| n == 0) && self.pages.iter().all(Option::is_none)
     }
@@ -87,7 +86,7 @@ impl Store {
     #[must_use]
     pub fn written_once(capacity_bytes: u64) -> Self {
         let mut store = Store::new(capacity_bytes);
-        store.leaves.fill(Some(Leaf::zeroes()));
+        store.leaves.fill(Some(Arc::clone(&ZEROES)));
         store
     }
 
@@ -174,11 +173,13 @@ impl Store {
 
     /// Whole pages were written once, with zeroes. However many they are, they take next to no memory.
     pub fn write_zeroes(&mut self, units: std::ops::Range<u32>) {
-        let mut shared = None;
         for (leaf, units) in by_leaf(units.clone()) {
             if units.len() == LEAF_PAGES {
-                let shared: &Arc<Leaf> = shared.get_or_insert_with(Leaf::zeroes);
-                let old = self.leaves[leaf].replace(Arc::clone(shared));
+                // An image can say the same of its whole drive again and again.
+                if self.leaves[leaf].as_ref().is_some_and(|held| Arc::ptr_eq(held, &ZEROES)) {
+                    continue;
+                }
+                let old = self.leaves[leaf].replace(Arc::clone(&ZEROES));
                 self.stored_pages -= old.map_or(0, |old| old.pages.iter().flatten().count() as u64);
             } else {
                 units.for_each(|unit| drop(self.replace(unit, Version { number: 1, page: None })));

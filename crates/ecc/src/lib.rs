@@ -9,7 +9,7 @@
 //! - [`endurance`]: program/erase cycles until the errors win
 //!
 //! A simulated drive keeps one [`ladder::Ladder`], and for each block the [`ladder::Odds`] of its present error rate.
-//! They move slowly, so they are computed anew only when wear, age or reads have changed by a few per cent; a read then
+//! They move slowly, so they are computed anew only after an erase, or when age or reads have grown by a tenth; a read then
 //! costs one random number and one comparison:
 //!
 //! ```

@@ -188,7 +188,8 @@ impl EccSpec {
                 Err(SpecError::new(
                     "codeword_bytes",
                     format!("{} bytes do not fit the code {}", self.codeword_bytes, ldpc.code.name()),
-                    format!("use 1 to {holds} bytes"),
+                    // The largest divisor of a page that fits.
+                    format!("use {} or less, a divisor of 4096", 1 << holds.ilog2()),
                 ))
             }
             (Some(_), Some(_)) => Err(SpecError::new(

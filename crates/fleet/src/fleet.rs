@@ -199,14 +199,14 @@ impl Fleet {
         let class = &self.spec.classes[drawn.class];
         let mut state = Age::new(capacity);
         // What it has gone through before; it would not be in the fleet had it been lost.
-        state.pass(life, &drawn, &self.spec.classes[drawn.class], drawn.age_days, STEPS * 4);
+        state.pass(life, &drawn, &self.spec.classes[drawn.class], drawn.age_days);
         state.losses = 0.0;
         let mut lost = false;
         (1..=self.quarters()).map_while(move |quarter| {
             if lost {
                 return None;
             }
-            state.pass(life, &drawn, &self.spec.classes[drawn.class], QUARTER_DAYS, STEPS);
+            state.pass(life, &drawn, &self.spec.classes[drawn.class], QUARTER_DAYS);
             let at = life.at(state.wear);
             let what = if state.losses >= drawn.fate {
                 State::LostData
@@ -268,8 +268,7 @@ impl Fleet {
         let drawn = self.drawn(drive);
         let life = &self.lives[drawn.model][drawn.class][drawn.specimen];
         let mut state = Age::new(self.spec.models[drawn.model].1 as f64);
-        let steps = (days / QUARTER_DAYS * f64::from(STEPS)) as u32 + 1;
-        state.pass(life, &drawn, &self.spec.classes[drawn.class], days, steps);
+        state.pass(life, &drawn, &self.spec.classes[drawn.class], days);
         let at = life.at(state.wear);
         let seed = Rng::new(self.spec.seed).stream("specimens of a fleet").stream(&drive.to_string()).next_u64();
         (drawn.model, drawn.class, state.written, seed, [at.wear_mean, at.waf, at.write_us[1], at.read_us[1]])
@@ -293,7 +292,9 @@ impl Age {
         Age { units: capacity_bytes / UNIT_BYTES as f64, days: 0.0, wear: 0.0, written: 0.0, losses: 0.0 }
     }
 
-    fn pass(&mut self, life: &Life, drawn: &Drawn, class: &Class, days: f64, steps: u32) {
+    fn pass(&mut self, life: &Life, drawn: &Drawn, class: &Class, days: f64) {
+        // Of ten days, or shorter ones of equal length. Begun ones that are none but for rounding do not count.
+        let steps = libm::ceil(days / QUARTER_DAYS * f64::from(STEPS) - 1e-6).max(1.0) as u32;
         let step = days / f64::from(steps);
         let per_day = drawn.drive_writes_per_day;
         let reads_per_day = per_day * class.reads_per_write() / (f64::from(class.fill_percent) / 100.0);

@@ -133,12 +133,8 @@ impl FigureSensitivity {
         bars.retain(|bar| bar.width(value) > 0.0);
         // Stable: of equally wide bars the one that comes first in the files stays first.
         bars.sort_by(|a, b| b.width(value).total_cmp(&a.width(value)));
-        let (mut down, mut up) = (0.0, 0.0);
-        for bar in &bars {
-            let (low, high) = bar.ends(value);
-            down += (value - low) * (value - low);
-            up += (high - value) * (high - value);
-        }
+        let ends: Vec<(f64, f64)> = bars.iter().map(|bar| bar.ends(value)).collect();
+        let (low, high) = band(value, &ends);
         FigureSensitivity {
             title: figure.title.clone(),
             test: figure.test.name.to_owned(),
@@ -146,13 +142,26 @@ impl FigureSensitivity {
             metric: figure.metric.clone(),
             unit: unit.to_owned(),
             value,
-            low: value - libm::sqrt(down),
-            high: value + libm::sqrt(up),
+            low,
+            high,
             bars,
             varied,
             seeds,
         }
     }
+}
+
+/// The root of the sum of squares of all changes, downwards and upwards apart: of their ratios where all figures are above zero, so
+/// that no rate and no latency gets below it.
+fn band(value: f64, ends: &[(f64, f64)]) -> (f64, f64) {
+    let root =
+        |changes: &dyn Fn(&(f64, f64)) -> f64| libm::sqrt(ends.iter().map(changes).map(|change| change * change).sum());
+    if value > 0.0 && ends.iter().all(|&(low, _)| low > 0.0) {
+        let down = root(&|&(low, _)| libm::log(value / low));
+        let up = root(&|&(_, high)| libm::log(high / value));
+        return (value * libm::exp(-down), value * libm::exp(up));
+    }
+    (value - root(&|&(low, _)| value - low), value + root(&|&(_, high)| high - value))
 }
 
 /// A drive with one estimate changed.

@@ -40,4 +40,4 @@ mod uid;
 pub use memory::{Identity, Reset};
 pub use object::Geometry;
 pub use session::Erased;
-pub use tper::{Access, DamagedPages, PAGE_BYTES, Page, Refused, Tper};
+pub use tper::{Access, Checkpoint, DamagedPages, PAGE_BYTES, Page, Refused, Tper};

@@ -373,10 +373,19 @@ pub struct ByteTable {
     changed: BTreeSet<u32>,
 }
 
+type PageOf<'a> = (&'a u32, &'a Arc<[u8; PAGE_BYTES]>);
+
 impl ByteTable {
     #[must_use]
     pub fn new(bytes: u64) -> ByteTable {
         ByteTable { bytes, pages: BTreeMap::new(), changed: BTreeSet::new() }
+    }
+
+    /// Whether another table holds the same.
+    #[must_use]
+    pub fn is_same(&self, other: &ByteTable) -> bool {
+        let alike = |((a, x), (b, y)): (PageOf<'_>, PageOf<'_>)| a == b && (Arc::ptr_eq(x, y) || x == y);
+        self.pages.len() == other.pages.len() && self.pages.iter().zip(&other.pages).all(alike)
     }
 
     #[must_use]

@@ -91,6 +91,17 @@ fn state_pages(saved: &[u8]) -> Vec<Page> {
     (STATE_PAGE..).zip(bytes.chunks(PAGE_BYTES).map(|page| Some(page.to_vec()))).collect()
 }
 
+/// The answer to a message of a session whose change could not be kept.
+fn failing(stream: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    match read_message(stream).ok()? {
+        Message::Call { .. } => tokens::write_results(&mut out, &[], Status::Fail as u64),
+        Message::EndTransaction(_) => tokens::write_transaction(&mut out, false, Status::Fail as u64),
+        Message::StartTransaction(_) | Message::EndOfSession => return None,
+    }
+    Some(out)
+}
+
 /// A page of what is kept without power: its number, and its bytes; `None`: zeroes.
 pub type Page = (u32, Option<Vec<u8>>);
 
@@ -100,6 +111,9 @@ struct Response {
     /// When it is there.
     ready: Nanos,
 }
+
+/// What a drive has kept, as it was at a time. See [`Tper::checkpoint`].
+pub struct Checkpoint(Memory);
 
 /// A change that ends with an erase, and has not happened if the power goes before.
 struct Pending {
@@ -122,6 +136,8 @@ pub struct Tper {
     /// The answer of [`PROTOCOL_COM_IDS`].
     management: Option<Vec<u8>>,
     pending: Option<Pending>,
+    /// What is answered instead if the last command's change cannot be kept.
+    failure: Option<(SessionNumbers, Vec<u8>)>,
 }
 
 impl Tper {
@@ -140,6 +156,7 @@ impl Tper {
             response: None,
             management: None,
             pending: None,
+            failure: None,
         }
     }
 
@@ -279,6 +296,15 @@ impl Tper {
         if ranges::refused(locking, first_lba, lbas, writes) { Access::Locked } else { Access::Allowed }
     }
 
+    /// The first sector behind this one for which another rule may hold: where the shadow ends, or a range begins or ends.
+    #[must_use]
+    pub fn next_edge(&self, lba: u64) -> u64 {
+        let shadow = self.has_shadow().then(|| self.shadow_lbas());
+        let ranges = self.in_force().state.locking.iter().flat_map(|locking| &locking.ranges[1..]);
+        let edges = ranges.filter(|range| range.lbas > 0).flat_map(|range| [range.first_lba, range.end_lba()]);
+        edges.chain(shadow).filter(|&edge| edge > lba).min().unwrap_or(u64::MAX)
+    }
+
     /// Sectors before which the shadow stands.
     fn shadow_lbas(&self) -> u64 {
         (MBR_BYTES / u64::from(self.geometry.sector_bytes)).min(self.geometry.sectors)
@@ -338,12 +364,44 @@ impl Tper {
     pub fn not_erased(&mut self, at: Nanos) {
         let pending = self.pending.take().expect("no erase is under way");
         undo(&mut self.memory, *pending.before);
-        let session = self.session.as_mut().expect("an erase is asked for in a session");
-        session.heard = at;
-        let numbers = session.numbers;
-        let mut out = Vec::new();
-        tokens::write_results(&mut out, &[], Status::Fail as u64);
-        self.respond(at, numbers, &out);
+        self.session.as_mut().expect("an erase is asked for in a session").heard = at;
+        self.fail(at);
+    }
+
+    /// Memory as it is, to be held against what the next command makes of it.
+    #[must_use]
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint(self.in_force().clone())
+    }
+
+    /// Whether the last command has done no more than to open locks, or to take the shadow away: what is lost of that with the power
+    /// leaves the drive locked.
+    #[must_use]
+    pub fn has_only_unlocked(&self, since: &Checkpoint) -> bool {
+        let before = &since.0;
+        let (mut state, old) = (self.memory.state.clone(), &before.state);
+        if let (Some(locking), Some(old)) = (&mut state.locking, &old.locking) {
+            for (range, old) in locking.ranges.iter_mut().zip(&old.ranges) {
+                range.read_locked |= old.read_locked;
+                range.write_locked |= old.write_locked;
+            }
+            locking.mbr_control.done &= old.mbr_control.done;
+        }
+        let same_tables = self.memory.mbr.is_same(&before.mbr) && self.memory.data_store.is_same(&before.data_store);
+        same_tables && written(&state) == written(old)
+    }
+
+    /// What the last command has changed could not be kept: it has failed, and all is as it was. `false`: it has no answer that
+    /// could say so.
+    pub fn not_kept(&mut self, now: Nanos, before: Checkpoint) -> bool {
+        undo(&mut self.memory, before.0);
+        self.fail(now)
+    }
+
+    fn fail(&mut self, now: Nanos) -> bool {
+        let Some((numbers, tokens)) = self.failure.take() else { return false };
+        self.respond(now, numbers, &tokens);
+        true
     }
 
     /// Whether an erase was asked for and has not ended.
@@ -370,7 +428,7 @@ impl Tper {
                 Ok(self.packet(now, data))
             }
             (PROTOCOL_COM_IDS, COM_ID_TPER_RESET) => {
-                if !self.memory.state.programmatic_reset || self.pending.is_some() {
+                if !self.in_force().state.programmatic_reset || self.pending.is_some() {
                     return Err(Refused::BadField);
                 }
                 self.reset_stack();
@@ -440,11 +498,15 @@ impl Tper {
                 self.time_out(now);
                 self.fetch(now, most_bytes)
             }
-            (PROTOCOL_COM_IDS, COM_ID) => self.management.take().unwrap_or_else(|| {
-                let mut nothing = vec![0; 16];
-                nothing[..2].copy_from_slice(&COM_ID.to_be_bytes());
-                nothing
-            }),
+            (PROTOCOL_COM_IDS, COM_ID) => match &self.management {
+                Some(answer) if answer.len() > most_bytes => answer.clone(),
+                Some(_) => self.management.take().expect("it is there"),
+                None => {
+                    let mut nothing = vec![0; 16];
+                    nothing[..2].copy_from_slice(&COM_ID.to_be_bytes());
+                    nothing
+                }
+            },
             (PROTOCOL_LIST | PROTOCOL_SESSIONS | PROTOCOL_COM_IDS, _) => return Err(Refused::BadField),
             _ => return Err(Refused::NoProtocol),
         };
@@ -468,6 +530,7 @@ impl Tper {
 
     /// A packet of the host.
     fn packet(&mut self, now: Nanos, data: &[u8]) -> Erased {
+        self.failure = None;
         let Ok(Some((numbers, stream))) = packet::read(data, COM_ID) else { return Erased::Nothing };
         if numbers == SessionNumbers::default() {
             self.session_manager(now, stream);
@@ -479,6 +542,7 @@ impl Tper {
         let mut out = Vec::new();
         let (change, ends_session) = self.in_session(now, stream, &mut out);
         self.respond(now, numbers, &out);
+        self.failure = failing(stream).map(|tokens| (numbers, tokens));
         if let Some(before) = change.before {
             self.pending = Some(Pending { before, ends_session });
         } else if ends_session {
@@ -598,6 +662,8 @@ impl Tper {
             let with_heads = [("MaxPacketSize", 20), ("MaxIndTokenSize", HEADS_BYTES as u64)];
             let within = with_heads.into_iter().filter_map(|(name, heads)| Some(said(name)?.saturating_add(heads)));
             let packet = within.fold(said("MaxComPacketSize").unwrap_or(0), u64::min).clamp(LEAST_PACKET_BYTES, most);
+            // Packets are padded to four bytes.
+            let packet = packet & !3;
             self.host_packet_bytes = packet;
             let host = [
                 ("MaxComPacketSize", packet),

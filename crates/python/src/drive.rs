@@ -108,8 +108,9 @@ impl Drive {
         (keep, kept): (&Keep, Option<&[u8]>),
         (timeline, seen): (&TimelineFile, Option<&SlowestSeen>),
     ) -> Option<PyErr> {
+        let capacity_bytes = self.drive.recipe().capacity_bytes();
         let written =
-            [keep.write(self.drive.recipe().capacity_bytes(), kept), timeline.write(seen, self.drive.name()).map(drop)];
+            [keep.write(capacity_bytes, kept, false).map(drop), timeline.write(seen, self.drive.name()).map(drop)];
         let besides = |first: Failure, other| match other {
             Failure::Run(other) => first.help(format!("besides: {}", other.what)),
             _ => first,

@@ -72,10 +72,11 @@ pub(crate) fn intervals_csv(plan: &Plan, states: &[State]) -> String {
             cells.extend(point.cells.iter().map(|cell| field(&cell.text)));
             cells.extend([field(key), field(unit), spread.runs.to_string()]);
             let (low, high) = (spread.mean - spread.half_width, spread.mean + spread.half_width);
-            cells.extend([spread.mean, spread.stddev].map(|v| v.to_string()));
-            // One run has no interval.
-            let ends = if spread.runs > 1 { [low.to_string(), high.to_string()] } else { Default::default() };
-            cells.extend(ends);
+            cells.push(spread.mean.to_string());
+            // One run has neither a deviation nor an interval.
+            let of_several =
+                [spread.stddev, low, high].map(|v| if spread.runs > 1 { v.to_string() } else { String::new() });
+            cells.extend(of_several);
             out.push_str(&cells.join(","));
             out.push('\n');
         }

@@ -200,17 +200,18 @@ fn judge(r: &NbdRequest, drive: &Drive, agreed: Agreed) -> Result<Judged, NbdErr
         _ => Op::Read,
     };
     let extent = Extent { offset_bytes: r.offset_bytes, length_bytes: r.length_bytes.into() };
+    if r.command == CMD_BLOCK_STATUS {
+        check_status(drive, extent).map_err(|error| error_of(error, r.command))?;
+        return if r.length_bytes == 0 { Err(NbdError::Invalid) } else { Ok(Judged::BlockStatus) };
+    }
     // What the locks say of a command counts when its turn comes, which may be behind an erase.
-    let check = if r.command == CMD_BLOCK_STATUS { Drive::check } else { Drive::check_without_locks };
-    check(drive, op, extent).map_err(|error| error_of(error, r.command))?;
+    drive.check_without_locks(op, extent).map_err(|error| error_of(error, r.command))?;
     match r.command {
         CMD_READ if r.length_bytes > MAX_PAYLOAD_BYTES => Err(NbdError::Invalid),
         // As slow as any write.
         CMD_WRITE_ZEROES if r.flags & CMD_FLAG_FAST_ZERO != 0 && !export.write_zeroes && r.length_bytes > 0 => {
             Err(NbdError::NotSupported)
         }
-        CMD_BLOCK_STATUS if r.length_bytes == 0 => Err(NbdError::Invalid),
-        CMD_BLOCK_STATUS => Ok(Judged::BlockStatus),
         _ => Ok(Judged::Command(op)),
     }
 }
@@ -230,10 +231,17 @@ fn error_of(error: DriveError, command: u16) -> NbdError {
     }
 }
 
+/// What begins where nothing may be read is told nothing of.
+fn check_status(drive: &Drive, extent: Extent) -> Result<(), DriveError> {
+    drive.check_without_locks(Op::Read, extent)?;
+    drive.check(Op::Read, drive.alike(extent))
+}
+
 fn block_status(drive: &Drive, r: &NbdRequest) -> Vec<u8> {
     let one = r.flags & CMD_FLAG_REQ_ONE != 0;
-    let extent =
-        Extent { offset_bytes: r.offset_bytes, length_bytes: u64::from(r.length_bytes).min(MOST_STATUS_BYTES) };
+    let length_bytes = u64::from(r.length_bytes).min(MOST_STATUS_BYTES);
+    // Up to the next lock, or the end of the shadow: the client asks again for the rest.
+    let extent = drive.alike(Extent { offset_bytes: r.offset_bytes, length_bytes });
     let state = |kind| match kind {
         Kind::Hole => STATE_HOLE | STATE_ZERO,
         Kind::Zeroes => STATE_ZERO,

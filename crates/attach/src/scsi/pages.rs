@@ -146,12 +146,13 @@ pub fn lba_status(drive: &Drive, lba: u64, most_bytes: usize) -> Option<Vec<u8>>
     let sector = u64::from(export.sector_bytes);
     let begin = lba.checked_mul(sector).filter(|&begin| begin < export.size_bytes)?;
     let most = (most_bytes.saturating_sub(8) / 16).clamp(1, MOST_STATUS_DESCRIPTORS);
-    let stretches = drive.device.store().stretches(begin, (export.size_bytes - begin).min(MOST_STATUS_BYTES));
+    // Up to the next lock, or the end of the shadow: the host asks again for the rest.
+    let length_bytes = (export.size_bytes - begin).min(MOST_STATUS_BYTES);
+    let extent = drive.alike(Extent { offset_bytes: begin, length_bytes });
+    let hidden = drive.is_hidden(extent);
+    let stretches = drive.device.store().stretches(extent.offset_bytes, extent.length_bytes);
     let mut found: Vec<(u64, bool)> = Vec::new();
-    let mut offset_bytes = begin;
     for (bytes, kind) in stretches {
-        let hidden = drive.is_hidden(Extent { offset_bytes, length_bytes: bytes });
-        offset_bytes += bytes;
         let unmapped = kind == Kind::Hole && export.trim && !hidden;
         let full = found.len() == most;
         match found.last_mut() {

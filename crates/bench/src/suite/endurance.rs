@@ -372,7 +372,8 @@ fn figures(out: &mut Outcome, points: &[Point], at_error: [Option<(f64, f64)>; 2
     }
     if let Some((life, _)) = bch {
         put(out, "life_at_error_bch", life * 100.0, "%");
-        if let Some((installed, _)) = installed {
+        // Where the first data are lost from the beginning, nothing is longer than that by a factor.
+        if let Some((installed, _)) = installed.filter(|_| life > 0.0) {
             put(out, "ecc_extension", installed / life, "ratio");
         }
     }

@@ -21,7 +21,7 @@ use crate::disk::Disk;
 use crate::keys::{Origin, SpecRow};
 use crate::resolve::Drive;
 
-pub use reader::{device, reference, reference_identity};
+pub use reader::{DEVICE_ARGUMENT, device, reference, reference_identity};
 pub use template::{DEVICE, DeviceTemplate};
 
 /// A device that was found, read and checked.

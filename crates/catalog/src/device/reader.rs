@@ -21,6 +21,9 @@ use crate::explain::Problem;
 use crate::load;
 use crate::resolve::{Drive, drive_names, drive_of, locate, read_file};
 
+/// What a message calls the place of an expression that was not in a file.
+pub const DEVICE_ARGUMENT: &str = "DEVICE";
+
 const RAID0: &str = "raid0";
 const RANGES: &str = "ranges";
 /// The key of the last range, which takes what is left.
@@ -77,7 +80,7 @@ pub(super) fn device_beside(text: &str, folder: &Path) -> Result<DeviceRecipe, D
     if is_file || !trimmed.contains(['(', ')', '*']) && ![RAID0, RANGES].contains(&trimmed) {
         return named(&beside(folder, trimmed), 0);
     }
-    Origin { file: "DEVICE", text: trimmed, begin: 0, folder, depth: 0 }.read(trimmed)
+    Origin { file: DEVICE_ARGUMENT, text: trimmed, begin: 0, folder, depth: 0 }.read(trimmed)
 }
 
 /// The path of a file, or a name of the catalog as it is.

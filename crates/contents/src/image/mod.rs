@@ -137,6 +137,8 @@ pub enum ImageError {
     Unfinished,
     #[error("its disk is full")]
     NoSpace,
+    #[error("no new file can be made beside it, to take its place: {0}")]
+    NoFileBeside(std::io::Error),
     #[error("{0}")]
     Io(std::io::Error),
 }
@@ -147,6 +149,14 @@ impl From<std::io::Error> for ImageError {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => ImageError::NoSpace,
             _ => ImageError::Io(e),
         }
+    }
+}
+
+/// Of a file that is to take the place of an image.
+fn beside_error(e: std::io::Error) -> ImageError {
+    match ImageError::from(e) {
+        ImageError::Io(e) => ImageError::NoFileBeside(e),
+        full => full,
     }
 }
 
@@ -241,16 +251,11 @@ impl FoundImage {
         let needed = image.needed_bytes(&contents.store);
         image.looked_at_beyond = largest_bytes(needed);
         if image.end > 2 * (needed + LITTLE) {
-            match image.write_with_same_keys(&contents.store) {
-                Ok(()) => {}
-                // It goes on as it is.
-                Err(ImageError::NoSpace) => {}
-                Err(e) => {
-                    if contents.header.clean {
-                        drop(image.close());
-                    }
-                    return Err(e);
+            if let Err(e) = image.write_with_same_keys(&contents.store) {
+                if contents.header.clean {
+                    drop(image.close());
                 }
+                return Err(e);
             }
         }
         Ok((image, contents))
@@ -589,10 +594,10 @@ impl Image {
         Ok(())
     }
 
-    /// Writes the image anew if most of it is useless, and there is room for both.
+    /// Writes the image anew if most of it is useless. Where no new file can be written beside it, it goes on as it is for a while.
     ///
     /// # Errors
-    /// If the new file cannot be written.
+    /// If the new file has taken its place, and the folder cannot be written.
     pub fn tidy(&mut self, store: &Store) -> Result<(), ImageError> {
         if self.end <= self.looked_at_beyond {
             return Ok(());
@@ -600,10 +605,8 @@ impl Image {
         let largest = largest_bytes(self.needed_bytes(store));
         self.looked_at_beyond = largest;
         if self.end > largest {
-            match self.write_with_same_keys(store) {
-                // It goes on as it is for a while.
-                Err(ImageError::NoSpace) => self.looked_at_beyond = self.end + LARGEST_USELESS,
-                written => return written,
+            if !self.write_with_same_keys(store)? {
+                self.looked_at_beyond = self.end + LARGEST_USELESS;
             }
         }
         Ok(())
@@ -710,14 +713,24 @@ impl Image {
         self.write_anew(&empty, key, Vec::new())
     }
 
-    fn write_with_same_keys(&mut self, store: &Store) -> Result<(), ImageError> {
+    /// To be rid of what is useless. `false`: for want of space, or of the right to make one there, there is no new file, and all is
+    /// as it was.
+    fn write_with_same_keys(&mut self, store: &Store) -> Result<bool, ImageError> {
         let same = self.header.keyed.iter().map(|of| KeyedPages { since: 0, ..of.clone() });
-        self.write_anew(store, self.header.key.clone(), same.collect())
+        let written = self.write_beside(store, self.header.key.clone(), same.collect());
+        match written.and_then(UnfinishedImage::replace) {
+            Ok(image) => self.go_on_with(image).map(|()| true),
+            Err(_) => Ok(false),
+        }
     }
 
     /// A new file takes the place of the old one when it is whole.
     fn write_anew(&mut self, store: &Store, key: Option<MediaKey>, keyed: Vec<KeyedPages>) -> Result<(), ImageError> {
         let image = self.write_beside(store, key, keyed)?.replace()?;
+        self.go_on_with(image)
+    }
+
+    fn go_on_with(&mut self, image: Image) -> Result<(), ImageError> {
         let old = std::mem::replace(self, image);
         self.has_replaced(old.file)
     }
@@ -865,7 +878,7 @@ impl UnfinishedImage {
             totals: None,
         };
         let image = Image {
-            file: disk::create_new(&path)?,
+            file: disk::create_new(&path).map_err(beside_error)?,
             path,
             header,
             end: FIRST_RECORD,
@@ -922,7 +935,7 @@ impl UnfinishedImage {
     /// It takes the place of what is there.
     fn replace(mut self) -> Result<Image, ImageError> {
         let beside = self.image().path.clone();
-        disk::replace(&beside, &self.place)?;
+        disk::replace(&beside, &self.place).map_err(beside_error)?;
         Ok(self.in_place())
     }
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LdpcCode {
-    /// CCSDS 131.0-B C2: 8176 bits, 7156 of them data, rate 0.875; the class of code that protects 1 KiB.
+    /// CCSDS 131.0-B C2: 8176 bits, 7156 of them data, rate 0.875. Short of 1 KiB by 130 bytes: in a
+    /// drive it protects 512 bytes or less.
     CcsdsC2,
     /// 18,240 bits, rate 0.90, four block rows of 40 circulants of 456 bits: 2 KiB of data (shortened by 35 bits) with
     /// 228 bytes of parity, which fits eight times into a 16 KiB page with 1872 spare bytes.

@@ -313,11 +313,14 @@ fn stall_zone(review: &Review) -> Option<(f64, f64, String)> {
 }
 
 fn findings(out: &mut String, review: &Review, groups: &[TestGroup], stories: &[Story]) {
+    if stories.iter().all(|story| story.findings.is_empty()) {
+        return;
+    }
     out.push_str("<h2 id=\"found\">What we found</h2>\n");
     let single = stories.len() == 1;
     // Of several drives, the first two or three findings of each: there is room for no more.
     let each = if single { usize::MAX } else { (12 / stories.len()).clamp(2, 3) };
-    for (device, story) in review.devices.iter().zip(stories) {
+    for (device, story) in review.devices.iter().zip(stories).filter(|(_, story)| !story.findings.is_empty()) {
         if !single {
             out.push_str(&format!("<h3>{}</h3>\n", escape(&name::pretty(&device.facts.name))));
         }

@@ -104,10 +104,11 @@ fn document(title: &str, version: &str, skip: &str, body: impl FnOnce(&mut Strin
     out.push_str("<link rel=\"icon\" href=\"data:,\">\n");
     out.push_str(&format!("<title>{}</title>\n<style>\n", escape(title)));
     let (light, dark) = (svg::properties(false), svg::properties(true));
-    out.push_str(&format!(":root{{{light}}}\n:root[data-theme=dark]{{{dark}}}\n"));
-    out.push_str(&format!("@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n"));
-    // Paper is white, whatever the screen was.
-    out.push_str(&format!("@media print{{:root,:root[data-theme]{{{light}}}}}\n"));
+    // Paper is white, whatever the screen is.
+    out.push_str(&format!(":root{{{light}}}\n@media screen{{:root[data-theme=dark]{{{dark}}}}}\n"));
+    out.push_str(&format!(
+        "@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n"
+    ));
     out.push_str(&svg::rules(Skin::Page));
     out.push_str(STYLE);
     out.push_str(&format!("</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">{}</a>\n", escape(skip)));

@@ -47,19 +47,19 @@
     link.append(caption);
   }
 
-  // Switches: an entry of a legend hides its series, a drive above the charts hides it in all of them.
-  const toggle = (element, find) => {
+  // Switches: an entry of a legend hides its series, a drive above the charts hides it in all of them. What is drawn is the state
+  // of all switches: one is off if nothing of it is drawn.
+  const isDrawn = (path) => path.style.display !== "none";
+  const switches = [];
+  const toggle = (element, paths) => {
+    switches.push([element, paths]);
     element.setAttribute("role", "button");
     element.setAttribute("tabindex", "0");
     element.setAttribute("aria-pressed", "true");
     const turn = () => {
-      const shown = element.getAttribute("aria-pressed") !== "true";
-      element.setAttribute("aria-pressed", String(shown));
-      for (const path of find()) {
-        const hidden = Number(path.dataset.hidden ?? 0) + (shown ? -1 : 1);
-        path.dataset.hidden = hidden;
-        path.style.display = hidden > 0 ? "none" : "";
-      }
+      const display = element.getAttribute("aria-pressed") === "true" ? "none" : "";
+      for (const path of paths) path.style.display = display;
+      for (const [each, marks] of switches) each.setAttribute("aria-pressed", String(!marks.length || marks.some(isDrawn)));
     };
     element.addEventListener("click", turn);
     element.addEventListener("keydown", (event) => {
@@ -73,31 +73,45 @@
     const { key: named, of } = key.dataset;
     const fits = of === "drive" ? (name) => name.startsWith(named + ", ")
       : of === "kind" ? (name) => name.endsWith(", " + named) : (name) => name === named;
-    toggle(key, () => find(svg, fits));
+    // What is within an image is nothing to a screen reader.
+    svg.setAttribute("role", "group");
+    toggle(key, find(svg, fits));
   }
   for (const drive of document.querySelectorAll(".drives [data-drive]")) {
     const name = drive.dataset.drive;
-    toggle(drive, () => find(document.getElementById("charts"), (n) => n === name || n.startsWith(name + ", ")));
+    toggle(drive, find(document.getElementById("charts"), (n) => n === name || n.startsWith(name + ", ")));
   }
 
-  const three = (v) => String(Number(v.toPrecision(3)));
-  const si = (v) => {
-    const m = Math.abs(v);
-    return m >= 999.5e3 ? three(v / 1e6) + "M" : m >= 999.5 ? three(v / 1e3) + "K" : three(v);
+  // As the program prints figures: number.rs.
+  const digits = (v, n) => String(Number(v.toPrecision(n)));
+  const scales = [[999.5e9, 1e12, "T"], [999.5e6, 1e9, "G"], [999.5e3, 1e6, "M"], [999.5, 1e3, "K"], [-1, 1, ""]];
+  const si = (v, n) => {
+    const [, divisor, letter] = scales.find(([from]) => Math.abs(v) >= from);
+    return digits(v / divisor, n) + letter;
   };
-  const latency = (us) => us < 1 ? three(us * 1e3) + " ns" : us < 1e3 ? three(us) + " µs"
-    : us < 1e6 ? three(us / 1e3) + " ms" : three(us / 1e6) + " s";
+  const latency = (us, n) => us === 0 ? "0 µs" : us < 0.9995 ? digits(us * 1e3, n) + " ns" : us < 999.5 ? digits(us, n) + " µs"
+    : us < 999.5e3 ? digits(us / 1e3, n) + " ms" : digits(us / 1e6, n) + " s";
   // An axis of shares holds 1/(1-p).
   const share = (v) => String(Number((100 - 100 / v).toFixed(Math.floor(Math.log10(v) + 1e-9)))) + " %";
   // Nobody says 1.4K seconds.
-  const seconds = (v) => Math.abs(v) < 1000 ? three(v) : String(Math.round(v));
-  const withUnit = (v, unit) => unit === "us" ? latency(v) : unit === "1/(1-p)" ? share(Math.max(v, 1)) : (unit === "s" ? seconds(v) : si(v)) + (unit ? " " + unit : "");
+  const plain = (v, n) => Math.abs(v) < 1000 ? digits(v, n) : Math.round(v).toLocaleString("en-US");
+  const withUnit = (v, unit, n = 3) => unit === "us" || unit === "µs" ? latency(v, n) : unit === "1/(1-p)" ? share(Math.max(v, 1))
+    : (unit === "s" || unit === "GB" ? plain(v, n) : si(v, n)) + (unit && unit !== "ratio" && unit !== "count" ? " " + unit : "");
+  // A place in a chart is known to a tenth: no more of its value is told than that tells.
+  const reading = (axis, at) => {
+    const v = axis.value(at), step = Math.abs(axis.value(at + 0.05) - axis.value(at - 0.05));
+    if (axis.unit === "1/(1-p)" || step === 0) return withUnit(v, axis.unit);
+    if (Math.abs(v) < step) return axis.lowest < 0 ? "about 0" + (axis.unit ? " " + axis.unit : "") : "under " + withUnit(step, axis.unit, 1);
+    return withUnit(v, axis.unit, Math.max(1, Math.min(3, 1 + Math.floor(Math.log10(Math.abs(v) / step)))));
+  };
   // Axis: lowest and highest value, kind, coordinates of both, end of the strip for zero, unit.
   const axis = (text) => {
     const [lo, hi, kind, from, to, zero, ...unit] = text.split("|");
     const a = +lo, b = +hi, c = +from, d = +to;
     return {
       unit: unit.join("|"),
+      lowest: Math.min(a, b),
+      ends: [Math.min(c, d), Math.max(c, d)],
       value: (at) => {
         if (zero !== "" && (at - zero) * (d - c) < 0) return 0;
         const share = (at - c) / (d - c);
@@ -138,21 +152,31 @@
       if (scale === 1) { labels.innerHTML = whole; return; }
       const first = labels.querySelector("text"), x = axisOf(svg.dataset.x);
       const y = first.getAttribute("y"), size = first.getAttribute("font-size");
+      const add = (name, attributes, content) => {
+        const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+        for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+        element.textContent = content;
+        labels.append(element);
+      };
+      const [, over, bottom] = labels.querySelector("path.n").getAttribute("d").match(/^M\S+ (\S+?)V([\d.]+)/);
       labels.textContent = "";
-      for (let i = 0; i <= 4; i++) {
-        const place = left + width * i / 4, label = document.createElementNS("http://www.w3.org/2000/svg", "text");
-        label.setAttribute("x", place);
-        label.setAttribute("y", y);
-        label.setAttribute("font-size", size);
-        label.setAttribute("class", "t");
-        label.setAttribute("text-anchor", i === 0 ? "start" : i === 4 ? "end" : "middle");
-        label.textContent = text(x.value((place - shift) / scale), x.unit);
-        labels.append(label);
-      }
+      // The frame has room for marks on the edge: the axis ends before.
+      const [begin, end] = x.ends.map((at) => Math.max(left, Math.min(left + width, at * scale + shift)));
+      const places = [0, 1, 2, 3, 4].map((i) => begin + (end - begin) * i / 4);
+      add("path", { class: "n", d: places.map((at) => `M${at} ${over}V${bottom}`).join("") }, "");
+      add("path", { class: "x", d: places.map((at) => `M${at} ${bottom}v5`).join("") }, "");
+      places.forEach((at, i) => {
+        const anchor = i === 0 ? "start" : i === 4 ? "end" : "middle";
+        add("text", { x: at, y, "font-size": size, class: "t", "text-anchor": anchor }, text(x.value((at - shift) / scale), x.unit));
+      });
       svg.dataset.zoom = scale + "|" + shift;
     };
+    const stop = () => { if (mark) mark.remove(); from = mark = null; };
+    window.addEventListener("pointercancel", stop);
     svg.addEventListener("pointerdown", (event) => {
-      if (event.target.closest(".key")) return;
+      // A finger scrolls; other buttons have menus.
+      if (event.target.closest(".key") || event.pointerType === "touch" || event.button !== 0) return;
+      stop();
       from = at(event);
       mark = document.createElementNS("http://www.w3.org/2000/svg", "rect");
       mark.setAttribute("class", "selection");
@@ -170,8 +194,7 @@
     window.addEventListener("pointerup", (event) => {
       if (from === null) return;
       const to = at(event), a = Math.min(from, to), b = Math.max(from, to);
-      mark.remove();
-      from = null;
+      stop();
       if (b - a < 8) return;
       const closer = width / (b - a);
       shift = left + (shift - a) * closer;
@@ -183,14 +206,14 @@
   };
 
   for (const svg of document.querySelectorAll("svg[data-kind]")) {
-    let all = null, index = 0, tip = null, ring = null;
+    let all = null, index = -1, tip = null, ring = null;
     const names = (svg.dataset.names || "").split("|");
     const load = () => {
       if (all) return;
       all = [];
       for (const path of svg.querySelectorAll("path[data-name]")) {
         const own = path.dataset.points ? path.dataset.points.split("|") : [];
-        points(path, svg.dataset.kind).forEach((p, i) => all.push({ x: p[0], y: p[1], name: own[i] || path.dataset.name }));
+        points(path, svg.dataset.kind).forEach(([x, y], i) => all.push({ x, y, path, name: own[i] || path.dataset.name }));
       }
       all.sort((p, q) => p.x - q.x);
     };
@@ -213,8 +236,8 @@
       const screen = p.x * scale0 + shift0;
       ring.setAttribute("cx", screen);
       ring.setAttribute("cy", p.y);
-      const at = svg.dataset.names ? names[Math.round(x.value(p.x))] : withUnit(x.value(p.x), x.unit);
-      tip.textContent = (p.name ? p.name + ": " : "") + withUnit(y.value(p.y), y.unit) + " at " + at;
+      const at = svg.dataset.names ? names[Math.round(x.value(p.x))] : reading(x, p.x);
+      tip.textContent = (p.name ? p.name + ": " : "") + reading(y, p.y) + " at " + at;
       const scale = svg.clientWidth / svg.viewBox.baseVal.width;
       const room = svg.clientWidth - tip.offsetWidth;
       tip.style.left = Math.max(0, Math.min(room, screen * scale - tip.offsetWidth / 2)) + "px";
@@ -228,6 +251,7 @@
       let best = -1, least = 900;
       const [zoom, shift] = (svg.dataset.zoom || "1|0").split("|").map(Number);
       all.forEach((p, i) => {
+        if (!isDrawn(p.path)) return;
         const far = (p.x * zoom + shift - x) ** 2 + (p.y - y) ** 2;
         if (far < least) { least = far; best = i; }
       });
@@ -242,7 +266,12 @@
       if (!step) return;
       event.preventDefault();
       load();
-      if (all.length) show(Math.max(0, Math.min(all.length - 1, index + step)));
+      // By so many of the points that are drawn, or to the last of them.
+      let to = index;
+      for (let left = Math.abs(step), i = index + Math.sign(step); left > 0 && i >= 0 && i < all.length; i += Math.sign(step)) {
+        if (isDrawn(all[i].path)) { to = i; left -= 1; }
+      }
+      if (to >= 0 && isDrawn(all[to].path)) show(to);
     });
   }
 })();

@@ -203,8 +203,7 @@ fn x_axis(
         figure.x.categories.iter().enumerate().map(|(i, name)| (x.at(i as f64), name.clone())).collect()
     };
     let (mut lines, mut marks) = (String::new(), String::new());
-    // The script of the page draws these anew where a reader zooms in.
-    c.body.push_str("<g class=\"xt\">");
+    let mut labels = Canvas::default();
     let mut free_from = f64::NEG_INFINITY;
     for (at, label) in &ticks {
         let _ = write!(lines, "M{} {}V{}", coord(*at), coord(top), coord(bottom));
@@ -217,14 +216,17 @@ fn x_axis(
         }
         free_from = middle + half + m.font * 0.6;
         let _ = write!(marks, "M{} {}v5", coord(*at), coord(bottom));
-        c.text(middle, bottom + 6.0 + m.font, m.font, Anchor::Middle, "t", label);
+        labels.text(middle, bottom + 6.0 + m.font, m.font, Anchor::Middle, "t", label);
     }
-    c.body.push_str("</g>");
+    // The script of the page draws these anew where a reader zooms in.
+    c.body.push_str("<g class=\"xt\">");
     if figure.x.categories.is_empty() {
         c.path(&lines, "class=\"n\"");
     }
-    let _ = write!(marks, "M{} {}H{}", coord(left), coord(bottom), coord(right));
     c.path(&marks, "class=\"x\"");
+    c.body.push_str(&labels.body);
+    c.body.push_str("</g>");
+    c.path(&format!("M{} {}H{}", coord(left), coord(bottom), coord(right)), "class=\"x\"");
     let mut y = bottom + 8.0 + m.font;
     let title = axis_title(&figure.x);
     if !title.is_empty() {

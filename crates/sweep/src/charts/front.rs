@@ -12,14 +12,14 @@ use crate::repeats::{Spread, groups};
 
 /// The places in `values` that no other beats, from the best x to the worst. One beats another if it is surely better in
 /// one figure, by more than both intervals where there are several runs, and its mean is no worse in the other. Of equal ones the first stands for all.
-fn front(values: &[(Spread, Spread)], x_better: Better, y_better: Better) -> Vec<usize> {
+/// `several`: the plan has several runs of each.
+fn front(values: &[(Spread, Spread)], several: bool, x_better: Better, y_better: Better) -> Vec<usize> {
     // How much better the first is.
     let ahead = |a: &Spread, b: &Spread, which: Better| match which {
         Better::Lower => b.mean - a.mean,
         Better::Higher => a.mean - b.mean,
     };
     // Of one run of several, nothing is known of its interval.
-    let several = values.iter().any(|(x, y)| x.runs.max(y.runs) > 1);
     let is_known = |s: &Spread| s.runs > 1 || !several;
     let surely = |a: &Spread, b: &Spread, which: Better| {
         is_known(a) && is_known(b) && ahead(a, b, which) > a.half_width + b.half_width
@@ -69,8 +69,10 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
     // Figures that are none of the steady state by which the others are ranked beat nobody.
     let (doubtful, settled): (Vec<usize>, Vec<usize>) = (0..rows.len()).partition(|&i| unsettled.contains(&rows[i]));
     let of_settled: Vec<(Spread, Spread)> = settled.iter().map(|&i| values[i]).collect();
-    let on_front: Vec<usize> =
-        front(&of_settled, pareto.x_better, pareto.y_better).into_iter().map(|k| settled[k]).collect();
+    let on_front: Vec<usize> = front(&of_settled, data.plan.seeds.len() > 1, pareto.x_better, pareto.y_better)
+        .into_iter()
+        .map(|k| settled[k])
+        .collect();
     let mut from_left = on_front.clone();
     from_left.sort_by(|&a, &b| values[a].0.mean.total_cmp(&values[b].0.mean));
     let beaten: Vec<usize> = settled.into_iter().filter(|i| !on_front.contains(i)).collect();
@@ -178,14 +180,14 @@ mod tests {
     fn the_front_is_what_nobody_beats() {
         let points = [(1.0, 9.0), (2.0, 5.0), (2.0, 6.0), (3.0, 5.0), (4.0, 1.0), (4.0, 1.0), (0.5, 20.0)];
         let values = points.map(|(x, y)| known(x, y));
-        assert_eq!(front(&values, Better::Lower, Better::Lower), [6, 0, 1, 4]);
-        assert_eq!(front(&values, Better::Higher, Better::Lower), [4]);
-        assert_eq!(front(&values, Better::Lower, Better::Higher), [6]);
-        assert_eq!(front(&values, Better::Higher, Better::Higher), [4, 3, 2, 0, 6]);
+        assert_eq!(front(&values, false, Better::Lower, Better::Lower), [6, 0, 1, 4]);
+        assert_eq!(front(&values, false, Better::Higher, Better::Lower), [4]);
+        assert_eq!(front(&values, false, Better::Lower, Better::Higher), [6]);
+        assert_eq!(front(&values, false, Better::Higher, Better::Higher), [4, 3, 2, 0, 6]);
         let values = points;
         // Against the definition.
         let beats = |a: (f64, f64), b: (f64, f64)| a.0 <= b.0 && a.1 <= b.1 && a != b;
-        for i in front(&values.map(|(x, y)| known(x, y)), Better::Lower, Better::Lower) {
+        for i in front(&values.map(|(x, y)| known(x, y)), false, Better::Lower, Better::Lower) {
             assert!(values.iter().all(|&other| !beats(other, values[i])));
         }
     }
@@ -195,11 +197,15 @@ mod tests {
         let exact = |v: f64| Spread::of(&[v]).unwrap();
         // Two runs of 10 and 11, give or take 2.5: the second may be as good.
         let close = [(exact(1.0), around(10.0)), (exact(1.0), around(11.0))];
-        assert_eq!(front(&close, Better::Lower, Better::Lower), [0, 1]);
+        assert_eq!(front(&close, true, Better::Lower, Better::Lower), [0, 1]);
         let apart = [(exact(1.0), around(10.0)), (exact(1.0), around(16.0))];
-        assert_eq!(front(&apart, Better::Lower, Better::Lower), [0]);
+        assert_eq!(front(&apart, true, Better::Lower, Better::Lower), [0]);
         // Of a sweep that was stopped, one has run once: how far that can be trusted is not known.
         let stopped = [(exact(1.0), exact(10.0)), (around(2.0), around(16.0))];
-        assert_eq!(front(&stopped, Better::Lower, Better::Lower), [0, 1]);
+        assert_eq!(front(&stopped, true, Better::Lower, Better::Lower), [0, 1]);
+        // Nor if none has run twice by then.
+        let begun = [(exact(1.0), exact(10.0)), (exact(2.0), exact(16.0))];
+        assert_eq!(front(&begun, true, Better::Lower, Better::Lower), [0, 1]);
+        assert_eq!(front(&begun, false, Better::Lower, Better::Lower), [0]);
     }
 }

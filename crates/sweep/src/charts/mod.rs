@@ -352,21 +352,30 @@ fn metric_figure(
         _ => true,
     };
     let has_figure = |&row: &usize| metric(&data.states[row], key).is_some();
-    // Of all panels: a line has its place, and so its colour, in each of them.
-    let mut names: Vec<String> = Vec::new();
+    // Of all panels: a line has its place, and so its colour, in each of them. Lines are told apart by what was swept: two values can
+    // look alike when they are rounded.
+    let swept = |row: usize| -> Vec<&str> { roles.series.iter().map(|&a| data.cell(row, a).text.as_str()).collect() };
+    let mut lines: Vec<(Vec<&str>, String)> = Vec::new();
     for row in data.rows(task).filter(has_figure) {
-        let name = series_name(data, roles, row);
-        if !names.contains(&name) {
-            names.push(name);
+        let cells = swept(row);
+        if !lines.iter().any(|line| line.0 == cells) {
+            lines.push((cells, series_name(data, roles, row)));
         }
     }
+    let names: Vec<String> = lines
+        .iter()
+        .map(|(cells, name)| match lines.iter().filter(|line| line.1 == *name).count() {
+            1 => name.clone(),
+            _ => format!("{name} ({})", cells.join(", ")),
+        })
+        .collect();
     // By name and place: sum and count, over seeds.
     let mut sums: Vec<Vec<(f64, f64, u32)>> = vec![Vec::new(); names.len()];
     let rows: Vec<usize> = data.rows(task).filter(|&row| in_panel(row)).collect();
     for &row in &rows {
         let Some(value) = metric(&data.states[row], key) else { continue };
-        let name = series_name(data, roles, row);
-        let series = names.iter().position(|n| *n == name).expect("every row with a figure has one");
+        let cells = swept(row);
+        let series = lines.iter().position(|line| line.0 == cells).expect("every row with a figure has one");
         let cell = data.cell(row, roles.x);
         let at = match cell.number {
             Some(v) if numeric => v,
@@ -464,7 +473,10 @@ fn fronts(data: &Data, task: usize) -> Option<SweepSection> {
                 "A point is on the front if no other point is at least as good in both figures and better in one. Each was run \
                  with one seed: which of two that lie close together is on it may be chance, which a plan with several seeds tells."
             }
-            _ => "A point is on the front if no other point is at least as good in both figures and better in one.",
+            _ => {
+                "A point is on the front if no other point is surely better in one figure, by more than the 95 % intervals of both \
+                 means, and no worse in the mean of the other. Of a point with a single run so far nothing is sure."
+            }
         }
         .to_owned(),
         rows,

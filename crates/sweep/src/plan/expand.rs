@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ssdlab_bench::plan::PlanJob;
-use ssdlab_catalog::{DEVICE, DeviceTemplate, Diagnostic, Refusal};
+use ssdlab_catalog::{DEVICE, DEVICE_ARGUMENT, DeviceTemplate, Diagnostic, Refusal};
 use toml::Value;
 
 use super::file::{PlanText, key_path};
@@ -259,11 +259,13 @@ impl Common<'_> {
             Err(Refusal::Value { key, problem }) => {
                 let change = all().find(|c| c.key == key || key.starts_with(&format!("{}.", c.key)));
                 let path = change.map_or("drive", |c| c.path.as_str());
-                if key == DEVICE && problem.place.is_some() {
-                    // An expression points at its own words.
-                    return Err(problem);
-                }
-                let problem = Diagnostic { what: format!("{key}: {}", problem.what), ..problem };
+                // A device expression points at its own words, which are in the plan; or into a file of its own.
+                let within = match &problem.place {
+                    Some(place) if place.file == DEVICE_ARGUMENT => format!(" (at character {} of it)", place.column),
+                    Some(_) if key == DEVICE => return Err(problem),
+                    _ => String::new(),
+                };
+                let problem = Diagnostic { what: format!("{key}: {}{within}", problem.what), place: None, ..problem };
                 return Err(self.text.at_value(problem, path));
             }
         };

@@ -223,5 +223,5 @@ written or trimmed. A partial write of such a unit fails too. A collector that m
 real drives mark the copy, so the host never gets wrong data. The journal and folds
 within a die are not corrected: they never err.
 
-A stripe's parity is neither stored nor programmed in the model. Its room is not taken off, unless the drive file does so with `mapping.reserved_blocks_per_1000`; the Ultra II and its stripe of five do not, since it would not hold what it sells. Its programs, one in `parity_stripe` + 1, are missing: a drive of six pages a stripe writes up to a sixth too fast where its dies set the pace.
+A stripe's parity is neither stored nor programmed in the model. Its room is not taken off, unless the drive file does so with `mapping.reserved_blocks_per_1000`; the Ultra II and its stripe of five do not, since it would not hold what it sells. Its programs, one in `parity_stripe` + 1, are missing: a drive of six pages a stripe writes up to a fifth too fast where its dies set the pace.
 ";

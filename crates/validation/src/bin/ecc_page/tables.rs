@@ -117,7 +117,7 @@ logarithm). UBER is failures per data bit read, as in JESD218. Hetzler's publish
 const LDPC: &str = "
 ## LDPC
 
-Two quasi-cyclic codes are built and decoded (`ldpc/`): the C2 code of CCSDS 131.0-B, the class that protects 1 KiB, and
+Two quasi-cyclic codes are built and decoded (`ldpc/`): the C2 code of CCSDS 131.0-B, which protects 894 bytes, and
 `qc-2k`, four block rows of 40 circulants of 456 bits, chosen column by column to close no cycle of four and few of six
 edges. The channel is Gaussian: one read gives bits; three or seven reads at evenly spaced references, at the spacing
 that carries the most information, give two or three bits a cell, each with its log-likelihood ratio rounded to eighths
