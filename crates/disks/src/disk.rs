@@ -34,7 +34,7 @@ use crate::records::Records;
 use crate::seek::{self, SeekTable};
 use crate::spec::{DiskSpec, PowerSpec, ServiceOrder};
 use crate::targets::{Access, Choice, Now, Targets};
-use crate::write_cache::{Piece, WriteCache};
+use crate::write_cache::{Extent, Piece, WriteCache};
 
 /// What never changes: shared between a disk and its copies.
 #[derive(Debug)]
@@ -97,6 +97,8 @@ pub struct Disk {
     /// Reads that wait for the arm.
     reads: Targets,
     read_slots: Vec<u32>,
+    /// And the sectors behind them.
+    read_ends: Vec<u32>,
     read_cache: ReadCache,
     read_on: Option<ReadOn>,
     write_cache: WriteCache,
@@ -172,6 +174,7 @@ impl Disk {
             leaving: Ring::new(depth as usize, (0, 0)),
             reads: Targets::default(),
             read_slots: Vec::new(),
+            read_ends: Vec::new(),
             read_cache: ReadCache::new(spec.cache.read_segments, segment),
             read_on: None,
             write_cache: WriteCache::new(spec.cache.write_segments, segment),
@@ -207,7 +210,7 @@ impl Disk {
             records.power_cut(now);
         }
         self.destage_time = self.destage_time_at(now);
-        self.count_begun(now);
+        self.counters = self.counted_by(now);
         let reached = self.written_so_far(now);
         let lost = self.write_cache.extents().iter().chain(&self.write_cache.writing).map(|e| e.from..e.to).collect();
         self.counters.destaged_bytes += u64::from(reached.end - reached.start) * SECTOR_BYTES;
@@ -220,6 +223,7 @@ impl Disk {
         self.leaving = Ring::new(depth as usize, (0, 0));
         self.reads = Targets::default();
         self.read_slots.clear();
+        self.read_ends.clear();
         self.read_cache.clear();
         self.without_room.clear();
         self.through.clear();
@@ -230,16 +234,18 @@ impl Disk {
         (lost, reached)
     }
 
-    /// What the arm has done by now of what it is at, and will not end.
-    fn count_begun(&mut self, now: Nanos) {
-        let Some(busy) = self.busy else { return };
+    /// The counters, with what the arm has done by now of what it is at.
+    fn counted_by(&self, now: Nanos) -> DiskCounters {
+        let mut all = self.counters;
+        let Some(busy) = self.busy else { return all };
         let (seek, rotation) = (Nanos::from(busy.access.seek), Nanos::from(busy.access.rotation));
-        let passed = now - busy.began;
-        self.counters.seeks += u64::from(seek > 0 && passed >= seek);
-        self.counters.seek_nanos += passed.min(seek);
-        self.counters.rotation_nanos += passed.saturating_sub(seek).min(rotation);
+        let passed = now.saturating_sub(busy.began);
+        all.seeks += u64::from(seek > 0 && passed >= seek);
+        all.seek_nanos += passed.min(seek);
+        all.rotation_nanos += passed.saturating_sub(seek).min(rotation);
         // What is passed by last may wait for its data first.
-        self.counters.transfer_nanos += now.saturating_sub(busy.ends - busy.transfer);
+        all.transfer_nanos += now.saturating_sub(busy.ends - busy.transfer).min(busy.transfer);
+        all
     }
 
     /// The platters turn again, and commands are served from `ready` on.
@@ -423,6 +429,7 @@ impl Disk {
         self.slots[slot as usize].spent.destage = self.destage_time_at(now);
         self.reads.push(self.mechanics.geometry.place(from), now);
         self.read_slots.push(slot);
+        self.read_ends.push(self.slots[slot as usize].to);
     }
 
     /// Time that the arm has spent on cached writes by `now`.
@@ -624,7 +631,7 @@ impl Disk {
             if !self.reads.is_empty() {
                 self.stop_reading_on(now);
                 let overdue = self.reads.any_overdue(now, self.mechanics.longest_wait);
-                let choice = self.choose(&self.reads, now, false, overdue, |_| true).expect("a read waits");
+                let choice = self.choose_read(now, overdue).expect("a read waits");
                 self.start_read(choice, now);
             }
             return;
@@ -644,19 +651,36 @@ impl Disk {
         let reads_overdue = self.reads.any_overdue(now, self.mechanics.longest_wait);
         let any = waited_for || !wanted;
         let extents = self.write_cache.extents();
-        let may = |i: usize| any || extents[i].through || last_flushed.is_some_and(|last| extents[i].oldest <= last);
+        // As of reads, those that somebody waits for go in order where they adjoin each other.
+        let comes_first = |e: &Extent| !e.through || !extents.iter().any(|other| other.through && other.to == e.from);
+        let may = |i: usize| {
+            let e = &extents[i];
+            (any || e.through || last_flushed.is_some_and(|last| e.oldest <= last)) && comes_first(e)
+        };
         let write = if wanted || self.reads.is_empty() {
             self.choose(&self.write_cache.targets, now, true, overdue, may)
         } else {
             None
         };
-        let read = self.choose(&self.reads, now, false, reads_overdue, |_| true);
+        let read = self.choose_read(now, reads_overdue);
         match (read, write) {
             (Some(read), Some(write)) if self.read_goes_first(&read, &write, now) => self.start_read(read, now),
             (_, Some(write)) => self.start_write(write, now),
             (Some(read), None) => self.start_read(read, now),
             (None, None) => {}
         }
+    }
+
+    /// Of reads that adjoin each other, the first one comes first (estimate: they are one stretch to the firmware). Else the arm would
+    /// leave out what lies between the end of a track and the first sector of the next one that it reaches, and come back for it only
+    /// when it is overdue.
+    #[inline]
+    fn choose_read(&self, now: Nanos, overdue: bool) -> Option<Choice> {
+        let begins = |index: usize| {
+            let from = self.slots[self.read_slots[index] as usize].from;
+            !self.read_ends.contains(&from)
+        };
+        self.choose(&self.reads, now, false, overdue, begins)
     }
 
     fn is_overdue(&self, since: Nanos, now: Nanos) -> bool {
@@ -696,6 +720,7 @@ impl Disk {
     #[inline]
     fn start_read(&mut self, choice: Choice, now: Nanos) {
         self.reads.swap_remove(choice.index);
+        self.read_ends.swap_remove(choice.index);
         let slot = self.read_slots.swap_remove(choice.index);
         let destage_time = self.destage_time;
         let command = &mut self.slots[slot as usize];
@@ -828,7 +853,7 @@ impl Device for Disk {
     }
 
     fn counters(&self) -> Counters {
-        let mut disk = self.counters;
+        let mut disk = self.counted_by(self.now);
         if let Some(on) = &self.read_on {
             disk.transfer_nanos += self.mechanics.ends(on).min(self.now).saturating_sub(on.began);
         }

@@ -235,6 +235,17 @@ impl DiskSpec {
                 format!("use 0 to {segment_kib} KiB"),
             ));
         }
+        if let Some(power) = &self.power {
+            for (key, mw) in [("power.seek_mw", power.seek_mw), ("power.transfer_mw", power.transfer_mw)] {
+                if mw < power.idle_mw {
+                    return Err(SpecError::new(
+                        key,
+                        format!("{mw} mW are less than the {} mW of a disk at rest", power.idle_mw),
+                        "give the power of the whole disk, not what is added".to_owned(),
+                    ));
+                }
+            }
+        }
         Ok(())
     }
 }

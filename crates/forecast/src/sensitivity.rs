@@ -401,6 +401,19 @@ mod tests {
         let bars = vec![bar("still", &[100.0]), bar("small", &[97.0, 104.0]), bar("large", &[96.0, 103.0, 90.0])];
         let of = FigureSensitivity::of(&headlines(false)[0], "IOPS", 100.0, bars);
         assert_eq!(of.bars.iter().map(|b| b.key.as_str()).collect::<Vec<_>>(), ["large", "small"]);
-        assert!((of.low - (100.0 - 109f64.sqrt())).abs() < 1e-12 && (of.high - 105.0).abs() < 1e-12, "{of:?}");
+        let root = |ratios: [f64; 2]| ratios.iter().map(|ratio| libm::log(*ratio).powi(2)).sum::<f64>().sqrt();
+        let (down, up) = (root([0.97, 0.90]), root([1.04, 1.03]));
+        assert!((of.low - 100.0 * libm::exp(-down)).abs() < 1e-9 && (of.high - 100.0 * libm::exp(up)).abs() < 1e-9);
+        assert!((of.low - 89.6).abs() < 0.5 && (of.high - 105.0).abs() < 0.2, "near the differences: {of:?}");
+    }
+
+    /// Nor does a figure that can be below zero take one of its ends from a logarithm.
+    #[test]
+    fn a_band_of_what_is_above_zero_stays_above_it() {
+        let halves = [(10.0, 100.0); 4];
+        let (low, high) = band(100.0, &halves);
+        assert!((low - 1.0).abs() < 1e-9 && high == 100.0, "a hundredth: {low}");
+        assert_eq!(band(100.0, &[(0.0, 100.0)]), (0.0, 100.0));
+        assert_eq!(band(-1.0, &[(-4.0, 3.0)]), (-4.0, 3.0));
     }
 }

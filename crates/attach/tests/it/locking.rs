@@ -253,8 +253,7 @@ fn an_erase_that_the_image_does_not_take_has_failed_and_nothing_is_set_afterward
     assert_eq!(status(&bench.say(session, &call(0x806_0000_0001, GEN_KEY, &[]))), FAIL);
     assert!(bench.drive.device.image_error().is_some());
     let pin = call(0xb_0001_0001, SET, &[values(&[(3, b(b"new pin"))])]);
-    let sent = bench.drive.security_send(bench.now, 1, COM_ID, &packet(session, 0x41, &pin));
-    assert_eq!(sent, Err(DriveError::Aborted));
+    assert_eq!(status(&bench.say(session, &pin)), FAIL);
 }
 
 /// What an image holds now, and the locks of a drive that goes on with it.
@@ -303,7 +302,7 @@ fn without_space(small: &Path) {
         let (mut bench, path) = with_image_in(small, true);
         let session = bench.own();
         bench.ok(session, &call(DATA_STORE, SET, &[name(n(0), n(0)), name(n(1), b(b"kept"))]));
-        bench.set(session, RANGE1, &[(3, n(800)), (4, n(800)), (5, n(1))]);
+        bench.set(session, RANGE1, &[(3, n(800)), (4, n(800)), (5, n(1)), (7, n(1))]);
         for page in 0..20 {
             bench.run(Op::Write, (100 + page) * 4096, &[0xa7; 4096]).unwrap();
         }
@@ -311,6 +310,13 @@ fn without_space(small: &Path) {
         assert!(std::fs::write(&filler, vec![1; 4 << 20]).is_err(), "it is larger than the file system");
         assert_eq!(status(&bench.say(session, &method)), FAIL);
         assert!(bench.drive.device.image_is_full());
+        // Nor does anything else hold, but that locks are opened.
+        let stored = call(DATA_STORE, SET, &[name(n(0), n(0)), name(n(1), b(b"lost"))]);
+        assert_eq!(status(&bench.say(session, &stored)), FAIL);
+        assert_eq!(status(&bench.say(session, &call(RANGE1, SET, &[values(&[(6, n(1)), (7, n(0))])]))), FAIL);
+        assert_eq!(bench.run(Op::Read, 800 * 512, &[0; 4096]), Err(DriveError::Locked));
+        bench.set(session, RANGE1, &[(7, n(0))]);
+        bench.run(Op::Read, 800 * 512, &[0; 4096]).unwrap();
         std::fs::remove_file(&filler).unwrap();
         bench.drive.device.catch_up_image();
         let (contents, tper) = kept(&path);

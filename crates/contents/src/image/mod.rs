@@ -137,7 +137,7 @@ pub enum ImageError {
     Unfinished,
     #[error("its disk is full")]
     NoSpace,
-    #[error("no new file can be made beside it, to take its place: {0}")]
+    #[error("no new file can be made in its folder: {0}")]
     NoFileBeside(std::io::Error),
     #[error("{0}")]
     Io(std::io::Error),

@@ -190,6 +190,23 @@ fn what_is_overwritten_is_read_from_the_platters_no_more() {
     assert!(again[0].breakdown.get(Cause::Transfer) > 0, "the segment holds old data");
 }
 
+/// A stream of reads at a deep queue: none of them is left behind at the end of a track.
+#[test]
+fn reads_that_adjoin_each_other_go_in_order() {
+    for track_skew_us in [0.0, 1470.0] {
+        let mut spec = DiskSpec::plain();
+        spec.media.track_skew_us = track_skew_us;
+        let turn = 60_000_000_000 / u64::from(spec.media.rotations_per_minute);
+        let mut disk = build(spec);
+        let reads = (0..400).map(|k| Request::read(k, k * 64 * 512, 64 * 512));
+        let ends = keep_busy(&mut disk, 0, 16, 400, reads);
+        let order: Vec<u64> = ends.iter().map(|read| read.tag).collect();
+        assert!(order.is_sorted(), "{order:?}");
+        let longest = ends.iter().map(|read| read.latency()).max().unwrap();
+        assert!(longest < 17 * (turn + 64 * 25_000), "{longest} ns");
+    }
+}
+
 /// A write comes while the heads read on towards its place, while they are on their way to a read of it, or while they are
 /// elsewhere and a read before it is next: what they pass there is old by the time that it is written.
 #[test]

@@ -49,6 +49,11 @@ impl Host {
         answer[56..56 + tokens].to_vec()
     }
 
+    /// Those of the session.
+    pub fn numbers(&self) -> (u32, u32) {
+        self.session
+    }
+
     /// Begins a session; the status if that is refused.
     pub fn begin_as(&mut self, sp: u64, authority: Option<(u64, &[u8])>) -> Result<(), u8> {
         self.begin_with(sp, authority, 1)

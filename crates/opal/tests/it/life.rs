@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::host::{
     ACE_READ_LOCK_1, ADMIN_SP, ADMIN1, AUTHENTICATE, COM_ID, DATA_STORE, GEN_KEY, GET, GLOBAL_RANGE, Host, KEY1,
     LOCKING_SP, MBR, MBR_CONTROL, NOT_AUTHORIZED, PIN_SID, PIN_USER1, PSID, RANGE1, REVERT, REVERT_SP, SET, SID, USER1,
-    any_of, b, call, identity, list, n, name, packet, u,
+    any_of, b, call, identity, list, n, name, packet, status, u, values,
 };
 use ssdlab_opal::{Access, Erased, Refused};
 
@@ -68,6 +68,56 @@ fn a_reset_by_the_host_locks_only_if_both_sides_have_agreed() {
     assert_eq!(reset(&mut host), Ok(Erased::Nothing));
     assert_eq!(locked(&host, 0), (true, false));
     assert_eq!(host.begin_as(LOCKING_SP, None), Ok(()), "and no session is left");
+}
+
+/// Nor does a reset obey what a transaction has set that is still open.
+#[test]
+fn a_reset_is_not_permitted_by_an_open_transaction() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.begin_as(ADMIN_SP, Some((SID, b"own"))).unwrap();
+    host.say(&[0xfb, 0]);
+    host.set(0x201_0003_0001, &[(8, n(1))]).unwrap();
+    assert_eq!(host.tper.send(0, 2, 4, &[0; 512]), Err(Refused::BadField));
+    host.say(&[0xfc, 0]);
+    assert_eq!(host.tper.send(0, 2, 4, &[0; 512]), Ok(Erased::Nothing));
+}
+
+#[test]
+fn what_could_not_be_kept_has_failed_and_is_as_before() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))).unwrap();
+    host.set(RANGE1, &[(3, n(800)), (4, n(800)), (5, n(1)), (7, n(1))]).unwrap();
+    host.tper.take_changed();
+    let fails = |host: &mut Host, tokens: &[u8]| {
+        let before = host.tper.checkpoint();
+        let numbers = host.numbers();
+        host.tper.send(host.now, 1, COM_ID, &packet(numbers.0, numbers.1, tokens)).unwrap();
+        assert!(!host.tper.has_only_unlocked(&before) && !host.tper.take_changed().is_empty());
+        assert!(host.tper.not_kept(host.now, before), "it has an answer");
+        // What is to be kept is what was before.
+        host.tper.take_changed();
+        host.fetch(numbers)
+    };
+    let pages = host.tper.pages();
+    for (object, columns) in [
+        (0xb_0001_0001, vec![(3, b(b"new"))]),
+        (RANGE1, vec![(7, n(0)), (6, n(1))]),
+        (RANGE1, vec![(8, n(1)), (7, n(0))]),
+    ] {
+        assert_eq!(status(&fails(&mut host, &call(object, SET, &[values(&columns)]))), 0x3f, "{columns:?}");
+        assert!(host.tper.pages() == pages, "{columns:?}");
+    }
+    host.say(&[0xfb, 0]);
+    host.set(RANGE1, &[(8, n(1))]).unwrap();
+    assert_eq!(fails(&mut host, &[0xfc, 0]), [0xfc, 0x3f]);
+    assert!(host.tper.pages() == pages);
+    let before = host.tper.checkpoint();
+    host.set(RANGE1, &[(7, n(0))]).unwrap();
+    assert!(host.tper.has_only_unlocked(&before) && locked(&host, 1) == (false, false));
+    host.end();
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| assert_eq!(host.number(RANGE1, 8), 0));
 }
 
 #[test]

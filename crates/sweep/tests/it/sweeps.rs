@@ -260,6 +260,7 @@ fn slips_are_pointed_at() {
         ("set.fill = \"aged\"", "set.fill = \"old\"", "expected one of sequential, aged", "^^^^^"),
         ("set.fill", "set.filling", "did you mean fill", "^^^^^^"),
         ("flash.dies = 4", "gc.policy = \"fifo\"", "stands in", "^"),
+        ("gc.policy = [\"greedy\", \"random\"]", "device = [\"raid1(a*2)\"]", "at character 1 of it", "^^^^^^^^^^^^"),
         ("name = \"steady-state\"", "", "either a `name` or a `job`", "^"),
         ("[[test]]", "[test]", "a list", "^"),
     ] {
@@ -483,6 +484,29 @@ fn a_key_that_moves_nothing_is_named() {
     let plan = swept("controller.write_command_us", "[1, 100]");
     let result = run(&plan, &folder, 2);
     assert_eq!(ssdlab_sweep::keys_without_effect(&plan, &result.states), <[&str; 0]>::default());
+}
+
+/// Two capacities that are alike to five digits are two drives.
+#[test]
+fn values_that_look_alike_are_two_lines() {
+    let text = TWO_DEPTHS
+        .replace("capacity_bytes = 33554432\n", "")
+        .replace(
+            "[charts]\n",
+            "[grid]\ncapacity_bytes = [134217728, 134221824]\ncontroller.read_command_us = [1, 9]\n[charts]\n",
+        )
+        .replace(
+            "metrics = [\"stall_longest\", \"latency_p99\"]",
+            "metrics = [\"iops\"]\nx = [\"controller.read_command_us\"]",
+        );
+    let plan = Plan::parse("small.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let folder = Folder::new("alike");
+    let result = run(&plan, &folder, 2);
+    write_results(&folder.0, &plan, &result.states, "0").unwrap();
+    let page = fs::read_to_string(folder.0.join("index.html")).unwrap();
+    for line in ["capacity 134.22 MB (134217728)", "capacity 134.22 MB (134221824)"] {
+        assert!(page.contains(&format!("data-name=\"{line}\"")), "{line}");
+    }
 }
 
 #[test]
