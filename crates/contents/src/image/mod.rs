@@ -250,13 +250,12 @@ impl FoundImage {
         image.commit()?;
         let needed = image.needed_bytes(&contents.store);
         image.looked_at_beyond = largest_bytes(needed);
-        if image.end > 2 * (needed + LITTLE) {
-            if let Err(e) = image.write_with_same_keys(&contents.store) {
-                if contents.header.clean {
-                    drop(image.close());
-                }
-                return Err(e);
+        let is_mostly_useless = image.end > 2 * (needed + LITTLE);
+        if is_mostly_useless && let Err(e) = image.write_with_same_keys(&contents.store) {
+            if contents.header.clean {
+                drop(image.close());
             }
+            return Err(e);
         }
         Ok((image, contents))
     }
@@ -604,10 +603,8 @@ impl Image {
         }
         let largest = largest_bytes(self.needed_bytes(store));
         self.looked_at_beyond = largest;
-        if self.end > largest {
-            if !self.write_with_same_keys(store)? {
-                self.looked_at_beyond = self.end + LARGEST_USELESS;
-            }
+        if self.end > largest && !self.write_with_same_keys(store)? {
+            self.looked_at_beyond = self.end + LARGEST_USELESS;
         }
         Ok(())
     }
