@@ -34,6 +34,7 @@ use crate::records::Records;
 use crate::seek::{self, SeekTable};
 use crate::spec::{DiskSpec, PowerSpec, ServiceOrder};
 use crate::targets::{Access, Choice, Now, Targets};
+use crate::waiting_reads::WaitingReads;
 use crate::write_cache::{Extent, Piece, WriteCache};
 
 /// What never changes: shared between a disk and its copies.
@@ -94,11 +95,7 @@ pub struct Disk {
     /// Slots of commands that the firmware reads, and of those whose data are on the link, with the time of the end.
     decoding: Ring<(Nanos, u32)>,
     leaving: Ring<(Nanos, u32)>,
-    /// Reads that wait for the arm.
-    reads: Targets,
-    read_slots: Vec<u32>,
-    /// And the sectors behind them.
-    read_ends: Vec<u32>,
+    reads: WaitingReads,
     read_cache: ReadCache,
     read_on: Option<ReadOn>,
     write_cache: WriteCache,
@@ -172,9 +169,7 @@ impl Disk {
             link_free: 0,
             decoding: Ring::new(depth as usize, (0, 0)),
             leaving: Ring::new(depth as usize, (0, 0)),
-            reads: Targets::default(),
-            read_slots: Vec::new(),
-            read_ends: Vec::new(),
+            reads: WaitingReads::default(),
             read_cache: ReadCache::new(spec.cache.read_segments, segment),
             read_on: None,
             write_cache: WriteCache::new(spec.cache.write_segments, segment),
@@ -221,9 +216,7 @@ impl Disk {
         self.free_slots = (0..depth).rev().collect();
         self.decoding = Ring::new(depth as usize, (0, 0));
         self.leaving = Ring::new(depth as usize, (0, 0));
-        self.reads = Targets::default();
-        self.read_slots.clear();
-        self.read_ends.clear();
+        self.reads = WaitingReads::default();
         self.read_cache.clear();
         self.without_room.clear();
         self.through.clear();
@@ -427,9 +420,7 @@ impl Disk {
             return;
         }
         self.slots[slot as usize].spent.destage = self.destage_time_at(now);
-        self.reads.push(self.mechanics.geometry.place(from), now);
-        self.read_slots.push(slot);
-        self.read_ends.push(self.slots[slot as usize].to);
+        self.reads.push(slot, &self.slots[slot as usize], self.mechanics.geometry.place(from), now);
     }
 
     /// Time that the arm has spent on cached writes by `now`.
@@ -671,16 +662,9 @@ impl Disk {
         }
     }
 
-    /// Of reads that adjoin each other, the first one comes first (estimate: they are one stretch to the firmware). Else the arm would
-    /// leave out what lies between the end of a track and the first sector of the next one that it reaches, and come back for it only
-    /// when it is overdue.
     #[inline]
     fn choose_read(&self, now: Nanos, overdue: bool) -> Option<Choice> {
-        let begins = |index: usize| {
-            let from = self.slots[self.read_slots[index] as usize].from;
-            !self.read_ends.contains(&from)
-        };
-        self.choose(&self.reads, now, false, overdue, begins)
+        self.choose(self.reads.targets(), now, false, overdue, |index| self.reads.may_be_next(index))
     }
 
     fn is_overdue(&self, since: Nanos, now: Nanos) -> bool {
@@ -719,9 +703,7 @@ impl Disk {
 
     #[inline]
     fn start_read(&mut self, choice: Choice, now: Nanos) {
-        self.reads.swap_remove(choice.index);
-        self.read_ends.swap_remove(choice.index);
-        let slot = self.read_slots.swap_remove(choice.index);
+        let slot = self.reads.remove(choice.index);
         let destage_time = self.destage_time;
         let command = &mut self.slots[slot as usize];
         command.spent.destage = destage_time - command.spent.destage;

@@ -36,6 +36,7 @@ mod seek;
 mod spec;
 mod targets;
 mod validate;
+mod waiting_reads;
 mod write_cache;
 
 pub use disk::Disk;
