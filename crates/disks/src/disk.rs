@@ -664,7 +664,12 @@ impl Disk {
 
     #[inline]
     fn choose_read(&self, now: Nanos, overdue: bool) -> Option<Choice> {
-        self.choose(self.reads.targets(), now, false, overdue, |index| self.reads.may_be_next(index))
+        let targets = self.reads.targets();
+        let may = |index: usize| self.reads.may_be_next(index);
+        // Few adjoin each other: that one does is looked at once it is chosen.
+        self.choose(targets, now, false, overdue, |_| true)
+            .filter(|choice| may(choice.index))
+            .or_else(|| self.choose(targets, now, false, overdue, may))
     }
 
     fn is_overdue(&self, since: Nanos, now: Nanos) -> bool {
