@@ -29,6 +29,8 @@ def array(values: Any) -> Any:
             values = values.to_numpy(zero_copy_only=False)
         except TypeError:
             values = values.to_numpy()
+    if numpy.ma.is_masked(values):
+        raise ValueError("a masked array has values that are not there: fill them, or leave their rows out")
     return numpy.asarray(values)
 
 
@@ -191,6 +193,11 @@ def columns_of(table: Any) -> Mapping[str, Any]:
     """The columns of a table: pandas, polars, Arrow, DuckDB, this package's own, or a dictionary."""
     if isinstance(table, Mapping):
         return table
+    if type(table).__module__.partition(".")[0] == "duckdb":
+        # Its columns are relations again, and not values.
+        import pyarrow
+
+        table = pyarrow.table(table)
     names = getattr(table, "column_names", None) or getattr(table, "columns", None)
     if names is not None and hasattr(table, "__getitem__") and not callable(names):
         return {str(name): table[name] for name in names}
@@ -213,6 +220,9 @@ def _numbered() -> str:
 
 
 def _refuse(bad: Any, values: Any, name: str, why: str) -> None:
-    if bad.any():
-        row = int(bad.argmax())
-        raise ValueError(f"{name}[{row}] is {values[row]}, which {why}")
+    if not bad.any():
+        return
+    if not bad.ndim:
+        raise ValueError(f"{name} is {values}, which {why}")
+    row = int(bad.argmax())
+    raise ValueError(f"{name}[{row}] is {values[row]}, which {why}")

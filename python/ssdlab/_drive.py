@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 import os
+import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, TypeVar, Union
 
 from . import _columns, _native
-from ._errors import JobFileError, SsdlabError
+from ._errors import DriveFileError, JobFileError, SsdlabError
 from ._jobs import Job, JobFile, _is_whole
 from ._progress import Progress, shown
 from ._result import JobResult, Result
@@ -108,6 +110,8 @@ class Drive:
         self._seed = _whole(seed, "seed")
         self._explain = _flag(explain, "explain")
         self._live: _native.Live | None = None
+        # Two threads that use it for the first time power one specimen on.
+        self._powering = threading.Lock()
         given = [(key, _text(key, value)) for key, value in changes.items()]
         device, _, text = self._source
         self._native = (
@@ -119,7 +123,11 @@ class Drive:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._live is not None and not self._live.is_closed:
             raise TypeError("a drive that is powered on cannot be pickled: pickle one that is not, or close() it")
-        return (_rebuilt, self._parts())
+        return (_unpickled, (self._parts(), self._digest()))
+
+    def _digest(self) -> str:
+        """Of all that its files say."""
+        return hashlib.sha256(f"{self._native.identity_json()}\n{self._native.show_json()}".encode()).hexdigest()
 
     def _parts(self) -> tuple[Any, ...]:
         return (self._source, self._seed, self._explain, self._victim, self._pacing, self._changes)
@@ -338,9 +346,10 @@ class Drive:
     # A host of one's own.
 
     def _on(self) -> _native.Live:
-        if self._live is None:
-            self._live = self._native.power_on(self._seed, self._explain)
-        return self._live
+        with self._powering:
+            if self._live is None:
+                self._live = self._native.power_on(self._seed, self._explain)
+            return self._live
 
     @property
     def now(self) -> int:
@@ -371,6 +380,7 @@ class Drive:
 
         Raises:
             ValueError: if a command is not one that the drive takes. Then none of the batch has been handed over.
+        RunError: if the drive has commands that it will never finish, as under a policy that gains nothing.
             RuntimeError: if the drive is at work in another thread, or closed.
         """
         rows = _rows(op, offset, length, at)
@@ -392,6 +402,7 @@ class Drive:
 
         Raises:
             ValueError: if that lies in the past, or too late.
+            RunError: if the drive has commands that it will never finish.
         """
         return Table(self._on().advance(None if to is None else _whole(to, "to")))
 
@@ -472,7 +483,9 @@ class Drive:
         Raises:
             RunError: if the device cannot be copied.
         """
-        other = _rebuilt(*self._parts())
+        # Its file may say something else by now.
+        other = Drive.__new__(Drive)
+        other.__dict__.update(self.__dict__, _live=None, _powering=threading.Lock(), _changes=dict(self._changes))
         if self._live is not None:
             other._live = self._live.snapshot()
         return other
@@ -543,6 +556,24 @@ def _rebuilt(
     return drive
 
 
+def _unpickled(parts: tuple[Any, ...], digest: str) -> Drive:
+    """The drive that was pickled, and no other one: a pickle holds the paths of its files, and not what they say."""
+    try:
+        drive = _rebuilt(*parts)
+    except DriveFileError as e:
+        raise DriveFileError(f"{e}\n  = help: {_OF_A_PICKLE}", what=e.what) from e
+    if drive._digest() != digest:
+        what = f"{drive.name} is not the drive that was pickled: its file says something else now"
+        raise DriveFileError(f"error: {what}\n  = help: {_OF_A_PICKLE}", what=what)
+    return drive
+
+
+_OF_A_PICKLE = (
+    "a pickle of a drive, or of a result, names the files of the drive; pickle Drive.from_toml(text) where they may change, "
+    "or keep the result with json() or save()"
+)
+
+
 def raid0(
     *devices: str | os.PathLike[str] | Drive, stripe: str | None = None, seed: int | None = None, explain: bool | None = None
 ) -> Drive:
@@ -551,7 +582,7 @@ def raid0(
     Raises:
         ValueError: if the drives differ in them.
     """
-    parts = [_expression(device) for device in devices] + ([f"stripe={stripe}"] if stripe else [])
+    parts = [_expression(device) for device in devices] + ([] if stripe is None else [f"stripe={stripe}"])
     return _composed(f"raid0({', '.join(parts)})", devices, seed, explain)
 
 

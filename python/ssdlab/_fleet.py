@@ -71,6 +71,7 @@ class Workload:
         for name in ("drive_writes_per_day", "spread", "weight", "scale"):
             if name != "scale" or self.scale is not None:
                 object.__setattr__(self, name, _number(getattr(self, name), name))
+                _finite(getattr(self, name), name)
         for name in ("fill_percent", "queue_depth", *_OF_MIXES):
             if name != "hot_percent" or self.hot_percent is not None:
                 object.__setattr__(self, name, _whole(getattr(self, name), name, 0, 2**32 - 1))
@@ -410,7 +411,7 @@ def fleet(
     seed: int = 1,
     small: int = 32,
     specimens: int = 1,
-    executor: Executor | None = None,
+    executor: Executor | Callable[[], Executor] | None = None,
     out: str | os.PathLike[str] | Store | None = None,
     progress: Progress = None,
 ) -> FleetResult:
@@ -443,7 +444,7 @@ def fleet(
     if isinstance(models, (str, os.PathLike, Drive)):
         shares: list[tuple[Drive, float]] = [(_drive(models), 1.0)]
     elif isinstance(models, Mapping):
-        shares = [(_drive(model), float(share)) for model, share in models.items()]
+        shares = [(_drive(model), _number(share, "a share")) for model, share in models.items()]
     else:
         shares = [(_drive(model), 1.0) for model in models]
     if any(drive._has_policies() for drive, _ in shares):
@@ -451,8 +452,11 @@ def fleet(
     classes = [workloads] if isinstance(workloads, Workload) else list(workloads)
     if not shares or not classes:
         raise ValueError("a fleet needs at least one model and one class of work")
-    if not isinstance(ambient, Sequence) or len(ambient) != 2:
+    if isinstance(ambient, (str, bytes)) or not isinstance(ambient, Sequence) or len(ambient) != 2:
         raise TypeError("ambient must be two numbers: the mean and the standard deviation")
+    if executor is not None and not callable(executor) and not hasattr(executor, "submit"):
+        raise TypeError(f"a {type(executor).__name__} is no executor")
+    drawn = _whole(drives, "drives", 1, 2**32 - 1)
     if not all(isinstance(klass, Workload) for klass in classes):
         raise TypeError("workloads must be Workload objects")
     told = [klass._class() for klass in classes]
@@ -461,10 +465,10 @@ def fleet(
         "seed": _whole(seed, "seed", 0, 2**64 // 1000 - 1),
         "models": [(drive.name, drive.capacity_bytes, share) for drive, share in shares],
         "classes": [klass for klass, _ in told],
-        "years": float(years),
-        "oldest_years": float(oldest_years),
-        "ambient": [float(ambient[0]), float(ambient[1])],
-        "other_failures_per_year": float(other_failures_per_year),
+        "years": _number(years, "years"),
+        "oldest_years": _number(oldest_years, "oldest_years"),
+        "ambient": [_number(ambient[0], "ambient"), _number(ambient[1], "ambient")],
+        "other_failures_per_year": _number(other_failures_per_year, "other_failures_per_year"),
     }
     _finite(spec, "")
     _native.check_fleet(json.dumps(spec))
@@ -488,7 +492,6 @@ def fleet(
         for m in range(len(shares))
     ]
     native = _native.Fleet(json.dumps(spec), lives)
-    drawn = _whole(drives, "drives", 1, 2**32 - 1)
     return FleetResult(native, drawn, spec, [d for d, _ in shares], divisors, [trace for _, trace in told], specimens)
 
 
@@ -563,7 +566,7 @@ def _sound(trace: _Trace | None, klass: dict[str, Any]) -> _Trace | None:
 def _measured(
     tasks: list[_Task],
     identities: dict[str, str],
-    executor: Executor | None,
+    executor: Executor | Callable[[], Executor] | None,
     store: Store,
     report: Callable[[float], object] | None,
 ) -> list[str]:
@@ -574,11 +577,11 @@ def _measured(
         return "life-" + hashlib.sha256(known.encode()).hexdigest()[:32]
 
     keys = [key(task) for task in tasks]
-    texts = {k: text for k in keys if (text := store.get(k)) is not None and _is_life(text)}
+    texts = {k: life for k in keys if (kept := store.get(k)) is not None and (life := _life(kept)) is not None}
     todo = {k: task for k, task in zip(keys, tasks) if k not in texts}
     own = ThreadPoolExecutor(os.cpu_count()) if executor is None else None
-    given = own or executor
-    assert given is not None
+    make = executor if callable(executor) and not isinstance(executor, Executor) else None
+    given: Any = own or (make() if make else executor)
     stopped = Event()
 
     def go_on(done: float) -> None:
@@ -591,21 +594,28 @@ def _measured(
         futures = {given.submit(measure, *task, *words): k for k, task in todo.items()}
         for done, future in enumerate(as_completed(futures), 1):
             texts[futures[future]] = future.result()
-            store.put(futures[future], future.result())
+            store.put(futures[future], _keepable(future.result()))
             if report is not None:
                 report(done / len(futures))
     finally:
         stopped.set()
-        if own is not None:
-            own.shutdown(wait=False, cancel_futures=True)
+        if own is not None or make is not None:
+            given.shutdown(wait=False, cancel_futures=True)
     return [texts[k] for k in keys]
 
 
-def _is_life(text: str) -> bool:
+def _keepable(life: str) -> str:
+    """The text of a measured life, with a digest of it."""
+    return json.dumps({"digest": hashlib.sha256(life.encode()).hexdigest(), "life": life}) + "\n"
+
+
+def _life(kept: str) -> str | None:
+    """The life of which :func:`_keepable` made this; ``None`` if it is not whole, so that it is measured again."""
     try:
-        return len(json.loads(text)["points"]) >= 2
-    except (ValueError, KeyError, TypeError):
-        return False
+        life = json.loads(kept)["life"]
+        return life if _keepable(life) == kept else None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 #: What is written beside the drives; the last tells that all is there.

@@ -55,10 +55,10 @@ class JobFile:
 
 
 def _value(key: str, value: Option) -> str:
-    if isinstance(value, bool):
-        return str(int(value))
     # NumPy's numbers among them.
     value = value.item() if not isinstance(value, (str, int, float)) and hasattr(value, "item") else value
+    if isinstance(value, bool):
+        return str(int(value))
     if not isinstance(value, (str, int, float)):
         raise TypeError(f"{key} is a {type(value).__name__}; options are text or numbers")
     return _plain(str(int(value) if _is_whole(value) else value), f"the value of {key}", "")

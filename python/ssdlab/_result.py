@@ -100,7 +100,7 @@ class Result:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A drive that is powered on stays here.
-        return (_restored, (self._drive._parts(), *self._native.parts(), self._records, self.histogram))
+        return (_restored, (self._drive._parts(), self._drive._digest(), *self._native.parts(), self._records, self.histogram))
 
     @cached_property
     def _outcome(self) -> dict[str, Any]:
@@ -243,6 +243,7 @@ class Result:
 
 def _restored(
     parts: tuple[Any, ...],
+    digest: str,
     begins_as: str | None,
     outcome: str,
     seed: int,
@@ -250,9 +251,9 @@ def _restored(
     records: tuple[Table, int] | None,
     histogram: Table,
 ) -> Result:
-    from ._drive import _rebuilt
+    from ._drive import _unpickled
 
-    drive = _rebuilt(*parts)
+    drive = _unpickled(parts, digest)
     result = Result(drive._native.restored(begins_as, outcome, seed, quick), drive)
     result.__dict__.update(_records=records, histogram=histogram)
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import random
 import time
@@ -9,6 +10,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor, wait
+from threading import Event
 from typing import Any, Protocol, Union
 
 from . import _native
@@ -155,7 +157,7 @@ class SweepResult:
         return f"<ssdlab.SweepResult {self.title}: {len(self)} points{without}>"
 
     def _repr_html_(self) -> str:
-        return f"<b>{self.title}</b>{self.table._repr_html_()}"
+        return f"<b>{html.escape(self.title)}</b>{self.table._repr_html_()}"
 
 
 def sweep(
@@ -266,7 +268,15 @@ def _swept(
     given: Any = own or (make() if make else executor)
     if not hasattr(given, "submit"):
         raise TypeError(f"a {type(given).__name__} is no executor")
-    run = _Run(native, *source, store, finished, todo, workers, retries)
+    stopped = Event()
+
+    def go_on(done: float) -> None:
+        if stopped.is_set():
+            raise CancelledError
+
+    # Threads of this process do not hear Ctrl-C, and the interpreter waits for them.
+    words = () if own is None else (go_on,)
+    run = _Run(native, *source, store, finished, todo, workers, retries, words)
     try:
         with shown(progress, native.title) as report:
             while not run.go(given, report):
@@ -278,6 +288,7 @@ def _swept(
                     )
                 given = make()
     finally:
+        stopped.set()
         if own is not None or make is not None:
             given.shutdown(wait=False, cancel_futures=True)
     return SweepResult(native, finished, run.failed, found_before)
@@ -311,13 +322,15 @@ def _plan(file: str, text: str, keys: list[str]) -> _native.SweepPlan:
     return known[0] if known is not None and known[1].issuperset(keys) else _read_plan(file, text)
 
 
-def run_points(file: str, text: str, keys: list[str]) -> list[_Ran]:
+def run_points(
+    file: str, text: str, keys: list[str], report: Callable[[float], object] | None = None
+) -> list[_Ran]:
     """What a worker does: reads the plan, once for each process, and runs some of its points."""
     plan = _plan(file, text, keys)
     ran: list[_Ran] = []
     for key in keys:
         began = time.perf_counter()
-        result, why = plan.run_point(key)
+        result, why = plan.run_point(key, report)
         ran.append((key, result, why, time.perf_counter() - began))
     return ran
 
@@ -335,7 +348,10 @@ class _Run:
         todo: list[str],
         workers: int | None,
         retries: int,
+        words: tuple[Callable[[float], object], ...],
     ) -> None:
+        #: What workers in this process are given besides.
+        self.words = words
         self.plan, self.file, self.text, self.store = plan, file, text, store
         self.finished, self.failed = finished, dict[str, str]()
         self.all = todo
@@ -357,7 +373,7 @@ class _Run:
                 while self.todo and len(under_way) < 2 * width:
                     batch = [self.todo.popleft() for _ in range(min(self._batch(width), len(self.todo)))]
                     try:
-                        under_way[executor.submit(run_points, self.file, self.text, batch)] = (batch, time.monotonic())
+                        under_way[executor.submit(run_points, self.file, self.text, batch, *self.words)] = (batch, time.monotonic())
                     except (BrokenExecutor, RuntimeError):
                         self.todo.extend(batch)
                         raise BrokenExecutor from None
@@ -434,4 +450,4 @@ class _Run:
         for batch, began in list(under_way.values()):
             copies = sum(other is batch for other, _ in under_way.values())
             if now - began > limit and copies == 1 and len(under_way) < width:
-                under_way[executor.submit(run_points, self.file, self.text, batch)] = (batch, now)
+                under_way[executor.submit(run_points, self.file, self.text, batch, *self.words)] = (batch, now)

@@ -14,8 +14,9 @@ class Table:
     """Named columns of one length, in Arrow's memory.
 
     Whatever reads the Arrow PyCapsule interface takes it as it is, without copies: ``polars.DataFrame(table)``,
-    ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)`` (pandas 3), ``duckdb.sql("from table")``.
-    ``table["name"]`` is a NumPy array that cannot be written to (``.copy()`` of it can); NumPy is needed for that alone.
+    ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)`` (pandas 3), ``duckdb.from_arrow(table)``.
+    ``table["name"]`` is a NumPy array that cannot be written to (``.copy()`` of it can). For columns, and for what shows them,
+    NumPy is needed.
     """
 
     __slots__ = ("_native",)
@@ -49,12 +50,14 @@ class Table:
         import numpy
 
         column = self._native.column(name)
+        values: Any
         if column[0] is None:
-            return numpy.array(column[1], dtype=str)
-        values = numpy.frombuffer(column[1], dtype=column[0])
-        if len(column) == 3:
-            words: Any = numpy.array(column[2], dtype=str)
-            return words[values]
+            values = numpy.array(column[1], dtype=str)
+        else:
+            values = numpy.frombuffer(column[1], dtype=column[0])
+            if len(column) == 3:
+                values = numpy.array(column[2], dtype=str)[values]
+        values.flags.writeable = False
         return values
 
     def keys(self) -> list[str]:

@@ -157,6 +157,15 @@ def test_tables_of_every_kind_replay(module, make):
     assert drive.replay(getattr(kind, make)(columns), time_unit="ns", prefill=False).metrics == expected
 
 
+def test_a_relation_of_duckdb_replays():
+    duckdb, pyarrow = pytest.importorskip("duckdb"), pytest.importorskip("pyarrow")
+    columns = {"time": np.arange(50) * 1000, "offset": np.arange(50) * 4096, "length": [4096] * 50, "op": ["write"] * 50}
+    drive = ssdlab.Drive("ideal-32die")
+    expected = drive.replay(columns, time_unit="ns", prefill=False).metrics
+    relation = duckdb.from_arrow(pyarrow.table(columns))
+    assert drive.replay(relation, time_unit="ns", prefill=False).metrics == expected
+
+
 @pytest.mark.parametrize(
     "change, error",
     [
@@ -378,6 +387,60 @@ def test_a_closed_drive_says_so():
     drive.reset()
     assert pickle.loads(pickle.dumps(drive)).test("random-write", **SHORT).metrics
     assert drive.now == 0
+
+
+def test_two_threads_that_use_a_drive_for_the_first_time_power_one_on():
+    drive, refused = ssdlab.Drive("m600-128gb"), []
+
+    def write():
+        try:
+            drive.submit("write", np.arange(100) * 4096, 4096)
+        except RuntimeError as e:
+            refused.append(str(e))
+
+    threads = [threading.Thread(target=write) for _ in range(2)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert all("another thread" in words for words in refused)
+    assert len(drive.advance()) == 100 * (2 - len(refused))
+
+
+def test_copies_are_of_the_drive_that_was_read(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('base = "ideal-32die"\n[link]\nhost_turnaround_us = 50.0\n')
+    drive = ssdlab.Drive(file)
+    result = drive.test("random-write", SHORT)
+    kept = pickle.dumps([drive, result])
+    assert pickle.loads(kept)[1].json() == result.json()
+    file.write_text('base = "ideal-32die"\n[link]\nhost_turnaround_us = 500.0\n')
+    assert drive.clone().test("random-write", SHORT).metrics == result.metrics
+    for of in (drive, result):
+        with pytest.raises(ssdlab.DriveFileError, match="is not the drive that was pickled"):
+            pickle.loads(kept if of is drive else pickle.dumps(of))
+    file.unlink()
+    assert drive.clone().test("random-write", SHORT).metrics == result.metrics
+    with pytest.raises(ssdlab.DriveFileError, match="from_toml"):
+        pickle.loads(kept)
+
+
+def test_what_is_not_there_is_refused():
+    drive = ssdlab.Drive("ideal-32die")
+    with pytest.raises(ValueError, match="masked"):
+        drive.submit("write", np.ma.array([0, 4096], mask=[False, True]), 4096)
+    with pytest.raises(ValueError, match="at is 1e\\+30, which"):
+        drive.submit("write", 0, 4096, at=1e30)
+    with pytest.raises(ssdlab.DriveFileError, match="no size"):
+        ssdlab.raid0("ideal-32die", "ideal-32die", stripe=0)
+    with pytest.raises(ssdlab.DriveFileError, match="none that would ask a policy"):
+        ssdlab.Drive("arc-1200(raid0(a-data-300-32gb*2))", pacing=lambda *_: 1.0)
+    assert "time_based=1" in str(ssdlab.Job("j", rw="read", time_based=np.bool_(True)))
+
+
+def test_columns_cannot_be_written_to():
+    drive = ssdlab.Drive("ideal-32die")
+    drive.submit("write", [0, 4096], 4096)
+    table = drive.advance()
+    assert not any(table[name].flags.writeable for name in table)
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -115,6 +116,18 @@ def test_a_trace_of_a_file_and_of_a_table_tell_the_same_years(tmp_path):
 
 
 @slow
+def test_a_kept_life_that_is_not_whole_is_measured_again(tmp_path):
+    work = ssdlab.Workload("w", 0.1, trace=requests())
+    first = lives(work, out=tmp_path, executor=lambda: ThreadPoolExecutor(1))
+    (kept,) = (tmp_path / "points").iterdir()
+    text = kept.read_text()
+    for spoilt in (text.replace('"waf', '"wof', 1).replace('\\"waf', '\\"wof', 1), text[: len(text) // 2], "{}"):
+        assert spoilt != text
+        kept.write_text(spoilt)
+        assert lives(work, out=tmp_path) == first and kept.read_text() == text
+
+
+@slow
 def test_lives_of_another_trace_are_not_taken_for_those_that_are_kept(tmp_path):
     first = lives(ssdlab.Workload("w", 0.1, trace=requests()), out=tmp_path)
     assert len(list((tmp_path / "points").iterdir())) == 1
@@ -205,9 +218,16 @@ def test_a_file_that_was_edited_is_another_drive(tmp_path):
 
 def test_what_cannot_be_is_refused_before_anything_is_measured(monkeypatch):
     monkeypatch.setattr(ssdlab._fleet, "_measured", lambda *_: pytest.fail("lives were measured"))
-    for more in ({"years": -1}, {"oldest_years": 200}, {"ambient": (300, 0)}, {"other_failures_per_year": 2}):
+    for more in (
+        {"years": -1}, {"oldest_years": 200}, {"ambient": (300, 0)}, {"other_failures_per_year": 2}, {"drives": 0},
+    ):  # fmt: skip
         with pytest.raises(ValueError):
             ssdlab.fleet("ideal-16k-32die", WORK, **more)
+    for more in ({"years": "2"}, {"ambient": "35"}, {"executor": 3}):
+        with pytest.raises(TypeError):
+            ssdlab.fleet("ideal-16k-32die", WORK, **more)
+    with pytest.raises(ValueError, match="drive_writes_per_day is nan"):
+        ssdlab.Workload("w", drive_writes_per_day=math.nan)
     with pytest.raises(ValueError, match="multiple of 0.25"):
         ssdlab.fleet("ideal-16k-32die", WORK, years=1.1)
     with pytest.raises(ValueError, match="class are named office"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import signal
 import sys
 import threading
 
@@ -208,23 +207,39 @@ def test_policies_may_use_the_laboratory_but_not_the_drive_that_asks_them():
             overwrite(drives[0])
 
 
-def test_a_policy_that_gains_nothing_is_noticed_or_can_be_interrupted():
+def test_a_policy_that_gains_nothing_is_noticed():
     """It always chooses the fullest block, so that collection goes on for ever."""
-    drive = small(victim=lambda blocks, valid, *_: blocks[max(range(len(blocks)), key=valid.__getitem__)])
+
+    def fullest(blocks, valid, *_):
+        return blocks[max(range(len(blocks)), key=valid.__getitem__)]
+
     with pytest.raises(ssdlab.RunError, match="will never finish them"):
-        drive.test("random-write", **LONG)
+        small(victim=fullest).test("random-write", **LONG)
+    drive = small(victim=fullest)
+    # In batches of any size, and by who waits for them.
+    for commands in (30_000, 500):
+        with pytest.raises(ssdlab.RunError, match="will never finish them"):
+            overwrite(drive, commands)
+    with pytest.raises(ssdlab.RunError, match="will never finish them"):
+        drive.advance()
 
-    def enough(*_):
-        raise TimeoutError
 
-    before = signal.signal(signal.SIGALRM, enough)
-    signal.setitimer(signal.ITIMER_REAL, 0.5)
-    try:
-        with pytest.raises(TimeoutError):
-            overwrite(drive)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+def test_a_fault_of_a_copy_is_none_of_the_original():
+    may_fail = []
+
+    def policy(*args):
+        return fail() if may_fail else greedy(*args)
+
+    drive = small(victim=policy)
+    overwrite(drive)
+    copy = drive.clone()
+    may_fail.append(True)
+    with pytest.raises(ssdlab.RunError, match="division"):
+        overwrite(copy)
+    may_fail.clear()
+    with pytest.raises(ssdlab.RunError, match="nothing is known of it any more"):
+        copy.advance()
+    assert len(overwrite(drive)) > 30_000
 
 
 def test_devices_that_would_not_ask_are_refused():

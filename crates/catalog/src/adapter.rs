@@ -34,6 +34,14 @@ pub fn adapter(name: &str) -> Option<Result<Adapter, Diagnostic>> {
     find(ADAPTERS, name).map(|file| read_adapter(name, file.path, file.text, &[]).map_err(|unfit| unfit.problem))
 }
 
+/// Reads an adapter from the text of an adapter file; `file` is its name in messages.
+///
+/// # Errors
+/// If it cannot be read or built.
+pub fn parse_adapter(file: &str, text: &str) -> Result<Adapter, Diagnostic> {
+    read_adapter(file, file, text, &[]).map_err(|unfit| unfit.problem)
+}
+
 /// Key of an adapter file by its path or its last word.
 pub(crate) fn key_named(name: &str) -> Option<&'static str> {
     let mut keys = adapter_keys().keys.iter().map(|key| key.path.as_str()).filter(|path| *path != "kind");

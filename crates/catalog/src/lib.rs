@@ -31,7 +31,7 @@ mod load;
 mod resolve;
 mod template;
 
-pub use adapter::{Adapter, adapter, adapter_names};
+pub use adapter::{Adapter, adapter, adapter_names, parse_adapter};
 pub use device::{
     BuildSsd, DEVICE, DEVICE_ARGUMENT, DeviceRecipe, DeviceTemplate, Parts, device, reference, reference_identity,
 };

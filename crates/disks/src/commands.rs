@@ -86,6 +86,10 @@ impl Command {
             (Cause::Destage, spent.destage),
         ];
         let mut rest = at - submitted;
+        debug_assert!(
+            parts.iter().map(|&(_, time)| time).sum::<Nanos>() <= rest,
+            "{parts:?} come to more than the {rest} ns that {request:?} took"
+        );
         for (cause, time) in parts {
             let time = time.min(rest);
             breakdown.nanos[cause as usize] = time;

@@ -223,9 +223,11 @@ impl WriteCache {
         self.extents.iter().chain(&self.writing).any(|e| e.oldest <= number)
     }
 
-    /// Whether any of these sectors, written by a command up to this number, wait or are being written.
+    /// Whether any of these sectors, written by a command up to this number that waits for them, wait or are being written.
+    /// Later data of the same sectors may have joined an older extent for which nobody waits.
     pub fn has_any_of(&self, from: u32, to: u32, number: u64) -> bool {
-        self.extents.iter().chain(&self.writing).any(|e| e.from < to && from < e.to && e.oldest <= number)
+        let mut all = self.extents.iter().chain(&self.writing);
+        all.any(|e| e.through && e.from < to && from < e.to && e.oldest <= number)
     }
 
     /// # Errors

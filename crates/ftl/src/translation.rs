@@ -215,6 +215,11 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
     /// For who models errors and ageing; contents and program state are the layer's own.
     fn medium_mut(&mut self) -> &mut Medium;
 
+    /// Good blocks that are kept back, and hold nothing until another one goes bad.
+    fn kept_back(&self) -> Vec<BlockId> {
+        Vec::new()
+    }
+
     fn logical_pages(&self) -> u32;
 
     /// Units of flash that can hold the host's data: everything but bad, reserved and system blocks, and those set aside

@@ -1,7 +1,7 @@
 //! The machine's clock.
 #![allow(clippy::disallowed_methods)] // A real drive is measured in real time.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ssdlab_core::Nanos;
 
@@ -16,13 +16,5 @@ impl Clock {
 
     pub(crate) fn now(&self) -> Nanos {
         self.0.elapsed().as_nanos() as Nanos
-    }
-
-    /// Waits until `to`.
-    pub(crate) fn sleep_until(&self, to: Nanos) {
-        let now = self.now();
-        if to > now {
-            std::thread::sleep(Duration::from_nanos(to - now));
-        }
     }
 }

@@ -272,14 +272,13 @@ impl Medium {
         self.blocks[self.layout.first_plane(block)].pages.into()
     }
 
-    /// Chooses the cell mode of an erased block for the cycle that begins, and notes the time, in seconds of the
-    /// caller's clock. A block that is programmed without it runs in the die's own mode, at time 0; an erase takes
-    /// every block back to that.
+    /// Chooses the cell mode of an erased block for the cycle that begins. A block that is programmed without it runs in the
+    /// die's own mode; an erase takes every block back to that.
     ///
     /// # Errors
     /// [`Violation::OpenWithoutErase`] if any of its pages has been programmed, [`Violation::NoSuchMode`] or
     /// [`Violation::BadBlock`], with nothing changed.
-    pub fn open(&mut self, block: BlockId, mode: CellMode, now_s: u32) -> Result<(), Violation> {
+    pub fn open(&mut self, block: BlockId, mode: CellMode) -> Result<(), Violation> {
         let (die, index) = self.layout.die_of(block);
         if self.bad[block.index()] {
             return Err(Violation::BadBlock { die, block: index });
@@ -294,7 +293,6 @@ impl Medium {
             return Err(Violation::OpenWithoutErase { die, block: index, mode: used.mode, wanted: mode });
         }
         planes.fill(opened);
-        self.history[block.index()].programmed_at_s = now_s;
         Ok(())
     }
 

@@ -40,15 +40,16 @@ pub struct VariationSpec {
 }
 
 impl VariationSpec {
-    /// How long programs, reads and erases take at the most within the rated life, as shares of the datasheet's times: in the
-    /// slowest place there can be.
+    /// How long programs, reads and erases take at the most, as shares of the datasheet's times: in the slowest place there can
+    /// be, on blocks that have used up so much of their rated life.
     #[must_use]
-    pub fn slowest(&self) -> Slowest {
+    pub fn slowest(&self, lives: f64) -> Slowest {
         let widest = |percent: f64| 1.0 + percent / 100.0 * MEAN_OF_BYTES as f64 / DEVIATION_OF_BYTES as f64;
         Slowest {
             program: widest(self.program_dies_percent + self.program_blocks_percent + self.program_pages_percent),
             read: widest(self.read_pages_percent),
-            erase: widest(self.erase_blocks_percent) + self.erase_growth_at_rated_cycles_percent / 100.0,
+            erase: widest(self.erase_blocks_percent)
+                + lives.min(MOST_LIVES as f64) * self.erase_growth_at_rated_cycles_percent / 100.0,
         }
     }
 }
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn nothing_is_slower_than_the_slowest() {
         let v = Variation::new(&SPEC, 64, 64, &Rng::new(1));
-        let slowest = SPEC.slowest();
+        let slowest = SPEC.slowest(1.0);
         let blocks = || (0..4096).map(BlockId::new);
         let most = |shares: &mut dyn Iterator<Item = u64>| shares.max().unwrap() as f64 / WHOLE as f64;
         let pages = || blocks().flat_map(|block| (0..64).map(move |page| (block, page)));
@@ -191,6 +192,7 @@ mod tests {
             (most(&mut pages().map(|(block, page)| v.program(block, page, 0))), slowest.program),
             (most(&mut pages().map(|(block, page)| v.read(block, page))), slowest.read),
             (most(&mut blocks().map(|block| v.erase(block, LIFE_PPB))), slowest.erase),
+            (most(&mut blocks().map(|block| v.erase(block, 9 * LIFE_PPB))), SPEC.slowest(9.0).erase),
         ] {
             assert!(most <= bound && most - 1.0 > 0.7 * (bound - 1.0), "{most} of at most {bound}");
         }

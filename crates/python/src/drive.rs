@@ -50,8 +50,10 @@ fn open(
     let changed = |template: DeviceTemplate| {
         if changes.is_empty() { Ok(template.recipe) } else { template.set(changes) }
     };
+    let asked = |template: DeviceTemplate| policies.check_asked(&template.recipe).map(|()| template);
     let checked = |recipe| policies.check(&recipe).map(|()| recipe);
-    let recipe = template.and_then(changed).and_then(checked).map_err(|d| bad_input(py, &d, Wrong::Drive))?;
+    let recipe =
+        template.and_then(asked).and_then(changed).and_then(checked).map_err(|d| bad_input(py, &d, Wrong::Drive))?;
     // The specimen that is built to look at it; which one makes no difference to what it says of itself.
     let drive = watched(py, None, move |_| SimulatedDrive::of(recipe, 1))?;
     let drive = drive.map_err(|f| exception(py, &f, Wrong::Drive))?;
@@ -326,12 +328,12 @@ impl Drive {
     /// A new specimen, powered on.
     fn power_on(&self, py: Python<'_>, seed: u64, explain: bool) -> PyResult<Live> {
         let (drive, policies) = (Arc::clone(&self.drive), self.policies.clone());
-        let of_policies = Arc::new(Watch::default());
-        let watch = Arc::clone(&of_policies);
+        // Who uses it hears what its functions raise: `heard_by`.
+        let watch = Arc::new(Watch::default());
         let built = watched(py, None, move |_| {
             let build = if explain { Policies::build::<true> } else { Policies::build::<false> };
             build(&policies, drive.recipe(), seed, &watch)
         })?;
-        Ok(Live::new(built.map_err(|d| bad_input(py, &d, Wrong::Drive))?, explain, of_policies))
+        Ok(Live::new(built.map_err(|d| bad_input(py, &d, Wrong::Drive))?, explain, !self.policies.is_none()))
     }
 }

@@ -11,6 +11,7 @@ use ssdlab_core::{MAX_DURATION, Nanos, Op, SECOND};
 use ssdlab_device::{Completion, Device, Held, Request};
 
 use crate::failure::{run_error, value_error};
+use crate::policy::heard_by;
 use crate::records::Records;
 use crate::table::{Column, Table};
 use crate::trace::u64s;
@@ -39,7 +40,9 @@ pub struct Live {
 struct State {
     device: Box<dyn Device>,
     explain: bool,
-    /// Told when a policy in Python fails; of copies too, since they ask the same functions.
+    /// Whether functions in Python are asked.
+    asks: bool,
+    /// Told when one of them fails. A copy, which asks the same functions, has its own.
     policies: Arc<Watch>,
     now: Nanos,
     next_tag: u64,
@@ -99,9 +102,23 @@ impl State {
         [watch, &self.policies].iter().any(|watch| watch.cancel.load(Ordering::Relaxed))
     }
 
+    /// # Errors
+    /// If it has commands, and will do nothing more by itself.
+    fn check_alive(&self) -> Result<(), Refused> {
+        if self.in_flight > 0 && self.has_power() && self.device.next_event().is_none() {
+            let why = format!(
+                "the drive has {} commands and will never finish them (seen at {} ns)",
+                self.in_flight, self.now
+            );
+            return Err(Refused::Run(why));
+        }
+        Ok(())
+    }
+
     /// Lets time pass to `to`; without it, until nothing is under way.
-    fn pass(&mut self, to: Option<Nanos>, watch: &Watch) {
+    fn pass(&mut self, to: Option<Nanos>, watch: &Watch) -> Result<(), Refused> {
         while !self.is_stopped(watch) {
+            self.check_alive()?;
             let step = self.now.saturating_add(STEP);
             match to {
                 Some(to) => {
@@ -109,35 +126,37 @@ impl State {
                     let step = self.device.next_event().map_or(to, |event| event.max(step)).min(to);
                     self.advance(step);
                     if step == to {
-                        return;
+                        return Ok(());
                     }
                 }
-                None if self.in_flight == 0 => return,
+                None if self.in_flight == 0 => return Ok(()),
                 None => self.advance_to_completion(step),
             }
         }
+        Err(stopped())
     }
 
-    fn hand_over(&mut self, batch: &Batch, watch: &Watch) -> Result<(), String> {
+    fn hand_over(&mut self, batch: &Batch, watch: &Watch) -> Result<(), Refused> {
         let commands = batch.op.iter().zip(u64s(&batch.offset)).zip(u64s(&batch.length));
         for (index, ((&op, offset), length)) in commands.enumerate() {
             if index % LOOK_EVERY == 0 && self.is_stopped(watch) {
-                return Ok(());
+                return Err(stopped());
             }
             match &batch.pace {
                 Pace::Now => {}
                 Pace::At(times) => self.advance(times[index]),
                 Pace::Depth(depth) => {
                     while self.in_flight >= *depth {
+                        self.check_alive()?;
                         self.advance_to_completion(self.now.saturating_add(STEP));
                         if self.is_stopped(watch) {
-                            return Ok(());
+                            return Err(stopped());
                         }
                     }
                 }
             }
             let request = Request::new(self.next_tag, Op::ALL[usize::from(op)], offset, length).with_fua(batch.fua);
-            self.device.submit(self.now, request).map_err(|e| format!("command {index}: {e}"))?;
+            self.device.submit(self.now, request).map_err(|e| Refused::Value(format!("command {index}: {e}")))?;
             self.next_tag += 1;
             self.in_flight += 1;
         }
@@ -181,9 +200,10 @@ impl State {
 }
 
 impl Live {
-    pub fn new(device: Box<dyn Device>, explain: bool, policies: Arc<Watch>) -> Self {
-        let (done, fresh) = (Records::default(), Vec::new());
-        let state = State { device, explain, policies, now: 0, next_tag: 0, in_flight: 0, done, fresh };
+    /// `asks`: whether functions in Python are asked.
+    pub fn new(device: Box<dyn Device>, explain: bool, asks: bool) -> Self {
+        let (policies, done, fresh) = (Arc::default(), Records::default(), Vec::new());
+        let state = State { device, explain, asks, policies, now: 0, next_tag: 0, in_flight: 0, done, fresh };
         Live { state: Arc::new(Mutex::new(Some(state))) }
     }
 
@@ -211,22 +231,45 @@ impl Live {
         long: bool,
         what: impl FnOnce(&mut State, &Watch) -> T + Send + 'static,
     ) -> PyResult<T> {
-        let policies = self.with(|state| Arc::clone(&state.policies))?;
+        let (policies, asks) = self.with(|state| (Arc::clone(&state.policies), state.asks))?;
         if policies.cancel.load(Ordering::Relaxed) {
             return Err(run_error(py, "a policy of this drive has failed, so that nothing is known of it any more"));
         }
-        let state = Arc::clone(&self.state);
+        let (state, hears) = (Arc::clone(&self.state), Arc::clone(&policies));
         let work = move |watch: &Arc<Watch>| {
             let mut state = state.lock().ok()?;
-            state.as_mut().map(|state| what(state, watch))
+            state.as_mut().map(|state| heard_by(&hears, || what(state, watch)))
         };
-        let result = if long {
+        // How long a function takes is not known.
+        let result = if long || asks {
             watched(py, None, work)?
         } else {
             py.detach(|| ssdlab_core::catch_panic(|| work(&Arc::default()))).map_err(|e| run_error(py, e))?
         };
         policies.take_fault().map_or_else(|| result.ok_or_else(closed), Err)
     }
+}
+
+/// Why something was not done.
+enum Refused {
+    /// What was asked for cannot be.
+    Value(String),
+    /// The drive is at fault, or who stopped it.
+    Run(String),
+}
+
+impl Refused {
+    fn raised(self, py: Python<'_>) -> PyErr {
+        match self {
+            Refused::Value(what) => value_error(what),
+            Refused::Run(what) => run_error(py, what),
+        }
+    }
+}
+
+/// Whoever stopped it has told why.
+fn stopped() -> Refused {
+    Refused::Run("stopped".to_owned())
 }
 
 fn too_late(at: Nanos) -> String {
@@ -262,11 +305,11 @@ impl Live {
         let long = op.len() > INLINE_COMMANDS || matches!(pace, Pace::At(_));
         let batch = Batch { op, offset, length, fua, pace };
         let result = self.working(py, long, move |state, watch| {
-            state.check(&batch)?;
+            state.check(&batch).map_err(Refused::Value)?;
             let first = state.next_tag;
             state.hand_over(&batch, watch).map(|()| first)
         })?;
-        result.map_err(value_error)
+        result.map_err(|refused| refused.raised(py))
     }
 
     /// Lets time pass to `to`, in nanoseconds; without it, until nothing is under way. Returns what has completed since
@@ -288,7 +331,7 @@ impl Live {
             };
             Ok(!short)
         })??;
-        self.working(py, long, move |state, watch| state.pass(to, watch))?;
+        self.working(py, long, move |state, watch| state.pass(to, watch))?.map_err(|refused| refused.raised(py))?;
         // Whoever is stopped before here fetches them with the next call.
         let done = self.with(|state| std::mem::take(&mut state.done))?;
         Ok(py.detach(|| done.into_table()))
@@ -422,9 +465,9 @@ impl Live {
     fn snapshot(&self, py: Python<'_>) -> PyResult<Live> {
         let copy = self.working(py, true, |state, _| {
             let device = state.device.snapshot()?;
-            let State { explain, now, next_tag, in_flight, .. } = *state;
-            let (policies, done) = (Arc::clone(&state.policies), state.done.clone());
-            Some(State { device, explain, policies, now, next_tag, in_flight, done, fresh: Vec::new() })
+            let State { explain, asks, now, next_tag, in_flight, .. } = *state;
+            let (policies, done) = (Arc::default(), state.done.clone());
+            Some(State { device, explain, asks, policies, now, next_tag, in_flight, done, fresh: Vec::new() })
         })?;
         let copy = copy.ok_or_else(|| run_error(py, "this device cannot be copied"))?;
         Ok(Live { state: Arc::new(Mutex::new(Some(copy))) })

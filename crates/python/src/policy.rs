@@ -3,6 +3,7 @@
 //! The device asks in the middle of its work, where nothing can be refused. A function that fails stops the run instead:
 //! the error goes to whoever waits for it ([`Watch::fail`]), and until the run has ended a policy built in here answers.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -30,8 +31,26 @@ pub struct Policies {
 /// Characters of an answer that a message repeats.
 const SHOWN: usize = 60;
 
+thread_local! {
+    /// Who hears of a function that fails on this thread, if not who built the device: a copy of it asks the same functions.
+    static HEARS: RefCell<Option<Arc<Watch>>> = const { RefCell::new(None) };
+}
+
+/// Does something with a device of which `watch` hears when a function fails.
+pub fn heard_by<T>(watch: &Arc<Watch>, work: impl FnOnce() -> T) -> T {
+    struct Before(Option<Arc<Watch>>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            HEARS.set(self.0.take());
+        }
+    }
+    let _before = Before(HEARS.replace(Some(Arc::clone(watch))));
+    work()
+}
+
 /// The answer of a function; `None` if the run stops, perhaps because of this very answer.
-fn ask<T>(watch: &Watch, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
+fn ask<T>(builder: &Arc<Watch>, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
+    let watch = HEARS.with_borrow(|hears| Arc::clone(hears.as_ref().unwrap_or(builder)));
     if watch.cancel.load(Ordering::Relaxed) {
         return None;
     }
@@ -92,20 +111,25 @@ impl Policies {
         self.victim.is_none() && self.pacing.is_none()
     }
 
-    /// Whether the device has drives that would ask them.
+    /// Whether the device has drives that would ask them, whatever their keys are set to.
+    ///
+    /// # Errors
+    /// If not.
+    pub fn check_asked(&self, recipe: &DeviceRecipe) -> Result<(), Diagnostic> {
+        if self.is_none() || recipe.ssds().iter().any(|drive| drive.spec.log_blocks.is_none()) {
+            return Ok(());
+        }
+        let what = format!("{} has no drive that maps by pages, and so none that would ask a policy", recipe.name);
+        Err(Diagnostic::new(what).help("choose another device, or leave victim and pacing out"))
+    }
+
+    /// Whether drives that would ask them do so, as their keys are set.
     ///
     /// # Errors
     /// Why not.
     pub fn check(&self, recipe: &DeviceRecipe) -> Result<(), Diagnostic> {
-        if self.is_none() {
-            return Ok(());
-        }
         let ssds = recipe.ssds();
-        let mut by_pages = ssds.iter().filter(|drive| drive.spec.log_blocks.is_none()).peekable();
-        if by_pages.peek().is_none() {
-            let what = format!("{} has no drive that maps by pages, and so none that would ask a policy", recipe.name);
-            return Err(Diagnostic::new(what).help("choose another device, or leave victim and pacing out"));
-        }
+        let mut by_pages = ssds.iter().filter(|drive| drive.spec.log_blocks.is_none());
         let unlimited = by_pages.find(|d| !matches!(d.spec.gc.host_share, HostShare::Balanced | HostShare::Trickle));
         match unlimited {
             Some(drive) if self.pacing.is_some() => {

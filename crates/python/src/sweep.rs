@@ -83,16 +83,22 @@ impl SweepPlan {
     }
 
     /// Runs a point; its result as a text that can be kept, or (None, why it failed). Failures are bugs.
-    fn run_point(&self, py: Python<'_>, key: &str) -> PyResult<(Option<String>, String)> {
+    #[pyo3(signature = (key, progress=None))]
+    fn run_point(
+        &self,
+        py: Python<'_>,
+        key: &str,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(Option<String>, String)> {
         let Some(index) = self.plan.points.iter().position(|p| p.key == key) else {
             let other = Diagnostic::new(format!("the plan has no point {key} here"))
                 .help("use the same version of ssdlab, and the same files that the plan names, on every machine");
             return Err(bad_input(py, &other, Wrong::Plan));
         };
         let plan = Arc::clone(&self.plan);
-        let result = watched(py, None, move |watch| {
+        let result = watched(py, progress, move |watch| {
             let point = &plan.points[index];
-            let report = |_| {};
+            let report = |done: f64| watch.report(done);
             let result = point.run(&plan.tasks[point.task], &Monitor::new(&report, &watch.cancel))?;
             point_text(&point.key, &plan.describe(index), &result).map_err(|e| PointError::Failed(e.to_string()))
         })?;

@@ -49,6 +49,8 @@ pub(crate) struct Story {
 
 /// How many findings the first screen has room for.
 const FINDINGS: usize = 5;
+/// A rate that is far too low for this share of the time, in per cent, is so more often than now and then.
+const OFTEN: f64 = 10.0;
 /// Small writes that take so many times as long as small reads are what a drive is known for.
 const STALLING: f64 = 10.0;
 
@@ -206,7 +208,8 @@ fn no_more_writes() -> Finding {
 }
 
 fn stalls_of_writes(s: &Steady, why: &str, more: &str) -> Finding {
-    let period = s.period.map_or_else(|| "now and then".to_owned(), seconds);
+    let unsteadily = if s.deep >= OFTEN { "often" } else { "now and then" };
+    let period = s.period.map_or_else(|| unsteadily.to_owned(), seconds);
     let share = number::value((s.deep * 10.0).round() / 10.0, "%");
     finding(
         "",
@@ -491,6 +494,7 @@ fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
             _ if !cached => "",
             // Of an adapter it is its memory.
             _ if facts.device.facts.kind != "ssd" => ": the first go to a cache, in an adapter or in the drives",
+            _ if facts.falls_with_its_buffer() => ": the first go to the write buffer, until it is full",
             Some(false) => ": the first go to a pseudo-SLC cache (one bit a cell), the others past it",
             _ => ": the first go to a pseudo-SLC cache (one bit a cell), which then has to be emptied",
         };

@@ -19,10 +19,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
     }
 
-    /// Wears every good block by `cycles` program/erase cycles in the die's own cell mode. What they hold stays.
+    /// Wears every block that does work by `cycles` program/erase cycles in the die's own cell mode. What they hold stays.
     pub fn wear_out(&mut self, cycles: u32) {
         let ppb = u64::from(cycles) * 1_000_000_000 / u64::from(self.translation.medium().rated_cycles());
-        let blocks = self.good_blocks();
+        let blocks = self.working_blocks();
         self.wear_each(blocks.into_iter().map(|block| (block, cycles, ppb)));
     }
 
@@ -36,9 +36,12 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
     }
 
-    pub(crate) fn good_blocks(&self) -> Vec<BlockId> {
+    /// Good blocks, but for those that are kept back to replace others: nothing is written to these, and they do not wear.
+    pub(crate) fn working_blocks(&self) -> Vec<BlockId> {
         let medium = self.translation.medium();
-        medium.layout().all_blocks().filter(|&block| !medium.is_bad(block)).collect()
+        let mut works: Vec<bool> = medium.layout().all_blocks().map(|block| !medium.is_bad(block)).collect();
+        self.translation.kept_back().into_iter().for_each(|block| works[block.index()] = false);
+        medium.layout().all_blocks().filter(|&block| works[block.index()]).collect()
     }
 
     /// Logical 4 KiB pages whose data were found to be lost, and that the host has not written or trimmed since.
@@ -88,7 +91,7 @@ pub struct WearNotes {
     wound: f64,
 }
 
-/// What good blocks have worn in each of the two windows between the notes.
+/// What blocks that work have worn in each of the two windows between the notes.
 struct Windows {
     first: Vec<f64>,
     second: Vec<f64>,
@@ -130,7 +133,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Flash for SimulatedSsd<EXPLAIN, CHECK, T> {
     fn wear(&self) -> Wear {
-        let blocks = self.good_blocks();
+        let blocks = self.working_blocks();
         let histories = || blocks.iter().map(|&block| self.translation.medium().history(block));
         let n = blocks.len().max(1) as f64;
         Wear {
@@ -159,7 +162,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Flash for Simulated
         if missing <= 0.0 {
             return;
         }
-        let blocks = self.good_blocks();
+        let blocks = self.working_blocks();
         let windows = self.windows(&blocks);
         let mean = (Windows::mean(&windows.first) + Windows::mean(&windows.second)) / 2.0;
         let constancy = windows.constancy();

@@ -38,6 +38,7 @@ mod spec;
 pub mod timing;
 mod used;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ssdlab_core::{Nanos, Rng, SECTOR_BYTES};
@@ -46,7 +47,7 @@ use ssdlab_ftl::{
     ChooseVictim, HostUnits, LogBlock, LogBlockConfig, LogBlockFault, PageMap, PageMapConfig, RecoveryFault,
     SlcCacheSpec, Translation,
 };
-use ssdlab_nand::{DieSpec, GrowingFaults, SpecError, Variation};
+use ssdlab_nand::{BlockId, DieSpec, GrowingFaults, SpecError, Variation};
 
 use backend::{Backend, Correction, NEVER};
 use die_parts::DieParts;
@@ -326,7 +327,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             wear_notes: WearNotes::default(),
         };
         if let Some(used) = &drive.used {
-            let worn: Vec<_> = used.wear(ssd.translation.medium(), &rng).collect();
+            let kept_back: BTreeSet<BlockId> = ssd.translation.kept_back().into_iter().collect();
+            let worn = used.wear(ssd.translation.medium(), &rng);
+            let worn: Vec<_> = worn.filter(|(block, ..)| !kept_back.contains(block)).collect();
             ssd.wear_each(worn.into_iter());
         }
         Ok(ssd)

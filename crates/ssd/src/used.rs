@@ -25,6 +25,12 @@ const MEAN_OF_BYTES: i64 = 510;
 const DEVIATION_OF_BYTES_TENTHS: i64 = 1478;
 
 impl UsedSpec {
+    /// What the block has worn that is worn most, in rated lives: three and a half standard deviations beyond the mean.
+    #[must_use]
+    pub fn most_lives(&self) -> f64 {
+        self.life_percent / 100.0 * (1.0 + 3.5 * self.spread_percent / 100.0)
+    }
+
     /// What a block has worn before: erases in the die's own cell mode, and thousand-millionths of its rated life.
     /// Draws are about normal, and end at three and a half standard deviations.
     pub fn wear<'a>(&'a self, medium: &'a Medium, chance: &Rng) -> impl Iterator<Item = (BlockId, u32, u64)> + use<'a> {

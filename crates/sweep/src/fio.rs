@@ -64,8 +64,11 @@ pub(crate) fn fio_metrics(report: &FioReport) -> BTreeMap<String, Metric> {
             continue;
         }
         let slowest = |of: &dyn Fn(&Direction) -> f64| entries.iter().map(|d| of(d)).fold(0.0, f64::max) / 1e3;
-        put(format!("{name}_iops"), entries.iter().map(|d| d.iops).sum(), "IOPS");
-        put(format!("{name}_bandwidth"), entries.iter().map(|d| d.bw_bytes as f64).sum::<f64>() / 1e6, "MB/s");
+        // What took no time has no rate: zeros would be taken for the slowest of all.
+        if entries.iter().all(|d| d.iops > 0.0) {
+            put(format!("{name}_iops"), entries.iter().map(|d| d.iops).sum(), "IOPS");
+            put(format!("{name}_bandwidth"), entries.iter().map(|d| d.bw_bytes as f64).sum::<f64>() / 1e6, "MB/s");
+        }
         put(format!("{name}_latency_mean"), slowest(&|d| d.clat_ns.mean), "us");
         put(format!("{name}_latency_max"), slowest(&|d| d.clat_ns.max as f64), "us");
         for (percent, key) in [(50.0, "p50"), (99.0, "p99"), (99.9, "p99_9")] {

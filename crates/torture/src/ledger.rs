@@ -157,10 +157,4 @@ impl Ledger {
         self.was_cut = true;
         self.in_flight = 0;
     }
-
-    /// Commands that came back.
-    #[must_use]
-    pub fn commands(&self) -> u64 {
-        self.reads + self.writes
-    }
 }

@@ -145,6 +145,14 @@ impl Device for Box<dyn Subject> {
         (**self).advance(to, done);
     }
 
+    fn advance_to_completion(&mut self, limit: Nanos, done: &mut Vec<Completion>) -> Nanos {
+        (**self).advance_to_completion(limit, done)
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Device>> {
+        (**self).snapshot()
+    }
+
     fn counters(&self) -> Counters {
         (**self).counters()
     }

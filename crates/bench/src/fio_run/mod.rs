@@ -54,6 +54,7 @@ pub use report::{Direction, FioReport, JobReport, Latency, RunFacts, Sync, TimeS
 pub use steady::{SteadyData, SteadyReport};
 
 use ssdlab_core::Nanos;
+use ssdlab_device::Refusal;
 use ssdlab_workload::fio::{JobFile, JobFileError, Rw};
 use thiserror::Error;
 
@@ -203,6 +204,18 @@ pub fn run_file_logging(
     if plan.trims() && !device.info().supports_trim {
         let problem = format!("a job trims, but {} does not support TRIM", lab.name());
         return Err(BenchError::Unsuitable(problem).into());
+    }
+    let sector_bytes = device.info().sector_bytes;
+    if let Some((job, bytes)) = plan.not_in_sectors(sector_bytes) {
+        let name = lab.name();
+        let problem =
+            format!("job `{job}` sends {bytes} bytes at once, and {name} takes multiples of {sector_bytes} bytes");
+        return Err(BenchError::Unsuitable(problem).into());
+    }
+    if device.info().read_only
+        && let Some(op) = plan.changes()
+    {
+        return Err(HostError::Refused(Refusal::ReadOnly { op }).into());
     }
     let mut host = Host::resuming(&mut *device, monitor, ready);
     if options.keep && !host.can_be_put_away() {

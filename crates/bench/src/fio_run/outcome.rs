@@ -80,9 +80,12 @@ fn outcome(
     let rates = entry.rates_without_verification();
     // A flush is none of the commands that fio counts.
     let commands: u64 = OPS.into_iter().map(|op| m.op(op).latency.count()).sum();
-    let iops = commands as f64 * 1e9 / m.elapsed().max(1) as f64;
-    put(&mut out, "iops", rates.map_or(iops, |r| r.0), "IOPS");
-    put(&mut out, "bandwidth", rates.map_or_else(|| m.mb_per_s(), |r| r.1 / 1e6), "MB/s");
+    // What took no time has no rate.
+    if m.elapsed() > 0 {
+        let iops = commands as f64 * 1e9 / m.elapsed() as f64;
+        put(&mut out, "iops", rates.map_or(iops, |r| r.0), "IOPS");
+        put(&mut out, "bandwidth", rates.map_or_else(|| m.mb_per_s(), |r| r.1 / 1e6), "MB/s");
+    }
     if rates.is_some() {
         out.notes.push(VERIFIED.to_owned());
     }

@@ -1,6 +1,6 @@
 //! From a job file to what runs: the clones of each stage, and the entries under which they are reported.
 
-use ssdlab_core::{Nanos, Rng};
+use ssdlab_core::{Nanos, Op, Rng};
 use ssdlab_workload::fio::{Job, JobFile, JobFileError, JobSource, Rw, Span};
 use ssdlab_workload::pattern::Extent;
 
@@ -92,6 +92,24 @@ impl<'a> Plan<'a> {
 
     pub(super) fn trims(&self) -> bool {
         self.spans.iter().any(|s| trims(s.0))
+    }
+
+    /// What jobs send, if anything, that changes what the drive holds.
+    pub(super) fn changes(&self) -> Option<Op> {
+        let only_reads = |job: &Job| job.verify_only || reads(job.rw) && job.read_percent == 100;
+        let written = self.file.jobs.iter().any(|job| writes(job.rw) && !only_reads(job));
+        written.then_some(Op::Write).or(self.trims().then_some(Op::Trim))
+    }
+
+    /// A job with requests that are not whole sectors of so many bytes, and the size of these.
+    pub(super) fn not_in_sectors(&self, sector_bytes: u32) -> Option<(&str, u64)> {
+        let partial = |bytes: &u64| !bytes.is_multiple_of(sector_bytes.into());
+        self.file.jobs.iter().find_map(|job| {
+            let sends = [reads(job.rw), writes(job.rw), trims(job.rw)];
+            let sizes = job.sizes().into_iter().zip(sends).filter(|(_, sends)| *sends);
+            let found = sizes.flat_map(|(sizes, _)| [sizes.min_bytes(), sizes.max_bytes()]).find(partial);
+            found.map(|bytes| (job.name.as_str(), bytes))
+        })
     }
 
     /// What jobs read, as disjoint ranges of bytes in rising order.

@@ -395,6 +395,11 @@ pub(super) fn says_of_a_job(file: &JobFile, entry: &EntryMeter) -> Option<String
             format_duration(job.ramp_time)
         ));
     }
+    if entry.all.requests() > 0 && entry.all.elapsed() == 0 {
+        return Some(format!(
+            "{name}: it took no simulated time, so that it has no rates: where there are some, 0 stands for them"
+        ));
+    }
     let depth = entry.searched_depth?;
     if entry.still_searched {
         return Some(format!(

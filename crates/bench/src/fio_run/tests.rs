@@ -588,6 +588,20 @@ fn verification_waits_until_everything_is_written() {
     assert_eq!((report.jobs[0].reads().total_ios, report.jobs[0].writes().total_ios), (1024, 1024));
 }
 
+#[test]
+fn what_takes_no_time_has_no_rate() {
+    let file = JobFile::parse("test.fio", "[j]\nrw=randread\nsize=64k\n").unwrap_or_else(|e| panic!("{e}"));
+    let options = FioOptions { prefill: Prefill::Nothing, ..FioOptions::default() };
+    let at_once = ModelSpec { read: 0, read_picos_per_byte: 0, ..ModelSpec::default() };
+    let run = run_file_logging(&file, &at_once, options, &mut NoLogs, &Monitor::silent());
+    let run = run.unwrap_or_else(|e| panic!("{e}"));
+    let said = "j: it took no simulated time, so that it has no rates: where there are some, 0 stands for them";
+    assert_eq!(run.report.ssdlab.notices, [said]);
+    assert_eq!((run.report.jobs[0].reads().total_ios, run.report.jobs[0].reads().iops), (16, 0.0));
+    let metrics = &run.outcomes[0].metrics;
+    assert!(!metrics.contains_key("iops") && !metrics.contains_key("bandwidth") && metrics.contains_key("duration"));
+}
+
 /// As in fio, whose rates are by what each direction took.
 #[test]
 fn what_verification_takes_is_none_of_the_writes_time() {

@@ -21,9 +21,10 @@ pub struct Arrival {
 #[derive(Clone, Debug)]
 pub struct Replay {
     pub run: Run,
-    /// For every request, how long after its arrival it was sent, because all of the host's tags were taken.
+    /// For every request, how long after its arrival it was sent: because all of the host's tags were taken, or, on a real
+    /// device, because the host itself was late.
     pub lag: Histogram,
-    /// Requests that were sent later than they arrived.
+    /// Requests that were sent later than they arrived for want of a tag.
     pub delayed: u64,
     /// From arrival to completion, of each operation that occurs.
     pub response: Vec<(Op, Histogram)>,
@@ -31,7 +32,7 @@ pub struct Replay {
 
 impl Host<'_> {
     /// Sends each request at its time of arrival, or as soon after as one of the host's `tags` is free (AHCI has
-    /// 32). Latencies that reach `meter` (as job 0) count from the sending; the wait for a tag is the
+    /// 32). Latencies that reach `meter` (as job 0) count from the sending; the wait before is the
     /// [`Replay::lag`]. `duration_hint` is for the progress report only.
     ///
     /// # Errors
@@ -58,6 +59,8 @@ impl Host<'_> {
         let mut lag = Histogram::new();
         // How long each command in flight that was sent late waited, by tag.
         let mut late: BTreeMap<u64, Nanos> = BTreeMap::new();
+        // Whether requests have waited for a tag since none was due.
+        let mut held = false;
         let mut response: [Option<Histogram>; Op::ALL.len()] = Default::default();
         let mut last_completion = started;
         let mut tick = started + SECOND;
@@ -68,19 +71,21 @@ impl Host<'_> {
                 let due = started.saturating_add(at);
                 if due > self.port.now {
                     arrival_at = due;
+                    held = false;
                     break;
                 }
                 if in_flight == tags {
+                    held = true;
                     break;
                 }
+                let tag = tag_of(0, requests);
+                self.port.issue(tag, command)?;
                 let waited = self.port.now - due;
                 lag.record(waited);
-                let tag = tag_of(0, requests);
                 if waited > 0 {
-                    delayed += 1;
+                    delayed += u64::from(held);
                     late.insert(tag, waited);
                 }
-                self.port.issue(tag, command)?;
                 in_flight += 1;
                 requests += 1;
                 bytes += command.length_bytes;

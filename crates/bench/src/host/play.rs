@@ -55,12 +55,14 @@ impl Host<'_> {
                     break;
                 }
                 if step.pause > 0 {
-                    idle += step.pause;
-                    let end = self.port.now + step.pause;
+                    let (began, end) = (self.port.now, self.port.now + step.pause);
                     while self.port.now < end {
                         self.port.rest_until(end.min(tick));
                         self.tick_if_due(&mut tick, requests as f64 / requests_hint.max(1) as f64, meter)?;
                     }
+                    // What a real device's host was woken late is idle, too.
+                    self.port.catch_up();
+                    idle += self.port.now - began;
                 }
                 self.port.issue(tag_of(0, requests), step.command)?;
                 in_flight += 1;

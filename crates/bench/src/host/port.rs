@@ -25,6 +25,8 @@ pub(crate) struct Port<'a> {
     /// What every request tells of its data.
     pub(crate) hints: Hints,
     pub(crate) now: Nanos,
+    /// Whether its time passes by itself.
+    is_real: bool,
     /// What the last wait brought, until it is reaped.
     done: Vec<Completion>,
     balance: Balance,
@@ -64,6 +66,7 @@ pub(crate) fn tag_of(job: usize, serial: u64) -> u64 {
 impl<'a> Port<'a> {
     pub(crate) fn new(device: &'a mut dyn Device) -> Self {
         Port {
+            is_real: device.clock().is_some(),
             device,
             hints: Hints::default(),
             now: 0,
@@ -119,9 +122,21 @@ impl<'a> Port<'a> {
         self.balance.in_flight()
     }
 
-    /// Sends a request now.
+    /// Takes over the time of a device whose time passes by itself.
+    #[inline]
+    pub(crate) fn catch_up(&mut self) {
+        if self.is_real {
+            let now = self.device.clock().map_or(self.now, |now| now.max(self.now));
+            self.balance.pass_to(now);
+            self.now = now;
+        }
+    }
+
+    /// Sends a request now. What time it is then, a device whose time passes by itself says: the host was woken late, or busy
+    /// with other requests.
     #[inline]
     pub(crate) fn issue(&mut self, tag: u64, c: Command) -> Result<(), HostError> {
+        self.catch_up();
         let carries_data = matches!(c.op, Op::Read | Op::Write);
         if carries_data && c.length_bytes > self.max_transfer_bytes {
             self.issue_in_pieces(tag, c)
@@ -174,6 +189,8 @@ impl<'a> Port<'a> {
     /// Lets time pass to the next completions, at most to `limit`. They are to be reaped before the next wait.
     #[inline]
     pub(crate) fn wait(&mut self, limit: Nanos) -> Nanos {
+        // Time that passes by itself may be beyond it.
+        let limit = limit.max(self.now);
         debug_assert!(self.done.is_empty(), "completions of the last wait were not taken");
         let reached = self.device.advance_to_completion(limit, &mut self.done);
         debug_assert!(reached >= self.now && reached <= limit, "waited from {} to {limit}: {reached}", self.now);
@@ -295,6 +312,7 @@ impl<'a> Port<'a> {
 
     /// Moves the clock without commands in flight; work inside the device goes on.
     pub(crate) fn rest_until(&mut self, to: Nanos) {
+        let to = to.max(self.now);
         self.device.advance(to, &mut self.done);
         self.balance.pass_to(to);
         self.now = to;

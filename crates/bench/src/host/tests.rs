@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ssdlab_core::{Cause, MICROSECOND, MILLISECOND, Op, Rng, SECOND};
-use ssdlab_device::{Completion, Counters, Device, Status};
+use ssdlab_device::{Completion, Counters, Device, Refusal, Request, Status};
 use ssdlab_workload::storage_bench::Step;
 use ssdlab_workload::{Command, Pattern, Source};
 
@@ -327,6 +327,80 @@ fn playback_waits_for_the_depth_and_rests_in_pauses() {
     assert_eq!((p.idle, p.busy), (2 * SECOND, 300 * MICROSECOND));
     assert_eq!((p.run.requests, p.run.bytes, p.depth_sum), (6, 6 * 4096, 1 + 2 + 3 + 1 + 1 + 2));
     assert_eq!(p.depths[..3], [3, 2, 1]);
+}
+
+/// The model as a real device, whose host is woken 50 us late from each wait that ends without a completion.
+struct Late {
+    inner: ModelDevice,
+    clock: u64,
+}
+
+const LATE: u64 = 50 * MICROSECOND;
+
+impl Device for Late {
+    fn info(&self) -> &DeviceInfo {
+        self.inner.info()
+    }
+
+    fn submit(&mut self, now: u64, request: Request) -> Result<(), Refusal> {
+        self.inner.submit(now, request)
+    }
+
+    fn next_event(&self) -> Option<u64> {
+        self.inner.next_event()
+    }
+
+    fn clock(&self) -> Option<u64> {
+        Some(self.clock)
+    }
+
+    fn advance(&mut self, to: u64, done: &mut Vec<Completion>) {
+        while self.advance_to_completion(to, done) < to {}
+    }
+
+    fn advance_to_completion(&mut self, limit: u64, done: &mut Vec<Completion>) -> u64 {
+        // It is late already.
+        if limit <= self.clock && self.inner.next_event().is_none() {
+            return limit;
+        }
+        let before = done.len();
+        let reached = self.inner.advance_to_completion(limit, done);
+        self.clock = if done.len() > before { reached } else { reached + LATE };
+        reached
+    }
+
+    fn counters(&self) -> Counters {
+        self.inner.counters()
+    }
+
+    fn check_books(&self) -> Result<(), String> {
+        self.inner.check_books()
+    }
+}
+
+#[test]
+fn what_a_host_is_woken_late_by_is_no_part_of_a_latency() {
+    let (device, monitor) = (|| Late { inner: readers(), clock: 0 }, Monitor::silent());
+    let read = 100 * MICROSECOND;
+    // Think time.
+    let (mut late, mut m) = (device(), Measurement::default());
+    let job = Job::new(reads(), 1).thinking(MILLISECOND).for_requests(20);
+    Host::new(&mut late, &monitor).run(&mut [job], &mut m).unwrap();
+    assert_eq!((m.requests(), m.latency().min(), m.latency().max()), (20, read, read));
+    // Recorded times: it is lag, but not for want of a tag.
+    let (mut late, mut m) = (device(), Measurement::default());
+    let command = Command { op: Op::Read, offset_bytes: 0, length_bytes: 4096, fua: false };
+    let arrivals = (1..=20).map(|i| Arrival { at: i * MILLISECOND, command });
+    let replay = Host::new(&mut late, &monitor).replay(arrivals, 4, None, &mut m).unwrap();
+    assert_eq!((m.latency().min(), m.latency().max()), (read, read));
+    assert_eq!((replay.lag.min(), replay.lag.max(), replay.delayed), (LATE, LATE, 0));
+    assert_eq!(replay.response[0].1.max(), read + LATE);
+    // Pauses of a playback, over the end of a second, too.
+    let (mut late, mut m) = (device(), Measurement::default());
+    let pause = 1_700 * MILLISECOND;
+    let played = Host::new(&mut late, &monitor).play(steps(&[(1, 0), (1, pause), (1, pause)]), 3, &mut m).unwrap();
+    assert_eq!((m.latency().min(), m.latency().max(), played.busy), (read, read, 3 * read));
+    assert!(played.idle >= 2 * (pause + LATE), "{}", played.idle);
 }
 
 #[test]

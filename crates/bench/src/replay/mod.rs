@@ -16,7 +16,8 @@
 //! [`PREFILL_REST`]: reads of a trace must find data, or they would cost no flash.
 //!
 //! **Times.** At recorded (or scaled) speed the loop is open: requests are sent when they arrive, or, if all of the
-//! host's tags are taken, as soon after as one is free. That wait is the replay lag. Latencies count from the
+//! host's tags are taken, as soon after as one is free. That wait is the replay lag; on a real drive, what the host was late
+//! by is lag, too. Latencies count from the
 //! sending, responses from the arrival: percentiles as the host saw them are those of the responses. Idle time costs
 //! nothing but a look at the clock each simulated second.
 //!
@@ -38,8 +39,8 @@ pub use ssdlab_core::MAX_DURATION;
 use std::cell::RefCell;
 use std::path::Path;
 
-use ssdlab_core::{Histogram, Nanos, Op, format_duration};
-use ssdlab_device::Counters;
+use ssdlab_core::{Histogram, Nanos, Op, UNIT_BYTES, format_duration};
+use ssdlab_device::{Counters, Refusal};
 use ssdlab_workload::trace::{
     Format, Placement, PlacementReport, PlacementSpec, SourceReader, Stamps, TraceError, TraceSource, TraceSummary,
 };
@@ -66,6 +67,7 @@ pub struct ReplaySpec {
     pub speed: Speed,
     /// The host's tags: requests in flight at most. At least 1.
     pub queue_depth: u32,
+    /// The sectors are the drive's, whatever stands here.
     pub placement: PlacementSpec,
     /// Whether the whole drive is written in sequence first.
     pub prefill: bool,
@@ -146,7 +148,7 @@ pub struct Replayed {
     /// What was adjusted.
     pub placement: PlacementReport,
     pub measurement: Measurement,
-    /// How long requests waited for a tag after their arrival, and how many did; `None` if sent as soon as possible.
+    /// How long after their arrival requests were sent, and how many waited for a tag; `None` if sent as soon as possible.
     pub lag: Option<Lag>,
     /// What the device counted during the replay.
     pub counters: Counters,
@@ -216,6 +218,19 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
         return Err(BenchError::Unsuitable(problem).into());
     }
     let capacity_bytes = device.info().capacity_bytes;
+    if capacity_bytes < UNIT_BYTES {
+        let name = lab.name();
+        let problem = format!("{name} has {capacity_bytes} bytes; a trace is replayed on {UNIT_BYTES} at least");
+        return Err(BenchError::Unsuitable(problem).into());
+    }
+    let writes = (spec.prefill || summary.writes > 0).then_some(Op::Write);
+    if device.info().read_only
+        && let Some(op) = writes.or((summary.trims > 0).then_some(Op::Trim))
+    {
+        return Err(HostError::Refused(Refusal::ReadOnly { op }).into());
+    }
+    let placement = PlacementSpec { sector_bytes: device.info().sector_bytes, ..spec.placement };
+    let placement = Placement::new(placement, &summary, capacity_bytes);
     let mut host = Host::resuming(&mut *device, monitor, ready);
     if spec.keep && !host.can_be_put_away() {
         return Err(cannot_be_saved(lab.name()).into());
@@ -224,7 +239,6 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
     let whole = [(0, capacity_bytes)];
     let rested = host.prefill(if spec.prefill { &whole } else { &[] }, spec.rest, |_| ())?;
     monitor.step(if spec.prefill { PREFILL_SHARE } else { 0.0 }, 1.0);
-    let placement = Placement::new(spec.placement, &summary, capacity_bytes);
     let commands = RefCell::new(Commands::new(spec.trace.open(Some(format))?, placement, summary.requests));
     let before = host.counters();
     host.limit_time();

@@ -229,10 +229,10 @@ pub(super) fn notes(r: &Replayed) -> Vec<String> {
     if s.unaligned > 0 {
         let requests = format!("{} requests of the trace do not begin and end on 4 KiB boundaries", s.unaligned);
         // A disk writes single sectors.
-        notes.push(if r.counters.flash.is_some() && s.writes > 0 {
-            format!("{requests}; such writes make the drive read before it writes.")
-        } else {
-            format!("{requests}.")
+        notes.push(match s.unaligned_writes {
+            writes if r.counters.flash.is_none() || writes == 0 => format!("{requests}."),
+            all if all == s.unaligned => format!("{requests}; such writes make the drive read before it writes."),
+            writes => format!("{requests}; the {writes} writes among them make the drive read before it writes."),
         });
     }
     if s.skipped > 0 {

@@ -1,6 +1,7 @@
 //! When the requests of a trace are sent.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use ssdlab_core::Nanos;
@@ -16,11 +17,20 @@ pub enum Speed {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is not a speed; use recorded, asap, or a factor from 0.000001 to 1000000 such as 2x or 0.5x")]
+#[error("`{0}` is not a speed; {forms}", forms = Speed::forms())]
 pub struct SpeedError(pub String);
 
 impl Speed {
     pub const RECORDED: Speed = Speed::Times(1.0);
+    /// The factors that are taken.
+    const FACTORS: RangeInclusive<f64> = 1e-6..=1e6;
+
+    /// What a speed is written as.
+    #[must_use]
+    pub fn forms() -> String {
+        let (least, most) = (Self::FACTORS.start(), Self::FACTORS.end());
+        format!("use recorded, asap, or a factor from {least} to {most} such as 2x or 0.5x")
+    }
 
     /// When something recorded at `at` happens. Zero if sent as soon as possible.
     #[must_use]
@@ -39,7 +49,7 @@ impl FromStr for Speed {
     fn from_str(text: &str) -> Result<Self, SpeedError> {
         let factor = || {
             let number = ['x', '×'].iter().find_map(|&x| text.strip_prefix(x).or_else(|| text.strip_suffix(x)))?;
-            number.parse::<f64>().ok().filter(|v| (1e-6..=1e6).contains(v))
+            number.parse::<f64>().ok().filter(|v| Speed::FACTORS.contains(v))
         };
         match text {
             "recorded" => Ok(Speed::RECORDED),
@@ -79,6 +89,10 @@ mod tests {
         for wrong in ["", "x", "x0", "-1x", "nanx", "2", "fast", "1e9x", "x2x"] {
             assert_eq!(wrong.parse::<Speed>(), Err(SpeedError(wrong.to_owned())));
         }
+        let told = SpeedError("fast".to_owned()).to_string();
+        let words =
+            "`fast` is not a speed; use recorded, asap, or a factor from 0.000001 to 1000000 such as 2x or 0.5x";
+        assert_eq!(told, words);
     }
 
     #[test]

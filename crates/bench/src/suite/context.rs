@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use ssdlab_core::{Nanos, Rng, SECOND, nanos_from_us};
-use ssdlab_device::{Device, LinkPolicy};
+use ssdlab_device::{Device, ExpectedErrors, LinkPolicy};
 
 use super::definition::{QUICK_DIVISOR, TestDef};
 use super::words::size;
@@ -72,6 +72,13 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn small_by(&self) -> u32 {
         self.small.unwrap_or(1)
+    }
+
+    /// The expected number of units that the whole drive loses. In small it has a part of them, and one lost of these is many
+    /// lost of all.
+    #[must_use]
+    pub fn lost_of_whole(&self, of_this: ExpectedErrors) -> f64 {
+        of_this.lost * f64::from(self.small_by())
     }
 
     /// What a second of the published method has become: the dots of a chart by time.

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use ssdlab_core::SECOND;
-use ssdlab_device::{DeviceInfo, EccScheme, ExpectedErrors, Wear};
+use ssdlab_device::{DeviceInfo, EccScheme, Wear};
 use ssdlab_workload::{AccessPattern, BlockSizes, Distribution, Pattern, Zone, ZoneExtent};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, flash, gigabytes};
@@ -269,12 +269,6 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     Ok(out)
 }
 
-/// The expected number of units that the whole drive loses. In small it has a part of them, and one lost of these is many
-/// lost of all.
-fn lost_of_whole(ctx: &Context<'_>, of_this: ExpectedErrors) -> f64 {
-    of_this.lost * f64::from(ctx.small_by())
-}
-
 /// Looks at the drive as it now is; reads `cold` data, as far as they are asked for. On a copy: while the drive is at rest, and read, it tidies up, and
 /// what it writes next would cost less than in the life that it stands for.
 fn look(
@@ -299,8 +293,8 @@ fn look(
         host_bytes,
         waf,
         reread: outlook.map(|o| o.reread / o.units.max(1.0)),
-        lost: outlook.map(|o| lost_of_whole(ctx, o)),
-        lost_bch: bch.map(|o| lost_of_whole(ctx, o)),
+        lost: outlook.map(|o| ctx.lost_of_whole(o)),
+        lost_bch: bch.map(|o| ctx.lost_of_whole(o)),
         old_read: None,
     };
     let bytes = (ctx.params.number("read_share") * capacity as f64) as u64 / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES;
@@ -333,7 +327,7 @@ fn first_error(
     let (mut low, mut high) = (before.wear.mean, after.wear.mean);
     for _ in 0..16 {
         let middle = (low + high) / 2.0;
-        let expected = device.expected_errors(scheme, middle / now, hours).map_or(0.0, |o| lost_of_whole(ctx, o));
+        let expected = device.expected_errors(scheme, middle / now, hours).map_or(0.0, |o| ctx.lost_of_whole(o));
         *(if expected < 1.0 { &mut low } else { &mut high }) = middle;
     }
     let mean = (low + high) / 2.0;
@@ -344,7 +338,15 @@ fn first_error(
 fn figures(out: &mut Outcome, points: &[Point], at_error: [Option<(f64, f64)>; 2]) {
     put(out, "waf", points[0].waf, "ratio");
     put(out, "waf_worn", points.last().map_or(0.0, |p| p.waf), "ratio");
-    if let Some((before, rated)) = points.windows(2).map(|p| (&p[0], &p[1])).find(|(_, p)| p.wear.mean >= 1.0) {
+    let passes = |(before, after): &(&Point, &Point)| before.wear.mean < 1.0 && after.wear.mean >= 1.0;
+    let passed = points.windows(2).map(|p| (&p[0], &p[1])).find(passes);
+    if points[0].wear.mean >= 1.0 {
+        out.notes.push(
+            "The rated wear was passed before the drive was looked at for the first time: what it is like there is not known."
+                .to_owned(),
+        );
+    }
+    if let Some((before, rated)) = passed {
         let share = (1.0 - before.wear.mean) / (rated.wear.mean - before.wear.mean);
         let bytes = before.host_bytes + share * (rated.host_bytes - before.host_bytes);
         put(out, "tb_until_rated", bytes / 1e12, "TB");

@@ -118,7 +118,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     put(&mut out, "reread_fresh", fresh.reread_percent(), "%");
     put(&mut out, "reread_old", old.reread_percent(), "%");
     put(&mut out, "reread_rested", rested.reread_percent(), "%");
-    put(&mut out, "lost_old", old.outlook.lost, "units");
+    put(&mut out, "lost_old", ctx.lost_of_whole(old.outlook), "units");
     put(&mut out, "moved_at_rest", moved as f64 / 1e9, "GB");
     put_latencies(&mut out, &old.measured.latency(), "");
     put_counters(&mut out, &old.counters, old.measured.elapsed());

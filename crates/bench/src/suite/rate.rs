@@ -1,6 +1,7 @@
 //! The plain rate tests share this: prepare the span, run one pattern at one queue depth for a time.
 
 use ssdlab_core::Op;
+use ssdlab_device::Counters;
 use ssdlab_workload::{Mix, Pattern};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, fit_span, gigabytes, note_if_few, size, timed};
@@ -19,6 +20,9 @@ const PREFILL_SHARE: f64 = 0.3;
 /// everywhere.
 const MOST_OF_IT: f64 = 0.95;
 
+/// Less than that on its way out of a cache moves no rate.
+const LEAST_TOLD: u64 = 1_000_000;
+
 /// What is written at random to a full drive goes to spare blocks at first.
 fn still_spare(spare_bytes: f64, programmed_bytes: u64) -> Option<String> {
     ((programmed_bytes as f64) < spare_bytes).then(|| {
@@ -28,6 +32,20 @@ fn still_spare(spare_bytes: f64, programmed_bytes: u64) -> Option<String> {
              that of a full drive, which `steady-state` and `consistency` look for."
         )
     })
+}
+
+/// What was written before may still be on its way out of a cache while it is read.
+fn still_moving(counters: &Counters) -> Option<String> {
+    let caches = [
+        (counters.cache.map_or(0, |cache| cache.flushed_bytes), "the cache of the adapter"),
+        (counters.disk.map_or(0, |disk| disk.destaged_bytes), "the write cache of the disk"),
+        (counters.flash.map_or(0, |flash| flash.fold_program_bytes), "the SLC cache"),
+    ];
+    let (bytes, cache) = caches.into_iter().find(|&(bytes, _)| bytes >= LEAST_TOLD)?;
+    Some(format!(
+        "While it was read, the device still moved {} GB of what had been written before out of {cache}: it had not come to rest,          for which a longer `settle_seconds` gives it the time.",
+        gigabytes(bytes)
+    ))
 }
 
 /// Reads `block_bytes`, `queue_depth`, `span_bytes` (0: the whole drive), `seconds` and `prefill` (`none`, `span`,
@@ -60,6 +78,9 @@ pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Ou
                 let programmed = result.counters.flash.map_or(result.measurement.bytes(), |f| f.program_bytes());
                 still_spare(capacity as f64 * percent / 100.0, programmed)
             }));
+        }
+        if op == Op::Read {
+            notes.extend(still_moving(&result.counters));
         }
         let reached = result.measurement.bytes() as f64 / span as f64;
         if !random && host.info().kind != "ssd" && reached < MOST_OF_IT {
@@ -103,7 +124,23 @@ pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Ou
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_device::{CacheCounters, FlashCounters};
+
     use super::*;
+
+    #[test]
+    fn what_is_still_on_its_way_out_of_a_cache_is_told() {
+        let flash = |fold_program_bytes| Some(FlashCounters { fold_program_bytes, ..FlashCounters::default() });
+        let told = |flash| still_moving(&Counters { flash, ..Counters::default() });
+        assert!(
+            told(flash(5_000_000_000))
+                .is_some_and(|told| told.contains("still moved 5 GB") && told.contains("SLC cache"))
+        );
+        assert_eq!(told(flash(4096)), None);
+        let cache = Some(CacheCounters { flushed_bytes: 2_000_000, ..CacheCounters::default() });
+        let told = still_moving(&Counters { cache, ..Counters::default() });
+        assert!(told.is_some_and(|told| told.contains("0.002 GB") && told.contains("adapter")));
+    }
 
     #[test]
     fn what_fits_the_spare_area_is_not_told_as_the_rate_of_a_full_drive() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ssdlab_core::{MILLISECOND, Nanos, nanos_from_ms};
+use ssdlab_core::{MILLISECOND, Nanos, SECTOR_BYTES, nanos_from_ms};
 use ssdlab_device::Counters;
 use ssdlab_workload::storage_bench::{Joint, Plan, Statistics, Trace};
 
@@ -61,7 +61,7 @@ pub(super) const METRICS: &[MetricDef] = &[
     metric(
         "unmapped_read_share",
         "%",
-        "bytes read from addresses that nothing had been written to; answered without flash",
+        "bytes read from addresses that nothing had been written to; answered without flash. Only of drives that count it",
     )
     .likewise(&["unmapped_read_share_{state}"]),
     metric("footprint", "GB", "addresses that the trace was played over"),
@@ -175,9 +175,9 @@ struct Played {
 }
 
 impl Played {
-    /// What was read from addresses that held nothing, of all that was read.
+    /// What was read from addresses that held nothing, of all that was read; `None` where that is not known.
     fn unmapped_percent(&self) -> Option<f64> {
-        let unmapped = self.counters.flash.unwrap_or_default().unmapped_read_bytes as f64;
+        let unmapped = self.counters.flash?.unmapped_read_bytes as f64;
         let bytes = self.counters.host.read_bytes as f64;
         self.reads_as_asked.then(|| if bytes > 0.0 { 100.0 * unmapped / bytes } else { 0.0 })
     }
@@ -309,6 +309,12 @@ fn play(
     let idle_cap = if choice.idle_kept { Nanos::MAX } else { nanos_from_ms(ctx.params.number("idle_cap_ms")) };
     ctx.on_fresh_drive(|host| {
         let monitor = ctx.monitor();
+        let sector_bytes = u64::from(host.info().sector_bytes);
+        if sector_bytes > SECTOR_BYTES {
+            let name = &host.info().name;
+            let problem = format!("the trace has single sectors, and {name} takes multiples of {sector_bytes} bytes");
+            return Err(BenchError::Unsuitable(problem));
+        }
         let footprint_bytes =
             footprint(trace, requests, ctx.params.integer("footprint_bytes"), host.info().capacity_bytes)?;
         let plan = Plan::new(trace, requests, footprint_bytes).map_err(|e| BenchError::Unsuitable(e.to_string()))?;
@@ -497,9 +503,10 @@ fn method(ctx: &Context<'_>, trace: Trace, runs: &[Played]) -> String {
         State::Full => "a drive that had been filled in sequence",
     };
     let state = runs.iter().map(on).collect::<Vec<_>>().join(", and again on ");
+    let met = if is_whole(trace, first) { "" } else { " as nearly as a trace of this length can (see the table)" };
     format!(
         "A stand-in for {}, a trace ({}) which was never published: {} requests, made up so that every published \
-         figure is met, were played on {state}, over {} GB. Each request was sent once the queue was as short as the \
+         figure is met{met}, were played on {state}, over {} GB. Each request was sent once the queue was as short as the \
          trace has it; pauses were cut to {} ms. The data rate counts the time in which something was in flight.",
         p.name,
         p.source,
@@ -509,11 +516,18 @@ fn method(ctx: &Context<'_>, trace: Trace, runs: &[Played]) -> String {
     )
 }
 
+/// Whether the trace was played in its published length. A much shorter one misses figures: the deepest queues do not fit.
+fn is_whole(trace: Trace, run: &Played) -> bool {
+    run.statistics.requests() == trace.published().requests()
+}
+
 fn notes(trace: Trace, runs: &[Played]) -> Vec<String> {
     let p = trace.published();
+    let whole = is_whole(trace, &runs[0]);
+    let has = if whole { "It has" } else { "In proportion to its length, and as nearly as the table says, it has" };
     let mut notes = vec![
         format!(
-            "This is a stand-in: the requests of {} are not public. It has the published numbers of operations, bytes, \
+            "This is a stand-in: the requests of {} are not public. {has} the published numbers of operations, bytes, \
              sizes, sequential requests and queue depths; which request goes where and when is an estimate. Rates are \
              comparable between drives here, and with published ones only with care.",
             p.name
@@ -522,7 +536,7 @@ fn notes(trace: Trace, runs: &[Played]) -> Vec<String> {
     ];
     let own = trace.estimate().footprint_bytes;
     // Whole blocks make a difference of some bytes.
-    let smaller = |r: &&Played| r.statistics.requests() == p.requests() && r.footprint_bytes < own / 100 * 99;
+    let smaller = |r: &&Played| is_whole(trace, r) && r.footprint_bytes < own / 100 * 99;
     if let Some(run) = runs.iter().find(smaller) {
         notes.push(format!(
             "The trace's own {} GB of addresses were scaled to {} GB to fit the drive: the same requests overwrite fewer \

@@ -676,6 +676,18 @@ fn a_storage_bench_reports_rate_service_time_and_slow_shares_of_a_known_device()
     let table = &out.tables[0];
     let row = table.rows.iter().find(|r| r[0] == "size: 128 KiB").unwrap();
     assert_eq!(row[1..3], ["26.4 %", "26.4 %"]);
+    // So short a trace misses figures.
+    let words = "20000 requests, made up so that every published figure is met as nearly as a trace of this length can";
+    assert!(out.method.contains(words), "{}", out.method);
+}
+
+#[test]
+fn reads_of_nothing_are_told_of_drives_that_count_them_only() {
+    for tells_of_flash in [true, false] {
+        let spec = ModelSpec { tells_of_flash, ..plain() };
+        let out = run(&spec, "light", &[("requests", "2000"), ("state", "empty")]);
+        assert_eq!(out.metrics.contains_key("unmapped_read_share"), tells_of_flash);
+    }
 }
 
 #[test]

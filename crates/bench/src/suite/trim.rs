@@ -129,15 +129,17 @@ fn verdict(
     [clean_mb, dirty_mb, trimmed_mb]: [f64; 3],
 ) -> Verdict {
     let restored = trimmed <= tolerance;
+    let allowed = 1.0 - tolerance / 100.0;
     // A cache that is not back yet is slower where the clean drive was fastest, and need not be emptied later.
-    let freed = restored || trimmed_mb >= clean_mb * (1.0 - tolerance / 100.0);
-    // Without a drive that was hurt there is nothing that TRIM could have repaired.
-    let pass = (!restored || dirty > tolerance).then_some(freed);
+    let freed = restored || trimmed_mb >= clean_mb * allowed;
+    // Without a drive that was hurt there is nothing that TRIM could have repaired; what is judged by its mean, by that.
+    let was_hurt = if restored { dirty > tolerance } else { dirty_mb < trimmed_mb * allowed };
+    let pass = (!freed || was_hurt).then_some(freed);
     let state = |percent: f64| {
         if percent >= 0.05 { format!("at worst {percent:.1} % below") } else { "nowhere below".to_owned() }
     };
     let after = state(trimmed);
-    let sentence = match (restored, dirty > tolerance) {
+    let sentence = match (restored, was_hurt) {
         (true, true) => format!(
             "TRIM works: after it the curve is {after} the clean one, and up to {tolerance} % below counts as restored; \
              without it, the curve was {}, and the mean {dirty_mb:.0} MB/s instead of {clean_mb:.0}.",
@@ -146,6 +148,12 @@ fn verdict(
         (true, false) => format!(
             "Inconclusive: without TRIM the curve was only {} the clean one (after it, {after}), and up to {tolerance} % \
              below counts as the same. The torture left too little trace to show whether TRIM works.",
+            state(dirty)
+        ),
+        (false, false) if freed => format!(
+            "Inconclusive: after TRIM the curve is still {after} the clean one, and its mean, {trimmed_mb:.1} MB/s against \
+             {clean_mb:.1}, is not clearly above that without TRIM ({}, and {dirty_mb:.1} MB/s). The torture left too little trace \
+             in it to show whether TRIM works.",
             state(dirty)
         ),
         (false, _) if freed => format!(
@@ -180,6 +188,10 @@ mod tests {
         let v = verdict(5.0, 90.0, 42.5, 10, [178.0, 79.0, 298.0]);
         assert!(v.pass == Some(true) && v.sentence.starts_with("TRIM works, but what was fast"), "{}", v.sentence);
         assert!(v.sentence.contains("298 MB/s against 178"), "{}", v.sentence);
+        // Nor does a mean tell of TRIM that is no higher than without it.
+        let v = verdict(2.0, 4.1, 5.3, 10, [61.5, 60.7, 60.4]);
+        assert!(v.pass.is_none() && v.sentence.starts_with("Inconclusive: after TRIM"), "{}", v.sentence);
+        assert!(v.sentence.contains("60.4 MB/s against 61.5") && v.sentence.contains("60.7 MB/s"), "{}", v.sentence);
         let v = verdict(2.5, 40.0, 4.5, 10, [400.0, 30.0, 300.0]);
         assert!(v.sentence.contains("4.5 % below") && v.sentence.contains("up to 2.5 % below"), "{}", v.sentence);
     }

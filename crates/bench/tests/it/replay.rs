@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use ssdlab_bench::Monitor;
-use ssdlab_bench::model::ModelSpec;
+use ssdlab_bench::model::{ModelDevice, ModelSpec};
 use ssdlab_bench::replay::{ReplayError, ReplaySpec, Replayed, Speed, replay_file};
 use ssdlab_bench::{BenchError, Lab, PoweredOn};
-use ssdlab_core::{MICROSECOND, MILLISECOND, SECOND};
-use ssdlab_workload::trace::{Devices, Edge, Fit, PlacementSpec, TraceError};
+use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, SECOND};
+use ssdlab_device::{Completion, Counters, Device, DeviceInfo, Refusal, Request};
+use ssdlab_workload::trace::{Devices, Fit, PlacementSpec, TraceError};
 
 /// Writes a trace file in MQSim's format: time in ns, device, sector, sectors, 1 for a read.
 fn trace(name: &str, lines: &[(u64, u32, u64, u64, u32)]) -> ReplaySpec {
@@ -145,15 +146,21 @@ fn a_second_that_the_replay_did_not_last_through_is_no_dip() {
 
 #[test]
 fn that_unaligned_writes_are_read_first_is_said_of_flash_and_of_writes_only() {
-    let said = |name: &str, tells_of_flash: bool, read: u32| {
+    let (read, write, whole_write) = ((0, 0, 63, 8, 1), (1, 0, 63, 8, 0), (2, 0, 64, 8, 0));
+    let said = |name: &str, tells_of_flash: bool, lines: &[_]| {
         let lab = ModelSpec { tells_of_flash, ..ModelSpec::default() };
-        let spec = trace(name, &[(0, 0, 63, 8, read)]);
-        let replayed = replay_file(&spec, &lab, &Monitor::silent()).unwrap_or_else(|e| panic!("{e}"));
+        let replayed = replay_file(&trace(name, lines), &lab, &Monitor::silent()).unwrap_or_else(|e| panic!("{e}"));
         replayed.outcome().notes.join(" ")
     };
-    assert!(said("flash-write.mqsim", true, 0).contains("read before it writes"));
-    for (name, flash, read) in [("flash-read.mqsim", true, 1), ("disk-write.mqsim", false, 0)] {
-        let notes = said(name, flash, read);
+    assert!(said("flash-write.mqsim", true, &[write]).contains("; such writes make the drive read before it writes."));
+    let notes = said("flash-both.mqsim", true, &[read, write, whole_write]);
+    let words = "2 requests of the trace do not begin and end on 4 KiB boundaries; the 1 writes among them make";
+    assert!(notes.contains(words), "{notes}");
+    // Writes that are whole are not to blame for reads that are not.
+    for (name, flash, lines) in
+        [("flash-read.mqsim", true, &[read, whole_write][..]), ("disk-write.mqsim", false, &[write])]
+    {
+        let notes = said(name, flash, lines);
         assert!(notes.contains("on 4 KiB boundaries.") && !notes.contains("read before"), "{notes}");
     }
 }
@@ -230,7 +237,7 @@ fn what_lies_beyond_the_drive_is_brought_onto_it_as_asked_and_told() {
     let side_by_side = span(&spec);
     spec.placement = PlacementSpec { devices: Devices::Folded, ..Default::default() };
     assert_eq!(span(&spec) * 2, side_by_side);
-    spec.placement = PlacementSpec { fit: Fit::Scale, edge: Edge::Clip, ..Default::default() };
+    spec.placement = PlacementSpec { fit: Fit::Scale, ..Default::default() };
     let r = replay(&spec);
     assert_eq!(r.placement.commands, r.measurement.requests());
     assert_eq!(r.outcome().params["placement"], "scale");
@@ -247,6 +254,85 @@ fn a_broken_trace_is_refused_before_a_device_is_made() {
     let missing = ReplaySpec::new(&PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("missing.mqsim"));
     let e = refused(&missing);
     assert!(matches!(e, ReplayError::Trace(TraceError::Read { .. })), "{e}");
+}
+
+/// A drive with another idea of itself, which fails the test if it is sent anything that it refuses.
+pub struct Other(pub fn(&mut DeviceInfo));
+
+struct OtherDevice {
+    info: DeviceInfo,
+    inner: ModelDevice,
+}
+
+impl Lab for Other {
+    fn fresh(&self, _seed: u64) -> Result<PoweredOn, String> {
+        let inner = ModelDevice::new(ModelSpec::default());
+        let mut info = inner.info().clone();
+        (self.0)(&mut info);
+        Ok(PoweredOn::new(OtherDevice { info, inner }))
+    }
+
+    fn name(&self) -> &str {
+        "other"
+    }
+}
+
+impl Device for OtherDevice {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
+        self.info.check(&request).unwrap_or_else(|e| panic!("it was sent {request:?}: {e}"));
+        self.inner.submit(now, request)
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        self.inner.next_event()
+    }
+
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        self.inner.advance(to, done);
+    }
+
+    fn counters(&self) -> Counters {
+        self.inner.counters()
+    }
+
+    fn check_books(&self) -> Result<(), String> {
+        self.inner.check_books()
+    }
+}
+
+#[test]
+fn requests_are_widened_to_the_sectors_of_the_drive() {
+    let spec = trace("large-sectors.mqsim", &[(0, 0, 0, 8, 1), (1, 0, 63, 8, 0)]);
+    let lab = Other(|info| info.sector_bytes = 4096);
+    let r = replay_file(&spec, &lab, &Monitor::silent()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((r.placement.widened, r.placement.placed_bytes), (1, 3 * 4096));
+    assert!(r.text().contains("Adjusted: 1 requests were widened to whole sectors"), "{}", r.text());
+}
+
+#[test]
+fn a_drive_that_may_only_be_read_is_sent_nothing_of_a_trace_that_writes() {
+    let lab = Other(|info| info.read_only = true);
+    let mut spec = trace("late-write.mqsim", &[(0, 0, 0, 8, 1), (SECOND, 0, 8, 8, 0)]);
+    for prefill in [true, false] {
+        spec.prefill = prefill;
+        let e = replay_file(&spec, &lab, &Monitor::silent()).unwrap_err();
+        assert_eq!(e.to_string(), "write: the device may only be read");
+    }
+    let mut spec = trace("only-reads.mqsim", &[(0, 0, 0, 8, 1)]);
+    spec.prefill = false;
+    replay_file(&spec, &lab, &Monitor::silent()).unwrap_or_else(|e| panic!("{e}"));
+}
+
+#[test]
+fn a_drive_without_room_for_a_block_is_refused() {
+    let lab = Other(|info| info.capacity_bytes = 512);
+    let e = replay_file(&trace("no-room.mqsim", &[(0, 0, 0, 1, 1)]), &lab, &Monitor::silent()).unwrap_err();
+    assert!(matches!(&e, ReplayError::Bench(BenchError::Unsuitable(_))), "{e}");
+    assert_eq!(e.to_string(), "other has 512 bytes; a trace is replayed on 4096 at least");
 }
 
 #[test]

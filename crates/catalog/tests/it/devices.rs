@@ -56,7 +56,7 @@ fn capacitors_that_are_said_to_protect_data_at_rest_do() {
         let die = &drive.die.spec;
         let modes = [&die.modes.slc, &die.modes.mlc, &die.modes.tlc].into_iter().flatten();
         let programs_us = modes.flat_map(|mode| &mode.program_us).chain(&die.timing.program_us);
-        let slowest = die.variation.as_ref().map_or(1.0, |variation| variation.slowest().program);
+        let slowest = die.variation.as_ref().map_or(1.0, |variation| variation.slowest(1.0).program);
         let longest_s = programs_us.copied().fold(0.0, f64::max) * slowest / 1e6;
         let die_mw = die.power.as_ref().map_or(82.5, |power| power.supply_v * power.program_current_ma);
         let least_mj = longest_s * (spec.controller_mw + die_mw * f64::from(drive.spec.flash.dies));

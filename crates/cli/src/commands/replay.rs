@@ -66,10 +66,8 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
 }
 
 fn spec(args: &ReplayArgs) -> Result<ReplaySpec, Failure> {
-    let speed = args.speed.parse::<Speed>().map_err(|e| {
-        Failure::bad_input(format!("`{}` is not a speed", e.0))
-            .help("use recorded, asap, or a factor from 0.000001 to 1000000 such as 2x or 0.5x")
-    })?;
+    let speed = args.speed.parse::<Speed>();
+    let speed = speed.map_err(|e| Failure::bad_input(format!("`{}` is not a speed", e.0)).help(Speed::forms()))?;
     let format = args.format.as_deref().map(Format::from_str).transpose().map_err(|e| trace_failure(&e))?;
     let fit = match args.placement {
         PlacementArg::Wrap => Fit::Wrap,

@@ -4,7 +4,7 @@ use ssdlab_core::{Cause, Nanos, Op, SECTOR_BYTES};
 use ssdlab_device::{Completion, Device, Request};
 use ssdlab_disks::{DiskSpec, NotQueued};
 
-use crate::support::{build, keep_busy, rest};
+use crate::support::{build, keep_busy, of_catalog, rest};
 
 #[test]
 fn the_disk_reads_on_after_a_read() {
@@ -148,6 +148,31 @@ fn a_write_through_waits_for_the_cached_write_under_way_and_then_for_all_of_itse
     assert!(destage > 1_000_000 && on_the_arm(&ends[0]) > 10_000_000, "{:?}", ends[0]);
     assert_eq!(destage + on_the_arm(&ends[0]), ends[0].latency());
     assert!(all.abs_diff(ends[0].latency() + 100_000) < 10_000, "{all} ns on the arm, {:?}", ends[0]);
+}
+
+/// While its data are on their way to the platters, later writes of the same sectors join an extent that is older than it is.
+#[test]
+fn a_write_through_does_not_wait_for_later_data_of_its_sectors() {
+    for name in ["spinpoint-f1-1tb", "ultrastar-15k300-73gb", "travelstar-7k200-120gb"] {
+        for delay in (0..30).map(|ms| ms * 1_000_000) {
+            let mut disk = build(of_catalog(name));
+            let far = Request::write(0, 20 << 30, 64 << 10);
+            let older = Request::write(1, 20 * 512, 4096);
+            let through = Request::write(2, 10 * 512, 1024).with_fua(true);
+            [far, older, through].into_iter().for_each(|request| disk.submit(0, request).unwrap());
+            let mut done = Vec::new();
+            disk.advance(delay, &mut done);
+            let between = Request::write(3, 12 * 512, 4096);
+            let again = Request::write(4, 10 * 512, 1024);
+            [between, again].into_iter().for_each(|request| disk.submit(delay, request).unwrap());
+            while done.len() < 5 {
+                let at =
+                    disk.next_event().unwrap_or_else(|| panic!("{name}, {delay} ns: {} of 5 have ended", done.len()));
+                disk.advance(at, &mut done);
+            }
+            disk.check_books().unwrap_or_else(|e| panic!("{name}, {delay} ns: {e}"));
+        }
+    }
 }
 
 #[test]

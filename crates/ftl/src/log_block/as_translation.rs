@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ssdlab_nand::{DieId, Interrupted, LogicalPage, LogicalPages, Medium, MisfitError, Outcome, UnitAddress};
+use ssdlab_nand::{BlockId, DieId, Interrupted, LogicalPage, LogicalPages, Medium, MisfitError, Outcome, UnitAddress};
 
 use super::LogBlock;
 use super::host_rows::Waiting;
@@ -17,6 +17,13 @@ impl Translation for LogBlock {
 
     fn medium_mut(&mut self) -> &mut Medium {
         self.contents.medium_mut()
+    }
+
+    fn kept_back(&self) -> Vec<BlockId> {
+        let medium = self.contents.medium();
+        let mut idle = vec![true; medium.layout().all_blocks().count()];
+        self.superblocks.blocks().for_each(|block| idle[block.index()] = false);
+        medium.layout().all_blocks().filter(|&block| idle[block.index()] && !medium.is_bad(block)).collect()
     }
 
     fn logical_pages(&self) -> u32 {

@@ -71,6 +71,11 @@ impl Superblocks {
         self.erases.len() as u32
     }
 
+    /// Every block of a superblock.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.blocks.iter().copied()
+    }
+
     #[inline]
     #[must_use]
     pub fn block(&self, place: Place, lane: u32) -> BlockId {

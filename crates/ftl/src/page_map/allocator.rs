@@ -328,7 +328,7 @@ impl Allocator {
         }
         for die in dies.iter() {
             let block = superblocks.block_on(sb, die);
-            medium.open(block, CellMode::Slc, 0).expect("a free superblock is erased, and its die has the mode");
+            medium.open(block, CellMode::Slc).expect("a free superblock is erased, and its die has the mode");
         }
         Frontier::new(sb, dies, medium.pages(superblocks.any_block(sb)))
     }

@@ -22,6 +22,10 @@ impl Translation for PageMap {
         &mut self.medium
     }
 
+    fn kept_back(&self) -> Vec<BlockId> {
+        self.superblocks.reserve().collect()
+    }
+
     #[inline]
     fn logical_pages(&self) -> u32 {
         self.map.logical_pages()

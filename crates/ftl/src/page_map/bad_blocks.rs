@@ -214,8 +214,7 @@ impl PageMap {
     fn move_block(&mut self, from: BlockId, to: BlockId) {
         let mode = self.medium.mode(from);
         if self.medium.mode(to) != mode {
-            let now_s = self.medium.history(from).programmed_at_s;
-            self.medium.open(to, mode, now_s).expect("a block of the reserve is erased");
+            self.medium.open(to, mode).expect("a block of the reserve is erased");
         }
         for page in 0..self.medium.issued_pages(from) {
             self.medium.copy_row(from, to, page).expect("a block of the reserve is erased");

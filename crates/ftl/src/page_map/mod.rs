@@ -459,7 +459,7 @@ impl PageMap {
             } else if !self.medium.is_bad(block) && self.medium.mode(block) != self.medium.native_mode() {
                 // Opened at one bit per cell, but not written yet.
                 let native = self.medium.native_mode();
-                self.medium.open(block, native, 0).expect("an empty block takes its die's own mode");
+                self.medium.open(block, native).expect("an empty block takes its die's own mode");
             }
         }
         self.map.clear();

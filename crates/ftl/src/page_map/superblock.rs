@@ -240,6 +240,11 @@ impl Superblocks {
         Some(sb)
     }
 
+    /// Every block of the reserve.
+    pub fn reserve(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.reserve.iter().flatten().copied()
+    }
+
     /// Blocks left in the reserve of the die that has fewest.
     #[must_use]
     pub fn reserve_left(&self) -> u32 {

@@ -6,9 +6,11 @@
 use std::fs;
 use std::path::Path;
 
-use ssdlab_catalog::{claims, parse_die, parse_drive};
-use ssdlab_core::Rng;
+use ssdlab_catalog::{Diagnostic, claims, device, parse_adapter, parse_die, parse_disk, parse_drive};
+use ssdlab_core::{Op, Rng};
+use ssdlab_device::Request;
 use ssdlab_fuzz::{Fuzz, fuzz};
+use ssdlab_sweep::Plan;
 use ssdlab_workload::Source;
 use ssdlab_workload::fio::JobFile;
 use ssdlab_workload::trace::{FORMATS, TraceOptions, TraceReader};
@@ -38,11 +40,19 @@ fn check_message(message: &str, file: &str) -> Result<(), String> {
     }
 }
 
-fn check_diagnostic(error: &ssdlab_catalog::Diagnostic) -> Result<(), String> {
+fn check_diagnostic(error: &Diagnostic) -> Result<(), String> {
     if error.place.is_none() || error.help.iter().all(String::is_empty) {
         return Err(format!("a message without place or help: {error}"));
     }
     check_message(&error.to_string(), "f.toml")
+}
+
+/// A message about a device expression points into it, and may say in its own line what would be right.
+fn check_expression(error: &Diagnostic) -> Result<(), String> {
+    if error.place.is_none() {
+        return Err(format!("a message without a place: {error}"));
+    }
+    check_message(&error.to_string(), "DEVICE")
 }
 
 /// Input that is not text is refused before it comes to a parser.
@@ -62,6 +72,62 @@ fn die_file(input: &[u8]) -> Result<(), String> {
         Ok(_) => Ok(()),
         Err(error) => check_diagnostic(&error),
     })
+}
+
+/// A disk that was accepted reads and writes, wherever on it.
+fn disk_file(input: &[u8]) -> Result<(), String> {
+    let Some(text) = text(input) else { return Ok(()) };
+    let disk = match parse_disk("f.toml", text) {
+        Ok(disk) => disk,
+        Err(error) => return check_diagnostic(&error),
+    };
+    let mut built = disk.build(1).map_err(|e| format!("accepted, and not built: {e}"))?;
+    let last = built.info().capacity_bytes - 4096;
+    let (mut now, mut done) = (0, Vec::new());
+    for (tag, (op, at)) in (0..).zip([(Op::Read, 0), (Op::Write, last), (Op::Read, last / 8192 * 4096), (Op::Flush, 0)])
+    {
+        let length_bytes = if op == Op::Flush { 0 } else { 4096 };
+        built.submit(now, Request::new(tag, op, at, length_bytes)).map_err(|e| format!("refused: {e}"))?;
+        while done.len() as u64 <= tag {
+            now = built.next_event().ok_or("deadlock")?;
+            built.advance(now, &mut done);
+        }
+    }
+    Ok(())
+}
+
+fn adapter_file(input: &[u8]) -> Result<(), String> {
+    text(input).map_or(Ok(()), |text| match parse_adapter("f.toml", text) {
+        Ok(_) => Ok(()),
+        Err(error) => check_diagnostic(&error),
+    })
+}
+
+/// What is read is of a size that its drives have.
+fn expression(input: &[u8]) -> Result<(), String> {
+    // A file that is there is another thing.
+    let Some(text) = text(input).filter(|text| !text.contains(".toml") && !text.contains('/')) else { return Ok(()) };
+    match device(text) {
+        Ok(recipe) if recipe.capacity_bytes() == 0 || recipe.drives() == 0 => {
+            Err(format!("nothing in {}", recipe.name))
+        }
+        Ok(_) => Ok(()),
+        // A name alone has no place.
+        Err(error) if text.contains('(') => check_expression(&error),
+        Err(error) => check_message(&error.to_string(), ""),
+    }
+}
+
+fn plan(input: &[u8]) -> Result<(), String> {
+    let Some(text) = text(input).filter(|text| !text.contains(".fio")) else { return Ok(()) };
+    match Plan::parse("f.toml", text) {
+        Ok(plan) if plan.points.is_empty() => Err("a plan without a point".to_owned()),
+        Ok(_) => Ok(()),
+        Err(error) if error.place.as_ref().is_some_and(|place| place.file == "DEVICE") => check_expression(&error),
+        // What is missing altogether has no place.
+        Err(error) if error.place.is_none() && !error.help.is_empty() => check_message(&error.to_string(), "f.toml"),
+        Err(error) => check_diagnostic(&error),
+    }
 }
 
 fn claims_file(input: &[u8]) -> Result<(), String> {
@@ -130,6 +196,31 @@ fn die_files(cases: u64) {
     hunt(cases, files, &die_file);
 }
 
+/// In which everything that an expression can say stands once.
+const EXPRESSIONS: &[&str] = &[
+    "raid0(a-data-300-32gb*3, stripe=128KiB)",
+    "arc-1280ml(raid0(a-data-300-32gb*2, spinpoint-f1-1tb))",
+    "ranges(0-3GiB=a-data-300-32gb, rest=spinpoint-f1-1tb)",
+    "arc-1200(spinpoint-f1-1tb, cache_mib=512, flush_ms=10.5)",
+    "raid0(ich10r(mtron-mobi-3000-16gb), ranges(0-1GB=x25-m-80gb, rest=x25-m-80gb))",
+];
+
+fn plans() -> Vec<Vec<u8>> {
+    let mut files = corpus("examples/sweeps");
+    // Of few points: each is a drive that is checked.
+    files.push(
+        b"drive = \"ideal\"\nseeds = [1, 2]\n[set]\ncapacity_bytes = 1000000000\n[grid]\ngc.policy = [\"greedy\", \"fifo\"]\n\
+        flash.dies = [2, 4]\n[[list]]\nover_provisioning_percent = 7\n[[list]]\nover_provisioning_percent = 28\n[[test]]\n\
+        name = \"random-write\"\nset.seconds = 2\n[charts]\nmetrics = [\"iops\"]\n[[charts.pareto]]\nx = \"flash.dies\"\ny = \"iops\"\n"
+            .to_vec(),
+    );
+    files.push(
+        b"drive = \"raid0(ideal*2)\"\n[grid]\ndevice = [\"ideal\", \"arc-1200(ideal)\"]\n[[test]]\nname = \"atto\"\n"
+            .to_vec(),
+    );
+    files
+}
+
 #[test]
 fn mutants_of_drive_files() {
     drive_files(4_000);
@@ -138,6 +229,26 @@ fn mutants_of_drive_files() {
 #[test]
 fn mutants_of_die_files() {
     die_files(4_000);
+}
+
+#[test]
+fn mutants_of_disk_files() {
+    hunt(4_000, corpus("catalog/disks"), &disk_file);
+}
+
+#[test]
+fn mutants_of_adapter_files() {
+    hunt(4_000, corpus("catalog/adapters"), &adapter_file);
+}
+
+#[test]
+fn mutants_of_device_expressions() {
+    hunt(20_000, EXPRESSIONS.iter().map(|text| text.as_bytes().to_vec()).collect(), &expression);
+}
+
+#[test]
+fn mutants_of_plans() {
+    hunt(2_000, plans(), &plan);
 }
 
 #[test]
@@ -165,6 +276,20 @@ fn many_mutants_of_drive_files() {
 #[ignore = "minutes; `make fuzz` runs it, and a small part of the same runs always"]
 fn many_mutants_of_die_files() {
     die_files(400_000);
+}
+
+#[test]
+#[ignore = "minutes; `make fuzz` runs it, and a small part of the same runs always"]
+fn many_mutants_of_disks_adapters_and_expressions() {
+    hunt(300_000, corpus("catalog/disks"), &disk_file);
+    hunt(300_000, corpus("catalog/adapters"), &adapter_file);
+    hunt(2_000_000, EXPRESSIONS.iter().map(|text| text.as_bytes().to_vec()).collect(), &expression);
+}
+
+#[test]
+#[ignore = "minutes; `make fuzz` runs it, and a small part of the same runs always"]
+fn many_mutants_of_plans() {
+    hunt(100_000, plans(), &plan);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use ssdlab_bench::host::{Host, Job};
 use ssdlab_bench::measure::Measurement;
 use ssdlab_bench::{BenchError, HostError, Monitor};
-use ssdlab_core::{MILLISECOND, Op, Rng, SECOND};
+use ssdlab_core::{MICROSECOND, MILLISECOND, Op, Rng, SECOND};
 use ssdlab_device::{Device, Request, Status};
 use ssdlab_workload::{AccessPattern, Mix, Pattern};
 
@@ -139,6 +139,22 @@ fn time_is_the_machines() {
         assert!(run.started >= began + 350 * MILLISECOND);
         assert!(run.ended - run.started >= 100 * MILLISECOND);
         assert!(measured.requests() > 0 && measured.latency().percentile(50.0) < 200 * MILLISECOND);
+    });
+}
+
+/// Woken from its sleep, a thread is late by the slack of its timer at least, 50 us.
+#[test]
+fn a_wait_ends_when_it_is_due() {
+    on_drive("due", MIB, |host, _| {
+        let mut late: Vec<u64> = (0..40)
+            .map(|_| {
+                host.idle(MILLISECOND).unwrap();
+                host.device().clock().unwrap() - host.now()
+            })
+            .collect();
+        late.sort_unstable();
+        // A busy machine makes some of them late.
+        assert!(late[10] < 20 * MICROSECOND, "{late:?}");
     });
 }
 

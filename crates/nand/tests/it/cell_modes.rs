@@ -157,18 +157,19 @@ fn impossible_modes_and_orders_are_refused_at_their_key() {
 fn the_mode_is_chosen_when_a_block_is_opened_and_holds_until_it_is_erased() {
     let mut m = medium();
     assert_eq!((m.mode(ONE), m.pages(ONE)), (CellMode::Tlc, 12));
-    m.open(ONE, CellMode::Slc, 77).unwrap();
-    assert_eq!((m.mode(ONE), m.pages(ONE), m.history(ONE).programmed_at_s), (CellMode::Slc, 4, 77));
+    m.open(ONE, CellMode::Slc).unwrap();
+    assert_eq!((m.mode(ONE), m.pages(ONE)), (CellMode::Slc, 4));
+    m.note_programmed(ONE, 79);
     // Nothing is programmed yet: another choice is as good.
-    m.open(ONE, CellMode::Mlc, 78).unwrap();
-    m.open(ONE, CellMode::Slc, 79).unwrap();
+    m.open(ONE, CellMode::Mlc).unwrap();
+    m.open(ONE, CellMode::Slc).unwrap();
     for page in 0..4 {
         program(&mut m, ONE, page).unwrap();
     }
     assert_eq!(program(&mut m, ONE, 4), Err(Violation::NoSuchPage { die: DieId::new(0), block: 1, page: 4 }));
     let mixed =
         Violation::OpenWithoutErase { die: DieId::new(0), block: 1, mode: CellMode::Slc, wanted: CellMode::Tlc };
-    assert_eq!(m.open(ONE, CellMode::Tlc, 80), Err(mixed));
+    assert_eq!(m.open(ONE, CellMode::Tlc), Err(mixed));
     assert_eq!(m.history(ONE).programmed_at_s, 79);
     assert_eq!(m.erase(ONE).unwrap(), Outcome::Done);
     assert_eq!((m.mode(ONE), m.pages(ONE), m.history(ONE).programmed_at_s), (CellMode::Tlc, 12, 0));
@@ -182,21 +183,21 @@ fn a_die_with_one_mode_knows_no_other() {
     let mut m = Medium::new(&die, layout, TagFormat::new(100), &Rng::new(1));
     assert!(!die.has_several_modes());
     assert_eq!(
-        m.open(TWO, CellMode::Slc, 0),
+        m.open(TWO, CellMode::Slc),
         Err(Violation::NoSuchMode { die: DieId::new(0), block: 2, mode: CellMode::Slc })
     );
-    m.open(TWO, CellMode::Tlc, 5).unwrap();
+    m.open(TWO, CellMode::Tlc).unwrap();
     assert_eq!(m.pages(TWO), 12);
 }
 
 #[test]
 fn planes_in_different_modes_do_not_pair() {
     let mut m = medium();
-    m.open(ONE, CellMode::Slc, 0).unwrap();
+    m.open(ONE, CellMode::Slc).unwrap();
     let p = |plane, block| PageAddress { die: DieId::new(0), plane, block, page: 0 };
     let refused = Violation::PlanePairing { first: 0, second: 1, why: PairingRule::DifferentModes };
     assert_eq!(m.program_pages(&[p(0, 1), p(1, 2)], &[1, 2]), Err(refused));
-    m.open(TWO, CellMode::Slc, 0).unwrap();
+    m.open(TWO, CellMode::Slc).unwrap();
     m.program_pages(&[p(0, 1), p(1, 2)], &[1, 2]).unwrap();
 }
 
@@ -204,7 +205,7 @@ fn planes_in_different_modes_do_not_pair() {
 fn wear_adds_up_over_the_modes_that_a_block_ran_in() {
     let mut m = medium();
     for mode in [CellMode::Slc, CellMode::Slc, CellMode::Tlc, CellMode::Mlc] {
-        m.open(THREE, mode, 1).unwrap();
+        m.open(THREE, mode).unwrap();
         program(&mut m, THREE, 0).unwrap();
         m.count_reads(THREE, 10);
         m.count_reads(THREE, 5);
@@ -288,7 +289,7 @@ proptest! {
                     if legal {
                         block.mode = mode;
                     }
-                    (m.open(BlockId::new(b), mode, 0).is_ok(), legal)
+                    (m.open(BlockId::new(b), mode).is_ok(), legal)
                 }
                 Step::Begin(_, page) => (m.queue_program(BlockId::new(b), page).is_ok(), block.begin(page)),
                 Step::BeginNext(_) => (m.queue_program(BlockId::new(b), block.begun).is_ok(), block.begin(block.begun)),

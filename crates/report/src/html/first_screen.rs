@@ -15,7 +15,7 @@ use crate::number;
 use crate::random_writes;
 use crate::reach::{self, Covered, Reach};
 use crate::reference::{STEP_SECONDS, beside};
-use crate::review::{ParameterCount, Reality, Review, ReviewedDevice};
+use crate::review::{ParameterCount, Reality, Review, ReviewedDevice, Tally};
 use crate::story::{Decks, Story, bar_notes, decks, drifts, story, waits_for_collection};
 use crate::svg::{Figure, Layout};
 use crate::text::escape;
@@ -29,7 +29,7 @@ const COLUMN: usize = 3;
 /// A drive in a bar chart.
 struct Bar {
     label: String,
-    /// `None`: its test ran, and the figure had not settled.
+    /// `None`: its test ran, and the figure had not settled, or is left to a full run.
     value: Option<f64>,
     /// Where it stood at the end, settled or not.
     so_far: Option<f64>,
@@ -93,8 +93,10 @@ fn without_charts(review: &Review) -> &'static str {
         let shown = || HEADLINES.iter().filter(|h| h.is_shown(review.quick));
         review.outcomes.iter().any(|o| shown().any(|h| h.fits(&o.test, &o.variant)) && is_so(o))
     };
-    if ran(|o| is_as_declared(o) && !o.has_settled()) {
+    if ran(|o| is_as_declared(o) && drifts(o)) {
         "None of the figures that drives are compared by is there: random writes came to no steady state."
+    } else if ran(|o| is_as_declared(o) && !o.has_settled()) {
+        "None of the figures that drives are compared by is there: they are left to a full run."
     } else if ran(|o| !is_as_declared(o)) {
         "None of the tests that drives are compared by has run with its own parameters."
     } else {
@@ -351,8 +353,9 @@ fn charts(review: &Review) -> Vec<(Headline, Vec<Bar>)> {
     for headline in HEADLINES.into_iter().filter(|h| h.is_shown(review.quick)) {
         let own = |(i, device): (usize, &ReviewedDevice)| {
             let value = headline.of(&review.outcomes, &device.facts.name).map(|m| m.value);
-            let ran = |o: &Outcome| o.device == device.facts.name && headline.fits(&o.test, &o.variant);
-            (value.is_some() || headline.settles && review.outcomes.iter().any(ran)).then(|| Bar {
+            let ran = |o: &&Outcome| o.device == device.facts.name && headline.fits(&o.test, &o.variant);
+            let may_have_none = |o: &Outcome| headline.settles || o.is_unsettled_by(Unsettled::LeftToFullRun);
+            (value.is_some() || review.outcomes.iter().filter(ran).any(may_have_none)).then(|| Bar {
                 label: name::short(&device.facts.name),
                 value,
                 so_far: headline.so_far(&review.outcomes, &device.facts.name),
@@ -554,56 +557,72 @@ fn not_settled(review: &Review) -> String {
     said.concat()
 }
 
+/// What a quick run is of. `is_judged`: some of it ran at full length, and is judged as in a full run.
+fn quick_run(out: &mut String, review: &Review, is_judged: bool) {
+    let is_whole = |device: &ReviewedDevice| {
+        let mut runs = review.outcomes.iter().filter(|o| o.device == device.facts.name).peekable();
+        runs.peek().is_some() && runs.all(|o| o.small_by.is_none())
+    };
+    let whole: Vec<String> =
+        review.devices.iter().filter(|d| is_whole(d)).map(|d| escape(&name::pretty(&d.facts.name))).collect();
+    let mixed =
+        format!("A quick run: {} whole, and of the rest an eighth for an eighth of the time. ", whole.join(", "));
+    let (what, verdict) = match (review.is_in_small(), review.is_shortened()) {
+        (true, _) if !whole.is_empty() => (mixed.as_str(), "It is too short to be"),
+        (true, _) => ("A quick run: an eighth of the drive for an eighth of the time. ", "It is too short to be"),
+        (false, true) => ("A quick run, shorter than the published one. ", "It is too short to be"),
+        (false, false) => ("A quick run; nothing here was shortened for it. ", "A quick run is not"),
+    };
+    let (verdict, rest) = match is_judged {
+        true => ("Only what ran at full length is", ""),
+        false => (verdict, "; that takes a run at full length"),
+    };
+    out.push_str(&format!(
+        "{what}{verdict} held against what magazines and makers measured on the real drives{rest}. "
+    ));
+}
+
+/// How many published figures are met. `chosen`: of those that the model was calibrated to.
+fn published(review: &Review, tally: Tally, chosen: Tally) -> String {
+    if tally.met + tally.missed == 0 {
+        let changed = review.devices.iter().any(|d| name::changed(&d.facts.name).is_some());
+        return match (changed, review.is_shortened()) {
+            (true, _) => "A drive with changed values is held against no published figure. ",
+            (false, _) if chosen.met + chosen.missed > 0 => {
+                "The only published figures that these tests could be held against are some that the model was \
+                 calibrated to. "
+            }
+            (false, true) => "Tests that were shortened are held against no published figure. ",
+            (false, false) => "For these tests nobody has published figures that they could be held against. ",
+        }
+        .to_owned();
+    }
+    let rest = match (chosen.met, chosen.missed) {
+        (0, 0) => ". ".to_owned(),
+        (met, 0) => format!("; {met} more are met after the model was calibrated to them. "),
+        (met, missed) => format!(
+            "; of {} more, to which the model was calibrated, {met} are met and {missed} missed. ",
+            met + missed
+        ),
+    };
+    format!(
+        "Of {} figures that were published of the real drives and measured here, {} are met and {} missed{rest}",
+        tally.met + tally.missed,
+        tally.met,
+        tally.missed
+    )
+}
+
 fn trust(out: &mut String, review: &Review) {
     let tally = review.tally(ClaimKind::Measured);
     let chosen = review.tally(ClaimKind::Calibration);
     out.push_str("<div class=\"trust\" id=\"trust\"><p><b>How far to trust this page.</b> ");
+    let is_judged = tally.met + tally.missed + chosen.met + chosen.missed > 0;
     if review.quick {
-        let is_whole = |device: &ReviewedDevice| {
-            let mut runs = review.outcomes.iter().filter(|o| o.device == device.facts.name).peekable();
-            runs.peek().is_some() && runs.all(|o| o.small_by.is_none())
-        };
-        let whole: Vec<String> =
-            review.devices.iter().filter(|d| is_whole(d)).map(|d| escape(&name::pretty(&d.facts.name))).collect();
-        let mixed = format!(
-            "A quick run: {} whole, and of the rest an eighth for an eighth of the time. It is too short to be",
-            whole.join(", ")
-        );
-        out.push_str(match (review.is_in_small(), review.is_shortened()) {
-            (true, _) if !whole.is_empty() => &mixed,
-            (true, _) => "A quick run: an eighth of the drive for an eighth of the time. It is too short to be",
-            (false, true) => "A quick run, shorter than the published one. It is too short to be",
-            (false, false) => "A quick run; nothing here was shortened for it. A quick run is not",
-        });
-        out.push_str(
-            " held against what magazines and makers measured on the real drives; that takes a run at full length. ",
-        );
-    } else if tally.met + tally.missed == 0 {
-        let changed = review.devices.iter().any(|d| name::changed(&d.facts.name).is_some());
-        out.push_str(match (changed, review.is_shortened()) {
-            (true, _) => "A drive with changed values is held against no published figure. ",
-            (false, true) => "Tests that were shortened are held against no published figure. ",
-            (false, false) if chosen.met + chosen.missed > 0 => {
-                "The only published figures that these tests could be held against are some that the model was \
-                 calibrated to. "
-            }
-            (false, false) => "For these tests nobody has published figures that they could be held against. ",
-        });
-    } else {
-        out.push_str(&format!(
-            "Of {} figures that were published of the real drives and measured here, {} are met and {} missed",
-            tally.met + tally.missed,
-            tally.met,
-            tally.missed
-        ));
-        out.push_str(&match (chosen.met, chosen.missed) {
-            (0, 0) => ". ".to_owned(),
-            (met, 0) => format!("; {met} more are met after the model was calibrated to them. "),
-            (met, missed) => format!(
-                "; of {} more, to which the model was calibrated, {met} are met and {missed} missed. ",
-                met + missed
-            ),
-        });
+        quick_run(out, review, is_judged);
+    }
+    if is_judged || !review.quick {
+        out.push_str(&published(review, tally, chosen));
     }
     out.push_str(&escape(&of_other_tests(review)));
     out.push_str(&escape(&not_settled(review)));

@@ -26,6 +26,9 @@ pub(super) enum Fresh {
     Quick,
     /// Its cache takes them, and holds fewer than the test writes.
     QuickAtFirst,
+    /// Less than half as fast as another, which may be fast enough.
+    Slower,
+    /// As a disk, beside whatever.
     Slow,
     NoDrive,
 }
@@ -54,7 +57,7 @@ impl Fresh {
             r if r < 0.5 && first / best >= 0.5 => Fresh::QuickAtFirst,
             r if r >= 0.5 && facts.has_flash() => Fresh::QuickWhileClean,
             r if r >= 0.5 => Fresh::Quick,
-            r if r >= 0.05 => Fresh::Slow,
+            r if r >= 0.05 => Fresh::Slower,
             _ => Fresh::NoDrive,
         })
     }
@@ -64,6 +67,7 @@ impl Fresh {
             Fresh::QuickWhileClean => "Quick at random writes while it has clean blocks",
             Fresh::Quick => "Quick at random writes",
             Fresh::QuickAtFirst => "Quick at the first random writes to an empty drive",
+            Fresh::Slower => "Slower than others at random writes even when empty",
             Fresh::Slow => "Slow at random writes even when empty",
             Fresh::NoDrive => "No drive for random writes",
         }
@@ -74,6 +78,7 @@ impl Fresh {
             Fresh::QuickWhileClean => "All are quick at random writes while they have clean blocks",
             Fresh::Quick => "All are quick at random writes",
             Fresh::QuickAtFirst => "All are quick at the first random writes to an empty drive",
+            Fresh::Slower => "Each is slower than another at random writes even when empty",
             Fresh::Slow => "All are slow at random writes even when empty",
             Fresh::NoDrive => "None is a drive for random writes",
         }
@@ -100,14 +105,14 @@ enum Full {
 impl Full {
     fn of(facts: &Facts<'_>) -> Option<(Full, Steady)> {
         let last = facts.last_part()?;
-        // What holds most of the last part of a run is seen even if its means still drift.
         let full = match facts.steady() {
+            _ if facts.is_left_to_a_full_run() => Full::Left,
+            // What holds most of the last part of a run is seen even if its means still drift.
             _ if last.mean == 0.0 => Full::Stops,
             _ if last.stalls() => Full::Stalls,
             _ if last.bursts() => Full::Bursts,
             Some(s) if s.is_flat() => Full::Holds,
             Some(_) => Full::Varies,
-            None if facts.is_left_to_a_full_run() => Full::Left,
             None if facts.random_writes().is_some_and(Outcome::is_too_short_to_tell) => Full::TooFew,
             None => Full::Unsettled,
         };

@@ -81,7 +81,13 @@ impl<'a> Drive<'a> {
         (first >= FALLS_FROM * mean).then_some(first)
     }
 
-    /// Whether a quick run leaves the steady state to a full one, as of a set.
+    /// Whether a quick run leaves this figure to a full one, as of a set.
+    pub fn is_left(&self, headline: &Headline) -> bool {
+        let run = headline.outcome(&self.review.outcomes, self.name());
+        run.is_some_and(|o| o.is_unsettled_by(Unsettled::LeftToFullRun))
+    }
+
+    /// Whether it leaves the steady state to a full one.
     pub fn is_left_to_a_full_run(&self) -> bool {
         self.random_writes().is_some_and(|o| o.is_unsettled_by(Unsettled::LeftToFullRun))
     }
@@ -223,14 +229,27 @@ impl<'a> Drive<'a> {
         1 + self.metric("slc-cache", "", "buffer_stages").unwrap_or_default() as u32
     }
 
-    /// The rates of a write over the whole drive, into an SLC cache and past it, in MB/s, if they fall by more than a fifth.
-    pub fn rates_of_cache(&self) -> Option<Vec<f64>> {
+    /// The rates of a write over the whole drive, in MB/s, and the stage that the first of them is of, if they fall by more than a
+    /// fifth. What the write buffer takes is no part of a copy, unless nothing else falls: then it is what a short test is made by.
+    fn falling_stages(&self) -> Option<(u32, Vec<f64>)> {
         let rate = |key: &str| self.metric("slc-cache", "", key);
         let stages = rate("stages").filter(|_| self.has_flash())? as u32;
-        let rates: Vec<f64> =
-            (self.first_past_buffer()..=stages).map_while(|k| rate(&format!("stage{k}_bandwidth"))).collect();
-        let slowest = rates.iter().copied().reduce(f64::min)?;
-        (slowest < FALLS * rates[0]).then_some(rates)
+        let from = |first: u32| {
+            let rates: Vec<f64> = (first..=stages).map_while(|k| rate(&format!("stage{k}_bandwidth"))).collect();
+            let slowest = rates.iter().copied().reduce(f64::min)?;
+            (slowest < FALLS * rates[0]).then_some((first, rates))
+        };
+        from(self.first_past_buffer()).or_else(|| from(1))
+    }
+
+    /// The rates of a write over the whole drive, into a cache and past it, in MB/s, if they fall by more than a fifth.
+    pub fn rates_of_cache(&self) -> Option<Vec<f64>> {
+        self.falling_stages().map(|(_, rates)| rates)
+    }
+
+    /// Whether what they fall from is the rate of the write buffer.
+    pub fn falls_with_its_buffer(&self) -> bool {
+        self.falling_stages().is_some_and(|(first, _)| first < self.first_past_buffer())
     }
 
     /// Whether the cache is emptied while the host writes past it; `None` if that was not measured.
@@ -242,11 +261,10 @@ impl<'a> Drive<'a> {
         (!folded.is_empty()).then(|| folded.iter().any(|&folded| folded >= FOLDING_SHARE))
     }
 
-    /// How much is written at the first of them: in GB, or as a share where the drive was measured in small, whose parts are in
+    /// How much is written up to the end of this stage: in GB, or as a share where the drive was measured in small, whose parts are in
     /// the proportions of the drive.
-    fn first_stretch(&self) -> String {
+    fn first_stretch(&self, first: u32) -> String {
         let of = |stage: u32, key: &str| self.metric("slc-cache", "", &format!("stage{stage}_{key}"));
-        let first = self.first_past_buffer();
         let amount = (1..=first).map(|stage| of(stage, "amount")).sum::<Option<f64>>();
         match (amount, of(first, "end")) {
             (Some(gb), _) => format!(" for the first {}", number::value(gb, "GB")),
@@ -272,10 +290,10 @@ impl<'a> Drive<'a> {
     /// What becomes of sequential writes that go on: "517 MB/s for the first 120 GB, then 64", and the slowest of these
     /// rates; `None` if they do not fall, or if that was not measured.
     pub fn long_write(&self) -> Option<(String, f64)> {
-        if let Some(rates) = self.rates_of_cache() {
+        if let Some((first, rates)) = self.falling_stages() {
             let later: String = rates[1..].iter().map(|rate| format!(", then {rate:.0}")).collect();
             let slowest = rates.iter().copied().fold(f64::MAX, f64::min);
-            return Some((format!("{:.0} MB/s{}{later}", rates[0], self.first_stretch()), slowest));
+            return Some((format!("{:.0} MB/s{}{later}", rates[0], self.first_stretch(first)), slowest));
         }
         // The fill before the random writes tells the mean, and so does not say where the rate falls.
         if self.outcome("slc-cache", "").is_some() {

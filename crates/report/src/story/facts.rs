@@ -213,16 +213,16 @@ impl<'a> Facts<'a> {
     /// which only a full run can tell.
     fn those_not_settled(&self, headline: &Headline, is_so: impl Fn(f64) -> bool) -> Option<String> {
         let of = |other: &Other<'_>| {
-            if other.has_settled() {
-                return None;
-            }
-            if other.reviewed().is_some_and(|drive| drive.is_left_to_a_full_run()) {
+            if other.reviewed().is_some_and(|drive| drive.is_left(headline)) {
                 return Some(format!("{} (full run only)", other.name));
+            }
+            if !headline.settles || other.has_settled() {
+                return None;
             }
             let so_far = other.so_far(headline).filter(|&so_far| is_so(so_far))?;
             Some(format!("{} (not settled, {} IOPS so far)", other.name, iops(so_far)))
         };
-        let those: Vec<String> = self.others.iter().filter(|_| headline.settles).filter_map(of).collect();
+        let those: Vec<String> = self.others.iter().filter_map(of).collect();
         (!those.is_empty()).then(|| those.join(" and "))
     }
 

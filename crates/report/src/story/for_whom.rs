@@ -21,11 +21,20 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
     let (mut suits, mut unsuited): (Vec<String>, Vec<String>) = Default::default();
     databases(facts, steady, &mut suits, &mut unsuited);
     let suits_databases = !suits.is_empty();
+    // Figures that it is not to be chosen for, even if those of the others are worse.
+    let mut warned: Vec<&str> = Vec::new();
+    if !unsuited.is_empty() {
+        warned.extend(["steady-write", "worst-second"]);
+    }
+    if Fresh::of(facts) == Some(Fresh::NoDrive) {
+        warned.push("random-write");
+    }
     if let Some((_, p99)) = facts.headline("heavy-p99") {
         let wait = number::latency(p99);
         if p99 <= 20_000.0 {
             suits.push(format!("Desktops: under heavy use 99 of 100 requests take less than {wait}."));
         } else {
+            warned.push("heavy-p99");
             unsuited.push(format!("Busy desktops: one request in a hundred takes over {wait}."));
         }
     } else if let Some(share) = facts.seconds_of_desktop_over_1s().filter(|&share| share >= OFTEN_PERCENT) {
@@ -84,6 +93,7 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
             } else {
                 "Reads all over it: each"
             };
+            warned.push("read-access");
             unsuited.push(format!("{what} takes {}.", number::latency(read)));
         } else if suits.is_empty() {
             suits.push(format!("Reading: an answer in {}.", number::latency(read)));
@@ -92,6 +102,7 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
     // Where no rule has a word, the figure that stands out most among the drives here has one.
     let relative = relative(facts);
     let compared = !relative.is_empty();
+    let mut leads = "It leads in none of the figures compared here.".to_owned();
     if suits.is_empty() {
         // What all do alike speaks for none of them.
         // Nor does a rate speak for it that falls.
@@ -100,7 +111,14 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
             "random-write" => facts.first_random_writes().is_some(),
             _ => false,
         };
-        let best = relative.iter().rfind(|r| r.ratio >= 0.95 && r.sets_apart && !falls(r));
+        let speaks = |r: &&Relative| !falls(r) && !warned.contains(&r.key);
+        let best = relative.iter().filter(speaks).rfind(|r| r.ratio >= 0.95 && r.sets_apart);
+        // Its lead is there all the same, and the line under its name may tell of it.
+        let is_ahead = |r: &&Relative| r.ratio > 1.0 && !are_level(r.ratio, 1.0) && facts.puts_in_order(r.key);
+        if let Some(r) = relative.iter().rfind(is_ahead) {
+            let why = if falls(r) { "the mean of a rate that falls" } else { "but see what it is not for" };
+            leads = format!("It leads in {}{}: {}, {why}.", r.in_words, r.but_for, r.value);
+        }
         suits.extend(best.map(|r| {
             let place = match r.ratio {
                 // Level with another, it is not the best by anything that a reader should choose by.
@@ -108,24 +126,21 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
                 ratio if ratio > 1.0 => "the best here".to_owned(),
                 ratio => format!("{} % behind the best here", number::trimmed(100.0 * (1.0 - ratio), 0)),
             };
-            format!("{}, {place}{}.", r.what, r.but_for)
+            format!("{}, {place}{}.", r.what(), r.but_for)
         }));
     }
+    let mut behind = "It falls far behind in none of the figures compared here.".to_owned();
     if unsuited.is_empty() {
         // Rates that another drive does not keep put nobody behind it.
-        // Nor does it fall behind in what was just said to be what it is for.
-        let speaks_for_it = |r: &Relative| r.key == "steady-write" && suits_databases;
-        let worst =
-            relative.into_iter().find(|r| facts.puts_in_order(r.key) && !speaks_for_it(r)).filter(|r| r.ratio < 0.8);
-        unsuited.extend(worst.map(|r| {
-            let share = if r.lower_is_better {
-                times(1.0 / r.ratio)
-            } else {
-                let percent = 100.0 * r.ratio;
-                format!("{} % of", number::trimmed(percent, usize::from(percent < 10.0)))
-            };
-            format!("{}, {share} the best here{}.", r.what, r.but_for)
-        }));
+        let far_behind = |r: &&Relative| facts.puts_in_order(r.key) && r.ratio < 0.8;
+        // What was just said to be what it is for is nothing to warn of, but told all the same.
+        let (speaks_for_it, others): (Vec<&Relative>, Vec<&Relative>) =
+            relative.iter().filter(far_behind).partition(|r| r.key == "steady-write" && suits_databases);
+        unsuited.extend(others.first().map(|r| format!("{}, {}.", r.what(), r.behind())));
+        if let [r] = speaks_for_it.as_slice() {
+            behind =
+                format!("It falls far behind in none of the figures compared here but {}: {}.", r.in_words, r.behind());
+        }
     }
     unsuited.extend(facts.device.lost_with_power_bytes.map(|bytes| {
         format!(
@@ -141,10 +156,10 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
                 .to_owned(),
         );
     }
-    let said = |sentences: Vec<String>, none: &str| {
+    let said = |sentences: Vec<String>, none: String| {
         match sentences.is_empty() {
         false => sentences.join(" "),
-        true if compared => none.to_owned(),
+        true if compared => none,
         true if stands_alone(facts) => {
             let those = if facts.others.len() == 1 { "the one beside it was" } else { "those beside it were" };
             format!("No verdict: {those} run over other spans or for other times.")
@@ -153,6 +168,9 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
             "No verdict: of the figures that drives are compared by, those measured here stand beside none of another drive."
                 .to_owned()
         }
+        true if HEADLINES.iter().any(|h| h.is_shown(facts.review.quick) && facts.is_left(h)) => {
+            "No verdict: the figures that drives are compared by are left to a full run.".to_owned()
+        }
         true if facts.random_writes().is_some() => {
             "No verdict: random writes came to no steady state here, and no other of the figures that drives are compared by was measured."
                 .to_owned()
@@ -160,10 +178,7 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
         true => "None of the figures that drives are compared by was measured.".to_owned(),
     }
     };
-    (
-        said(suits, "It leads in none of the figures compared here."),
-        said(unsuited, "It falls far behind in none of the figures compared here."),
-    )
+    (said(suits, leads), said(unsuited, behind))
 }
 
 /// Whether some figure of it is told by itself, since those beside it are of runs that covered something else.
@@ -179,7 +194,9 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
             unsuited.push(format!("Whatever writes at random: {} a second to a fresh drive.", iops(rate)));
         }
     };
-    let Some(last) = facts.last_part() else { return slow_when_fresh(unsuited) };
+    // Of a set in small its last part tells nothing.
+    let last = facts.last_part().filter(|_| !facts.is_left_to_a_full_run());
+    let Some(last) = last else { return slow_when_fresh(unsuited) };
     let longest = facts.of_random_writes("latency_max_tail").map(number::latency);
     let wait = longest.map_or(String::new(), |l| format!(": a commit may wait {l}"));
     let drops = format!(": {} writes a second drop to {}", iops(last.level), iops(last.lowest));
@@ -249,12 +266,32 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
 pub(super) struct Relative {
     pub key: &'static str,
     ratio: f64,
-    what: String,
+    in_words: &'static str,
+    /// With its unit.
+    value: String,
     lower_is_better: bool,
     /// Another drive is behind, and not level.
     sets_apart: bool,
     /// Those better than the best of these that are not compared, with a reason.
     pub but_for: String,
+}
+
+impl Relative {
+    /// With the state that it is of.
+    fn what(&self) -> String {
+        format!("{}: {}", capital(self.in_words), self.value)
+    }
+
+    /// How much of the best it is.
+    fn behind(&self) -> String {
+        let share = if self.lower_is_better {
+            times(1.0 / self.ratio)
+        } else {
+            let percent = 100.0 * self.ratio;
+            format!("{} % of", number::trimmed(percent, usize::from(percent < 10.0)))
+        };
+        format!("{share} the best here{}", self.but_for)
+    }
 }
 
 /// Every headline figure, the lowest share first.
@@ -269,8 +306,7 @@ pub(super) fn relative(facts: &Facts<'_>) -> Vec<Relative> {
             _ => ours / theirs,
         };
         let value = headline.of(&facts.review.outcomes, facts.name())?;
-        // With the state that it is of.
-        let what = format!("{}: {}", capital(headline.in_words), number::value(rounded(value.value), &value.unit));
+        let value = number::value(rounded(value.value), &value.unit);
         let is_behind = |worst: f64| headline.order(ours, worst).is_lt() && !are_level(ours, worst);
         let sets_apart = facts.others_by(&headline).last().is_some_and(|&(_, worst)| is_behind(worst));
         let best = if headline.order(ours, theirs).is_lt() { ours } else { theirs };
@@ -278,7 +314,8 @@ pub(super) fn relative(facts: &Facts<'_>) -> Vec<Relative> {
         Some(Relative {
             key: headline.key,
             ratio,
-            what,
+            in_words: headline.in_words,
+            value,
             lower_is_better: headline.lower_is_better(),
             sets_apart,
             but_for,

@@ -1,7 +1,7 @@
 //! The page and its pictures, read as a machine reads them.
 
-use ssdlab_bench::{Axis, Chart, Mark, Metric, NotSteady, Series, Table, Unsettled};
-use ssdlab_report::{LeftOut, PngPainter, Review, chart_svg, index_html, terminal_summary};
+use ssdlab_bench::{Axis, Chart, Mark, Metric, NotSteady, Outcome, Series, Table, Unsettled};
+use ssdlab_report::{ClaimState, LeftOut, PngPainter, Review, chart_svg, index_html, terminal_summary};
 
 use crate::common::{FIRST, NAMES, SECOND, one_drive, two_drives};
 
@@ -389,7 +389,21 @@ fn the_first_screen_says_what_the_drive_is_for_and_how_far_to_trust_it() {
         outcome.params.insert("span_bytes".into(), 999_292_928.into());
     }
     assert!(index_html(&review).unwrap().contains("4 KiB, QD32, over 1 GB"));
-    assert!(first.contains("too short to be held against what magazines and makers measured"), "{first}");
+    // What is judged is counted, and what is not is said.
+    let trust = |review: &Review| {
+        let page = index_html(review).unwrap();
+        let trust = &page[page.find("id=\"trust\"").unwrap()..];
+        trust[..trust.find("</div>").unwrap()].to_owned()
+    };
+    let judged = "Only what ran at full length is held against what magazines and makers measured on the real drives. \
+                  Of 2 figures that were published of the real drives and measured here, 2 are met and 0 missed. ";
+    assert!(trust(&review).contains(judged) && !trust(&review).contains("too short"), "{}", trust(&review));
+    let mut unjudged = review.clone();
+    unjudged.claims.iter_mut().for_each(|claim| claim.state = ClaimState::NotRun);
+    let too_short =
+        "It is too short to be held against what magazines and makers measured on the real drives; that takes";
+    assert!(trust(&unjudged).contains(too_short), "{}", trust(&unjudged));
+    assert!(!trust(&unjudged).contains("figures that were published"), "{}", trust(&unjudged));
     // What was set to other requests is a run of its own, and the page says why it has no bar of it.
     assert!(!page.contains("Run with other parameters"));
     for outcome in review.outcomes.iter_mut().filter(|o| o.test == "random-write") {
@@ -548,6 +562,30 @@ fn a_drive_that_has_not_settled_stands_last_without_a_bar() {
 }
 
 #[test]
+fn a_rate_that_is_left_to_a_full_run_stands_in_the_chart_without_a_bar() {
+    let mut review = two_drives();
+    let run = review.outcomes[0].clone();
+    let served = |device: &str, iops: Option<f64>| Outcome {
+        test: "fileserver".into(),
+        variant: String::new(),
+        device: device.into(),
+        metrics: iops.map(|iops| ("iops".into(), ssdlab_bench::Metric::new(iops, "IOPS"))).into_iter().collect(),
+        ..run.clone()
+    };
+    review.outcomes = vec![served(FIRST, Some(127.0)), served(SECOND, None)];
+    let why = "nothing was answered for 99 % of this shorter run at a stretch";
+    review.outcomes[1].not_steady = vec![NotSteady::new(Unsettled::LeftToFullRun, why.to_owned())];
+    let page = index_html(&review).unwrap();
+    let bars = &page[page.find("id=\"bar-file-server\"").unwrap()..];
+    let bars = &bars[..bars.find("</figure>").unwrap()];
+    assert!(bars.contains("full run only") && bars.matches("width:0%").count() == 1, "{bars}");
+    // Where nothing else was measured, that is why.
+    review.outcomes.remove(0);
+    let page = index_html(&review).unwrap();
+    assert!(!page.contains("id=\"bar-file-server\"") && !page.contains("random writes came to no steady state"));
+}
+
+#[test]
 fn a_stall_is_put_down_to_collection_only_where_the_slowest_requests_waited_for_it() {
     let mut review = one_drive();
     review.quick = false;
@@ -590,6 +628,10 @@ fn why_nothing_is_compared_is_said_as_it_is() {
     let has = |review: &Review, said: &str| index_html(review).unwrap().contains(said);
     let unsettled = "None of the figures that drives are compared by is there: random writes came to no steady state.";
     assert!(has(&review, unsettled));
+    let mut left = review.clone();
+    left.outcomes[0].not_steady[0].reason = Unsettled::LeftToFullRun;
+    let told = "None of the figures that drives are compared by is there: they are left to a full run.";
+    assert!(has(&left, told) && !has(&left, unsettled));
     review.outcomes[0].params.insert("block_size".to_owned(), 8192.into());
     review.outcomes.push(one_drive().outcomes.pop().unwrap());
     let others = "None of the tests that drives are compared by has run with its own parameters.";

@@ -28,15 +28,15 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// Lets waiting writes into the buffer as far as there is room, oldest first.
     #[inline]
     pub(crate) fn admit(&mut self) {
+        let mut comes_nowhere = false;
         if self.translation.is_read_only() {
             self.refuse_writes();
-            if self.translation.is_frozen() {
-                // The rest of a write that had begun comes nowhere any more, though there may be room.
-                return;
-            }
+            // The rest of a write that had begun, though there may be room.
+            comes_nowhere = self.translation.is_frozen();
         }
         // A layer whose pages leave the buffer when their programs begin has room again at once.
-        while self.admit_what_fits() && !self.frontend.commands.writes.is_empty() {}
+        while !comes_nowhere && self.admit_what_fits() && !self.frontend.commands.writes.is_empty() {}
+        // Those that wait for writes to join them hear of refused ones, too.
         if self.buffer.joins && !self.frontend.commands.durable.is_empty() {
             self.settle_durable();
         }

@@ -2,7 +2,7 @@
 
 use ssdlab_core::{Nanos, nanos_from_ms, nanos_from_us};
 use ssdlab_ftl::{KeepsOlderPages, RowSpan};
-use ssdlab_nand::{DieSpec, Slowest, VariationSpec};
+use ssdlab_nand::{DieSpec, Slowest};
 
 use super::spec::{PowerLossSpec, Protection};
 use crate::spec::DriveSpec;
@@ -98,7 +98,7 @@ pub fn energy_to_save_mj(drive: &DriveSpec, die: &DieSpec) -> Option<f64> {
 /// How long it takes to write the whole buffer out, at the most. Every die ends what it is at, an erase perhaps, and what the
 /// collector has given it: a buffer full to read, and one to program. If there is no room, the collector moves what is left of its
 /// victims, which is less than the buffer holds, and erases them. Then each die writes its share of the rows and a few of the
-/// journal. All in the slowest places there can be within the rated life, or at the channel's or the processor's pace.
+/// journal. All in the slowest places there can be within the rated life, or as worn as the drive is from the beginning, or at the channel's or the processor's pace.
 fn time_to_save(drive: &DriveSpec, die: &DieSpec) -> Nanos {
     let (g, dies) = (&die.geometry, drive.flash.dies);
     let modes = [&die.modes.slc, &die.modes.mlc, &die.modes.tlc].into_iter().flatten();
@@ -111,7 +111,8 @@ fn time_to_save(drive: &DriveSpec, die: &DieSpec) -> Nanos {
     let transfer_us = if rate == 0.0 { 0.0 } else { row_bytes / rate } + die.bus.command_us;
     let ways = f64::from(dies.div_ceil(drive.controller.channels));
     let at_pace = |array_us: f64| array_us.max(transfer_us * ways) + transfer_us;
-    let slowest = die.variation.as_ref().map_or(Slowest::default(), VariationSpec::slowest);
+    let lives = drive.used.as_ref().map_or(1.0, |used| used.most_lives().max(1.0));
+    let slowest = die.variation.as_ref().map_or(Slowest::default(), |variation| variation.slowest(lives));
     // Planes that are programmed by themselves may come one after the other.
     let programs_of_row = if drive.mapping.row == RowSpan::AllPlanes { 1.0 } else { f64::from(g.planes) };
     let row_us = at_pace(longest(&mut programs.into_iter()) * slowest.program) * programs_of_row;
@@ -148,7 +149,10 @@ impl StartTimes {
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_nand::VariationSpec;
+
     use super::*;
+    use crate::UsedSpec;
 
     fn small_die() -> DieSpec {
         DieSpec::plain(ssdlab_nand::Geometry {
@@ -207,6 +211,31 @@ mod tests {
         drive.gc.frontier = ssdlab_ftl::Frontier::Separate;
         drive.write_buffer.capacity_kib = 16 * 16 * 4 + 4;
         assert!(!keeps(&drive, everything, 1e6), "a superblock does not hold the buffer");
+    }
+
+    /// Erases take longer beyond the rated life, and a buffer may have to wait for two.
+    #[test]
+    fn a_drive_that_is_worn_from_the_beginning_needs_more_energy() {
+        let mut die = small_die();
+        die.timing.erase_ms = 3.0;
+        die.variation = Some(VariationSpec {
+            program_dies_percent: 0.0,
+            program_blocks_percent: 0.0,
+            program_pages_percent: 0.0,
+            read_pages_percent: 0.0,
+            erase_blocks_percent: 0.0,
+            program_gain_at_rated_cycles_percent: 0.0,
+            erase_growth_at_rated_cycles_percent: 100.0,
+        });
+        let mut drive = DriveSpec::plain("plain", 16, 0);
+        let mut energy_mj = |life_percent| {
+            drive.used = Some(UsedSpec { life_percent, spread_percent: 0.0 });
+            energy_to_save_mj(&drive, &die).unwrap()
+        };
+        let (new, rated, worn) = (energy_mj(0.0), energy_mj(100.0), energy_mj(300.0));
+        assert_eq!(new, rated);
+        // Two erases that take two times 3 ms longer, at 2.32 W.
+        assert!((worn - rated - 27.84).abs() < 1e-3, "{rated} and {worn} mJ");
     }
 
     #[test]

@@ -56,6 +56,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         for timed in &starting.repairs {
             self.flash = self.flash.plus(&self.counted(timed));
             self.backend.count_repair(&timed.steps);
+            if let (Some(correction), Some(page)) = (self.backend.correction(), timed.repair.kind.page()) {
+                correction.programs(timed.repair.block, page, timed.from, &mut self.translation);
+            }
         }
         self.plug.starting = starting;
         self.plug.destroyed.extend(recovered.lost.into_iter().filter(|lost| lost.mode.is_some()));

@@ -86,7 +86,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.plug.powered_before += totals.powered.saturating_sub(self.plug.time_powered(self.now));
         let medium = self.translation.medium();
         let (planes, rated) = (u64::from(medium.layout().planes), u64::from(medium.rated_cycles()));
-        let blocks = self.good_blocks();
+        let blocks = self.working_blocks();
         let (erases, count) = (missing.block_erases / planes, blocks.len().max(1) as u64);
         let more = (0..).zip(blocks).map(|(k, block)| (block, erases / count + u64::from(k < erases % count)));
         let more: Vec<_> = more.filter(|more| more.1 > 0).collect();

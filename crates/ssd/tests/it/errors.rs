@@ -456,6 +456,31 @@ fn what_was_lost_is_lost_after_a_restart_too() {
     }
 }
 
+/// A start fills rows of the superblock in which it goes on writing: what the host writes behind them is not as old as the drive.
+#[test]
+fn data_written_after_a_start_are_new() {
+    for clean in [true, false] {
+        let mut host = Host::new(Some(bch(2)), aging(0.1, 0.0), |drive| {
+            drive.mapping.superblock = SuperblockSpan::AllDies;
+        });
+        host.drive.wear_out(1);
+        host.command(Op::Write, 0);
+        host.command(Op::Flush, 0);
+        if clean {
+            host.now = host.drive.stand_by(host.now);
+        }
+        host.drive.cut(host.now);
+        host.drive.age(YEAR_S);
+        host.now = host.drive.restore(host.now + 1_000_000_000);
+        (100..160).for_each(|page| assert_eq!(host.command(Op::Write, page).status, Status::Ok));
+        host.command(Op::Flush, 0);
+        // Data count as old as the first page of their block, and one of the four was begun a year ago.
+        let lost = (100..160).filter(|&page| host.command(Op::Read, page).status != Status::Ok).count();
+        assert!(lost <= 15, "{lost} pages are lost, clean: {clean}");
+        assert_eq!(host.command(Op::Read, 0).status, Status::MediaError, "that one is a year old");
+    }
+}
+
 #[test]
 fn no_read_returns_wrong_data_whatever_the_errors() {
     // A drive that checks compares every read with what the host wrote, and every collected unit with the map.

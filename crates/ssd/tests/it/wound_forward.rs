@@ -7,11 +7,16 @@ use ssdlab_ssd::Ssd;
 use ssdlab_testkit::{ideal_die, ideal_drive};
 
 fn small() -> Ssd {
+    small_with_reserve(0)
+}
+
+fn small_with_reserve(per_1000: u32) -> Ssd {
     let (mut drive, mut die) = (ideal_drive(), ideal_die());
     (die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (40, 16);
     (drive.flash.dies, drive.flash.exact_spare_per_10000, drive.controller.channels) = (4, None, 2);
     drive.write_buffer.capacity_kib = 64;
     drive.capacity_bytes = 1600 * 4096;
+    drive.mapping.reserved_blocks_per_1000 = per_1000;
     Ssd::new("small", &drive, &die, 1).expect("it can be built")
 }
 
@@ -28,6 +33,24 @@ fn wear(drive: &Ssd) -> Vec<f64> {
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// A tenth of the blocks waits for others to go bad: it does no work, and wears neither in time nor in what is wound forward.
+#[test]
+fn blocks_that_are_kept_back_are_no_part_of_the_wear() {
+    let (mut drive, mut now, mut rng) = (small_with_reserve(100), 0, Rng::new(5));
+    for _ in 0..3 {
+        (0..4000).for_each(|_| write(&mut drive, &mut now, rng.below(1600)));
+        drive.record_wear();
+    }
+    let kept_back = drive.translation().kept_back();
+    assert_eq!(kept_back.len(), 16);
+    let of_those_that_work = |drive: &Ssd| wear(drive).iter().sum::<f64>() / (160 - 16) as f64 / 1e9;
+    assert!((drive.wear().mean / of_those_that_work(&drive) - 1.0).abs() < 1e-9);
+    drive.fast_forward(0.5);
+    assert!((drive.wear().mean - 0.5).abs() < 0.01 && drive.wear().least > 0.3, "{:?}", drive.wear());
+    assert!((of_those_that_work(&drive) - 0.5).abs() < 0.01);
+    assert!(kept_back.iter().all(|&block| drive.translation().medium().history(block).wear_ppb == 0));
 }
 
 #[test]

@@ -308,12 +308,14 @@ impl Host {
         self.hopeless.clear();
         self.covered.clear();
         let units: Vec<u64> = self.units.keys().copied().collect();
-        units.into_iter().try_for_each(|unit| self.survived(unit, clean))?;
+        let harmless = clean && cuts == 1;
+        units.into_iter().try_for_each(|unit| self.survived(unit, clean, harmless))?;
         self.device.check_books()?;
         Ok(cuts)
     }
 
-    fn survived(&mut self, number: u64, clean: bool) -> Result<(), String> {
+    /// `clean`: the device had stood by; `harmless`: and was not cut again while it started.
+    fn survived(&mut self, number: u64, clean: bool, harmless: bool) -> Result<(), String> {
         let (promise, unit) = (self.promises[number as usize], self.units[&number]);
         let plug = self.device.plug_seen().expect("it was drawn so");
         let greatest = u32::from(plug.greatest_write_number());
@@ -321,7 +323,7 @@ impl Host {
         let wrong = |what: String| Err(format!("unit {number} {what}: {unit:?}, {promise:?}, clean: {clean}"));
         let mut next = Unit::default();
         match held {
-            Held::Unreadable if promise.may_destroy => next.gone = true,
+            Held::Unreadable if promise.may_destroy && (unit.gone || !harmless) => next.gone = true,
             Held::Nothing => {}
             Held::Write(write) | Held::Mixed(write) => next.before = write,
             Held::Unreadable => return wrong("was destroyed".to_owned()),

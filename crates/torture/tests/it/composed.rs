@@ -20,10 +20,19 @@ enum Bug {
     CutShort,
     /// A command takes longer than it says.
     WrongTime,
+    /// Causes do not add up to what it took.
+    WrongCauses,
 }
 
-const BUGS: [Bug; 6] =
-    [Bug::WriteBeside, Bug::ReadBeside, Bug::LostWrite, Bug::DoneTwice, Bug::CutShort, Bug::WrongTime];
+const BUGS: [Bug; 7] = [
+    Bug::WriteBeside,
+    Bug::ReadBeside,
+    Bug::LostWrite,
+    Bug::DoneTwice,
+    Bug::CutShort,
+    Bug::WrongTime,
+    Bug::WrongCauses,
+];
 
 /// Between a device and its member, with a bug that shows once in a while.
 struct Broken {
@@ -83,8 +92,13 @@ impl Device for Broken {
             if let Some(at) = self.changed.iter().position(|request| request.tag == c.tag) {
                 let request = self.changed.swap_remove(at);
                 (c.op, c.offset_bytes, c.length_bytes) = (request.op, request.offset_bytes, request.length_bytes);
-                if self.bug == Bug::WrongTime {
-                    c.breakdown.nanos[1] += 1;
+                match self.bug {
+                    Bug::WrongTime => {
+                        c.completed -= c.breakdown.nanos[1].min(1);
+                        c.breakdown.nanos[1] -= c.breakdown.nanos[1].min(1);
+                    }
+                    Bug::WrongCauses => c.breakdown.nanos[1] += 1,
+                    _ => {}
                 }
             }
             k += 1;
@@ -166,6 +180,8 @@ enum PlugBug {
     HidesDestroyed,
     /// A read is refused as writes of a drive without room are.
     RefusesRead,
+    /// A cut destroys all that a drive may lose to one, a clean shutdown or not.
+    DestroysAll,
 }
 
 struct BrokenPlug {
@@ -186,6 +202,7 @@ impl BrokenPlug {
     fn spoilt(&self, held: Held) -> Held {
         match held {
             Held::Write(number) if self.bug == PlugBug::LosesMore && number == 3 => Held::Write(1),
+            Held::Write(_) | Held::Mixed(_) if self.bug == PlugBug::DestroysAll => Held::Unreadable,
             held => held,
         }
     }
@@ -348,6 +365,7 @@ fn a_member_that_keeps_less_than_it_promised_is_found_out() {
         PlugBug::CountsNothing,
         PlugBug::HidesDestroyed,
         PlugBug::RefusesRead,
+        PlugBug::DestroysAll,
     ];
     for bug in bugs {
         let between =

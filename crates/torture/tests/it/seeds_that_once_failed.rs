@@ -36,6 +36,11 @@ fn they_pass() {
             2_698_672_191_191_693_339,
             "the rest of a long write was taken in by a drive without a good block, and given to a bad one",
         ),
+        (15_729_489_271_412_243_955, "a forced write to a disk waited for later data that nobody waited for"),
+        (13_851_120_314_730_912_291, "the same, of a set"),
+        (6_639_914_098_023_835_029, "a flush waited for a write to join it that a drive without a good block refused"),
+        (3_958_699_081_400_264_199, "the same"),
+        (10_684_950_152_438_602_821, "the same with forced writes"),
     ] {
         if let Err(what) = run(Kind::Work, seed, &build_ssd) {
             panic!("seed {seed} ({bug}): {what}");

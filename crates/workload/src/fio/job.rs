@@ -72,7 +72,8 @@ pub(super) struct Spot {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verify {
     /// The checksum or pattern asked for. The contents of a simulated drive are told apart by a tag for each 4 KiB,
-    /// which every read is compared with; what the bytes are makes no difference.
+    /// which every read is compared with; those of a real one by what each sector says of its run and place. What the
+    /// other bytes are makes no difference.
     pub method: String,
 }
 
@@ -489,7 +490,8 @@ impl JobFile {
         if let Some(verify) = self.jobs.iter().find_map(|j| j.verify.as_ref()) {
             notices.push(format!(
                 "{}: verify={}: every read is compared with what was written last, by a tag for each 4 KiB; the bytes \
-                 themselves are not simulated",
+                 themselves are not simulated. A real drive must return sectors that say that they are of this run and their \
+                 place; older versions of them, and their other bytes, are not told apart",
                 self.file, verify.method
             ));
         }

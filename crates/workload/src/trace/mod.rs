@@ -57,9 +57,7 @@ mod vscsi;
 
 pub use error::TraceError;
 pub use format::{BlkparseEvent, FORMATS, Format, MqsimTime, TraceOptions};
-pub use placement::{
-    Devices, Edge, Fit, PIECE as SCALED_PIECE_BYTES, Placed, Placement, PlacementReport, PlacementSpec,
-};
+pub use placement::{Devices, Fit, PIECE as SCALED_PIECE_BYTES, Placed, Placement, PlacementReport, PlacementSpec};
 pub use reader::{MAX_DEVICES, Stamps, TraceReader, TraceRecord};
 pub use source::{MAX_HELD_BYTES, SourceReader, TraceSource};
 pub use summary::{SIZE_BINS, TraceSummary};

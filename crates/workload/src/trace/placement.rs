@@ -2,19 +2,17 @@
 //!
 //! Traces were recorded on other disks. Their devices are laid side by side or folded over each other; the result is
 //! wrapped modulo the drive or scaled onto it; requests that are not whole sectors are widened; requests that cross
-//! the end of the drive are split or clipped. Every adjustment is counted in a [`PlacementReport`] in which counts
-//! and bytes add up:
+//! the end of the drive are split, and those that are larger than it are clipped. Every adjustment is counted in a
+//! [`PlacementReport`] in which counts and bytes add up:
 //!
 //! `commands = requests + splits`, and `placed_bytes = bytes + widened_bytes − clipped_bytes`.
 
-use ssdlab_core::{Op, SECTOR_BYTES};
+use ssdlab_core::{Op, SECTOR_BYTES, UNIT_BYTES};
 
 use super::reader::TraceRecord;
 use super::summary::TraceSummary;
 use crate::pattern::Command;
 
-/// Drives are used in whole mapping units, so that wrapping does not misalign a request that was aligned.
-const UNIT: u64 = 4096;
 /// Bytes of the pieces that scaling moves, so that sequential runs inside them stay sequential.
 pub const PIECE: u64 = 1 << 20;
 
@@ -39,22 +37,19 @@ pub enum Devices {
     Folded,
 }
 
-/// What happens to a request that crosses the end of the drive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Edge {
-    /// The part beyond the end goes to the start of the drive.
-    #[default]
-    Split,
-    /// The part beyond the end is left out.
-    Clip,
-}
-
 /// How to place a trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacementSpec {
     pub fit: Fit,
     pub devices: Devices,
-    pub edge: Edge,
+    /// The smallest request of the drive, in bytes; a power of two. Requests are widened to whole ones.
+    pub sector_bytes: u32,
+}
+
+impl Default for PlacementSpec {
+    fn default() -> Self {
+        PlacementSpec { fit: Fit::default(), devices: Devices::default(), sector_bytes: SECTOR_BYTES as u32 }
+    }
 }
 
 /// What was adjusted.
@@ -73,7 +68,7 @@ pub struct PlacementReport {
     pub widened_bytes: u64,
     /// Requests that became two commands.
     pub splits: u64,
-    /// Requests that lost what lay beyond the end or was larger than the drive, and how much.
+    /// Requests that were larger than the drive, and how much they lost.
     pub clipped: u64,
     pub clipped_bytes: u64,
     /// Devices of the trace, their span as laid out, and the part of the drive that is used.
@@ -138,18 +133,20 @@ pub struct Placement {
 
 impl Placement {
     /// `summary` must be that of the whole trace: it knows how far each device reaches. Of the drive, a remainder
-    /// that is no multiple of 4 KiB is not used.
+    /// that is no multiple of 4 KiB (or of its sectors, if these are larger) is not used.
     ///
     /// # Panics
-    /// If the drive has less than 4 KiB.
+    /// If the drive has less than 4 KiB, or than a sector.
     #[must_use]
     pub fn new(spec: PlacementSpec, summary: &TraceSummary, capacity_bytes: u64) -> Self {
-        assert!(capacity_bytes >= UNIT, "a drive of {capacity_bytes} bytes holds no block of 4 KiB");
-        let drive = capacity_bytes / UNIT * UNIT;
+        // Whole mapping units, so that wrapping does not misalign a request that was aligned.
+        let unit = UNIT_BYTES.max(spec.sector_bytes.into());
+        assert!(capacity_bytes >= unit, "a drive of {capacity_bytes} bytes holds no block of {unit} bytes");
+        let drive = capacity_bytes / unit * unit;
         // Bases stay aligned, so that no request is misaligned by its device's place.
         let (mut bases, mut span) = (Vec::new(), 0u128);
         for bytes in &summary.device_bytes {
-            let extent = u128::from(*bytes).next_multiple_of(u128::from(UNIT));
+            let extent = u128::from(*bytes).next_multiple_of(u128::from(unit));
             match spec.devices {
                 Devices::SideBySide => {
                     bases.push(span);
@@ -185,7 +182,8 @@ impl Placement {
         self.report.bytes = self.report.bytes.saturating_add(record.length_bytes);
         let (start, mut length) = self.widen(record);
         if length > self.drive {
-            self.clip(length - self.drive);
+            self.report.clipped += 1;
+            self.report.clipped_bytes = self.report.clipped_bytes.saturating_add(length - self.drive);
             length = self.drive;
         }
         let base = self.bases.get(record.device as usize).copied().unwrap_or(0);
@@ -200,12 +198,9 @@ impl Placement {
             |offset_bytes, length_bytes| Command { op: record.op, offset_bytes, length_bytes, fua: record.fua };
         let placed = if length <= left {
             Placed { first: command(offset, length), second: None }
-        } else if self.spec.edge == Edge::Split {
+        } else {
             self.report.splits += 1;
             Placed { first: command(offset, left), second: Some(command(0, length - left)) }
-        } else {
-            self.clip(length - left);
-            Placed { first: command(offset, left), second: None }
         };
         for c in placed {
             self.report.commands += 1;
@@ -216,22 +211,18 @@ impl Placement {
 
     /// Start and length in whole sectors.
     fn widen(&mut self, record: &TraceRecord) -> (u64, u64) {
-        let before = record.offset_bytes % SECTOR_BYTES;
+        let sector = u64::from(self.spec.sector_bytes);
+        let before = record.offset_bytes % sector;
         let length = u128::from(before) + u128::from(record.length_bytes);
-        let whole = length.div_ceil(u128::from(SECTOR_BYTES)) * u128::from(SECTOR_BYTES);
+        let whole = length.next_multiple_of(sector.into());
         // Only a request of nearly 2^64 bytes would not fit; it is clipped to the drive anyway.
-        let whole = u64::try_from(whole).unwrap_or(u64::MAX / SECTOR_BYTES * SECTOR_BYTES);
+        let whole = u64::try_from(whole).unwrap_or(u64::MAX / sector * sector);
         let added = whole.saturating_sub(record.length_bytes);
         if added > 0 {
             self.report.widened += 1;
             self.report.widened_bytes = self.report.widened_bytes.saturating_add(added);
         }
         (record.offset_bytes - before, whole)
-    }
-
-    fn clip(&mut self, bytes: u64) {
-        self.report.clipped += 1;
-        self.report.clipped_bytes = self.report.clipped_bytes.saturating_add(bytes);
     }
 
     /// Moves the piece in which the address lies, and keeps the place inside it.

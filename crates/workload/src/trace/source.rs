@@ -24,6 +24,8 @@ const TRUSTED_BYTES: u64 = 1 << 30;
 
 const GZIP: [u8; 2] = [0x1F, 0x8B];
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+/// How a frame of zstd begins that holds no data, after a byte of 0x50 to 0x5F. `pzstd` begins a file with one.
+const SKIPPED: [u8; 3] = [0x2A, 0x4D, 0x18];
 /// How files begin that are packed in a way that is not unpacked here.
 const OTHERS: [(&str, &[u8]); 4] =
     [("xz", b"\xFD7zX"), ("bzip2", b"BZh"), ("zip", b"PK\x03\x04"), ("lz4", b"\x04\x22\x4D\x18")];
@@ -137,7 +139,8 @@ fn decompressed(mut input: Box<dyn Read>) -> io::Result<Box<dyn Read>> {
             format!("it is compressed by {name}; unpack it, or compress it by gzip or zstd"),
         ));
     }
-    let (gzip, zstd) = (start.starts_with(&GZIP), start == ZSTD);
+    let skipped = start.split_first().is_some_and(|(first, rest)| first & 0xF0 == 0x50 && rest == SKIPPED);
+    let (gzip, zstd) = (start.starts_with(&GZIP), skipped || start == ZSTD);
     let all = Cursor::new(start).chain(input);
     if gzip {
         return Ok(Box::new(Bounded::new(MultiGzDecoder::new, all)));
@@ -280,6 +283,17 @@ mod tests {
             assert_eq!(requests(&[one.clone(), one.clone()].concat()).unwrap(), 200_000);
             let cut = requests(&one[..one.len() - 20]);
             assert!(matches!(cut, Err(TraceError::Read { .. })), "{cut:?}");
+        }
+    }
+
+    #[test]
+    fn a_zstd_file_may_begin_with_frames_that_hold_no_data() {
+        let frame = zstd("1 0 8 16 1\n".repeat(1000).as_bytes());
+        for first in [0x50, 0x5F] {
+            // As `pzstd` writes it: the size of the next frame, in four bytes.
+            let skipped = [&[first, 0x2A, 0x4D, 0x18, 4, 0, 0, 0][..], &(frame.len() as u32).to_le_bytes()].concat();
+            assert_eq!(requests(&[&skipped[..], &frame].concat()).unwrap(), 1000);
+            assert_eq!(requests(&[&skipped[..], &frame, &skipped, &frame].concat()).unwrap(), 2000);
         }
     }
 

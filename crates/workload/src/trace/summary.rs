@@ -33,6 +33,8 @@ pub struct TraceSummary {
     pub duration: Nanos,
     /// Requests other than flushes that do not begin and end on 4 KiB boundaries.
     pub unaligned: u64,
+    /// Those of them that are writes.
+    pub unaligned_writes: u64,
     /// End of the highest request of each device, in bytes, by device index.
     pub device_bytes: Vec<u64>,
     /// Reads and writes by size, in the bins of [`SIZE_BINS`].
@@ -91,7 +93,11 @@ impl TraceSummary {
         *bytes = bytes.saturating_add(record.length_bytes);
         let end = record.offset_bytes.saturating_add(record.length_bytes);
         self.device_bytes[device] = self.device_bytes[device].max(end);
-        self.unaligned += u64::from(!record.offset_bytes.is_multiple_of(4096) || !end.is_multiple_of(4096));
+        let unaligned = u64::from(!record.offset_bytes.is_multiple_of(4096) || !end.is_multiple_of(4096));
+        self.unaligned += unaligned;
+        if matches!(record.op, Op::Write | Op::WriteZeroes) {
+            self.unaligned_writes += unaligned;
+        }
         if record.op != Op::Trim {
             let bin = SIZE_BINS.iter().rposition(|b| b.1 <= record.length_bytes).unwrap_or(0);
             self.size_bins[bin] += 1;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ssdlab_core::Op;
 use ssdlab_workload::Command;
-use ssdlab_workload::trace::{Devices, Edge, Fit, Placement, PlacementSpec, TraceRecord, TraceSummary};
+use ssdlab_workload::trace::{Devices, Fit, Placement, PlacementSpec, TraceRecord, TraceSummary};
 
 fn write(device: u32, offset_bytes: u64, length_bytes: u64) -> TraceRecord {
     TraceRecord { at: 0, op: Op::Write, device, offset_bytes, length_bytes, fua: false }
@@ -51,13 +51,13 @@ fn devices_lie_side_by_side_or_folded() {
 }
 
 #[test]
-fn requests_across_the_end_are_split_or_clipped() {
+fn requests_across_the_end_are_split_and_larger_ones_than_the_drive_are_clipped() {
     let records = [write(0, (1 << 20) - 4096, 12_288)];
     let (p, split) = place(PlacementSpec::default(), &records, 1 << 20);
     assert_eq!(places(&split), [((1 << 20) - 4096, 4096), (0, 8192)]);
     assert_eq!((p.report().splits, p.report().clipped), (1, 0));
-    let (p, clipped) = place(PlacementSpec { edge: Edge::Clip, ..Default::default() }, &records, 1 << 20);
-    assert_eq!(places(&clipped), [((1 << 20) - 4096, 4096)]);
+    let (p, clipped) = place(PlacementSpec::default(), &[write(0, 0, (1 << 20) + 8192)], 1 << 20);
+    assert_eq!(places(&clipped), [(0, 1 << 20)]);
     assert_eq!((p.report().splits, p.report().clipped, p.report().clipped_bytes), (0, 1, 8192));
 }
 
@@ -66,6 +66,11 @@ fn requests_that_are_not_whole_sectors_are_widened() {
     let (p, commands) = place(PlacementSpec::default(), &[write(0, 1000, 100)], 1 << 20);
     assert_eq!(places(&commands), [(512, 1024)]);
     assert_eq!((p.report().widened, p.report().widened_bytes), (1, 924));
+    // Of a drive with sectors of 4 KiB, eight sectors of another one behind its sector 63.
+    let large = PlacementSpec { sector_bytes: 4096, ..Default::default() };
+    let (p, commands) = place(large, &[write(0, 63 * 512, 4096)], 1 << 20);
+    assert_eq!(places(&commands), [(7 * 4096, 8192)]);
+    assert_eq!((p.report().widened, p.report().widened_bytes), (1, 4096));
 }
 
 fn any_record() -> impl Strategy<Value = TraceRecord> {
@@ -89,17 +94,17 @@ proptest! {
     #[test]
     fn every_command_lies_on_the_drive_and_the_books_balance(
         records in prop::collection::vec(any_record(), 0..30),
-        capacity in prop_oneof![4096..200_000u64, 4096..1u64 << 40],
-        scale in any::<bool>(), folded in any::<bool>(), clip in any::<bool>(),
+        capacity in prop_oneof![16_384..200_000u64, 16_384..1u64 << 40],
+        scale in any::<bool>(), folded in any::<bool>(), shift in 9..15u32,
     ) {
         let spec = PlacementSpec {
             fit: if scale { Fit::Scale } else { Fit::Wrap },
             devices: if folded { Devices::Folded } else { Devices::SideBySide },
-            edge: if clip { Edge::Clip } else { Edge::Split },
+            sector_bytes: 1 << shift,
         };
         let (p, commands) = place(spec, &records, capacity);
         for c in &commands {
-            prop_assert_eq!((c.offset_bytes % 512, c.length_bytes % 512), (0, 0));
+            prop_assert_eq!((c.offset_bytes % (1 << shift), c.length_bytes % (1 << shift)), (0, 0));
             prop_assert!(c.offset_bytes + c.length_bytes <= capacity);
             prop_assert!(c.op == Op::Flush || c.length_bytes > 0);
         }

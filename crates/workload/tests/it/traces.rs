@@ -322,7 +322,12 @@ fn a_summary_counts_what_is_in_the_file() {
 #[test]
 fn a_summary_counts_requests_that_miss_the_4_kib_grid() {
     let mut reader = open(&data("mqsim.trace"), None).unwrap();
-    assert_eq!(TraceSummary::read(&mut reader).unwrap().unaligned, 1);
+    let summary = TraceSummary::read(&mut reader).unwrap();
+    assert_eq!((summary.unaligned, summary.unaligned_writes), (1, 0));
+    let text = "0 0 63 8 0\n1 0 63 8 1\n2 0 64 8 0\n";
+    let mut reader = TraceReader::new("t", text.as_bytes(), None, TraceOptions::default()).unwrap();
+    let summary = TraceSummary::read(&mut reader).unwrap();
+    assert_eq!((summary.unaligned, summary.unaligned_writes), (2, 1));
 }
 
 #[test]

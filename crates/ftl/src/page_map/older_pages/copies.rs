@@ -345,7 +345,7 @@ impl PageMap {
 
     pub(super) fn open_copy_block(&mut self, block: BlockId) {
         if self.medium.issued_pages(block) == 0 {
-            self.medium.open(block, CellMode::Slc, 0).expect("it is erased, and its die has the mode");
+            self.medium.open(block, CellMode::Slc).expect("it is erased, and its die has the mode");
         }
     }
 

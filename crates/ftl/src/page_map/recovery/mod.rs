@@ -580,7 +580,7 @@ impl PageMap {
             self.medium.erase_at_start(to).expect("a block that replaces another is good");
             repairs.push(Repair { block: to, kind: RepairKind::Erase { mode: written } });
         }
-        self.medium.open(to, mode, 0).expect("it is erased");
+        self.medium.open(to, mode).expect("it is erased");
         for page in 0..rows {
             let has_it = |&&from: &&BlockId| self.medium.finished_pages(from) > page;
             let from = *sources.iter().find(has_it).expect("some source has every row");

@@ -261,7 +261,7 @@ impl PageMap {
         let blocks: Vec<BlockId> = self.superblocks.blocks_of(w.sb).collect();
         for block in blocks.into_iter().filter(|_| w.slc) {
             if self.medium.is_erased(block) && !self.medium.is_bad(block) {
-                self.medium.open(block, CellMode::Slc, 0).expect("it is erased, and its die has the mode");
+                self.medium.open(block, CellMode::Slc).expect("it is erased, and its die has the mode");
             }
         }
     }

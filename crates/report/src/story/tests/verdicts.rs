@@ -69,6 +69,65 @@ fn who_leads_those_that_had_settled_is_told_of_those_that_had_not() {
     assert!(worst.but_for.contains("X25-M 80 GB (not settled, 784 IOPS so far)"), "{}", worst.but_for);
 }
 
+/// A drive of which only random writes to all of it are known.
+fn with_random_writes_only(mut review: Review) -> Review {
+    review.outcomes.truncate(1);
+    review
+}
+
+#[test]
+fn what_a_drive_is_for_is_told_of_where_it_is_far_behind_another() {
+    let of = |rate| with_random_writes_only(at_rate(rate, true));
+    let both = together(vec![("mine-1tb", of(24_000.0)), ("theirs-1tb", of(60_000.0))]);
+    let told = |at: usize| story(&both, &both.devices[at]);
+    assert_eq!(told(0).suits, "Databases: 24,000 writes a second, and no second below 24,000.");
+    assert_eq!(
+        told(0).unsuited,
+        "It falls far behind in none of the figures compared here but steady random write: 40 % of the best here."
+    );
+    assert_eq!(told(1).unsuited, "It falls far behind in none of the figures compared here.");
+}
+
+#[test]
+fn a_lead_that_speaks_for_nobody_is_a_lead_all_the_same() {
+    // The mean of a rate that falls.
+    let mut falling = with(&[("random-write", 20_400.0)]);
+    falling.outcomes[0].metrics.insert("iops_max".to_owned(), Metric::new(77_900.0, "IOPS"));
+    let both = together(vec![("mine-1tb", falling), ("theirs-1tb", with(&[("random-write", 9_890.0)]))]);
+    let suits = |review: &Review| story(review, &review.devices[0]).suits;
+    assert!(decks(&both).each[0].contains("Ahead of Theirs 1 TB in random writes to a fresh drive"), "{both:?}");
+    assert_eq!(suits(&both), "It leads in random writes to a fresh drive: 20,400 IOPS, the mean of a rate that falls.");
+    // What the drive is said not to be for.
+    let stalling = with_seconds(Figures { steady: 3_300.0, ..GOOD }, &[5_500.0, 5_500.0, 5_500.0, 0.0, 0.0], true);
+    let beside = with_random_writes_only(at_rate(2_000.0, true));
+    let both = together(vec![("mine-1tb", with_random_writes_only(stalling)), ("theirs-1tb", beside)]);
+    assert_eq!(suits(&both), "It leads in steady random write: 3,300 IOPS, but see what it is not for.");
+    let unsuited = story(&both, &both.devices[0]).unsuited;
+    assert!(unsuited.starts_with("Databases, and random writes to a full drive: "), "{unsuited}");
+}
+
+#[test]
+fn a_rate_of_the_file_server_that_is_left_to_a_full_run_is_told_of_as_such() {
+    let mut left = with(&[]);
+    left.outcomes.push(outcome("fileserver", "", &[]));
+    left.outcomes[0].not_steady =
+        vec![NotSteady::new(Unsettled::LeftToFullRun, "nothing was answered for 99 % of it".to_owned())];
+    let served = |iops| with(&[("file-server", iops)]);
+    let three = vec![("fast-1tb", served(127.0)), ("slow-1tb", served(20.0)), ("left-1tb", left)];
+    let three = together(three);
+    let but_for = "but for Left 1 TB (full run only)";
+    let suits = |at: usize| story(&three, &three.devices[at]).suits;
+    assert_eq!(suits(0), format!("The file-server test at QD8: 127 IOPS, the best here {but_for}."));
+    assert_eq!(suits(2), "No verdict: the figures that drives are compared by are left to a full run.");
+    let deck = |at: usize| decks(&three).each[at].clone();
+    for (at, figures) in [(0, "127 IOPS against 20"), (1, "20 IOPS against 127")] {
+        let said = format!("in the file-server test at QD8, {but_for}: {figures}");
+        assert!(deck(at).contains(&said), "{}", deck(at));
+    }
+    let said = format!("Slow 1 TB is the best of the others here {but_for}.");
+    assert!(findings(&three, 0).contains(&said), "{}", findings(&three, 0));
+}
+
 #[test]
 fn a_drive_is_between_the_others_where_one_is_better_and_one_worse_in_every_figure() {
     let middle = |figures: [(&str, f64); 2]| {
@@ -204,6 +263,15 @@ fn no_rate_is_told_of_a_state_that_only_a_full_run_can_tell() {
     };
     let told = decks(&left()).each.remove(0);
     assert!(told.contains("a steady state that only a full run can tell;"), "{told}");
+    // Nor that it stalls, comes in bursts, or is too low.
+    for seconds in [&[5_500.0, 5_500.0, 300.0][..], &BURSTY, &[240.0], &[0.0]] {
+        let mut review = with_seconds(GOOD, seconds, false);
+        review.outcomes[0].not_steady[0].reason = Unsettled::LeftToFullRun;
+        let told = decks(&review).each.remove(0);
+        assert!(told.contains("and a steady state that only a full run can tell"), "{seconds:?}: {told}");
+        let unsuited = story(&review, &review.devices[0]).unsuited;
+        assert!(!unsuited.contains("Databases"), "{seconds:?}: {unsuited}");
+    }
     // Nor have those that it is left to a full run of failed to settle.
     let both = together(vec![("first-1tb", left()), ("second-1tb", left())]);
     assert!(!decks(&both).all.contains("none had settled"), "{}", decks(&both).all);

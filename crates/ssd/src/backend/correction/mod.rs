@@ -313,6 +313,14 @@ impl Correction {
         self.losses.take_noted()
     }
 
+    /// A page is programmed: data of a block are as old as its first page.
+    #[inline]
+    pub fn programs(&self, block: BlockId, page: u32, now: Nanos, translation: &mut impl Translation) {
+        if page == 0 {
+            translation.medium_mut().note_programmed(block, self.seconds(now));
+        }
+    }
+
     /// Seconds since the drive was new, those in which nothing was simulated included.
     #[inline]
     fn seconds(&self, now: Nanos) -> u32 {
@@ -425,8 +433,8 @@ impl Correction {
             | OpKind::SafetyRead
             | OpKind::RetireRead => self.sense(die, op, mode, now, translation),
             kind => {
-                if op.page() == 0 && matches!(kind.act(), Act::Program | Act::ProgramOwn) {
-                    translation.medium_mut().note_programmed(op.block(), self.seconds(now));
+                if matches!(kind.act(), Act::Program | Act::ProgramOwn) {
+                    self.programs(op.block(), op.page(), now, translation);
                 }
                 None
             }
