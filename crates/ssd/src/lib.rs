@@ -395,7 +395,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     /// Runs events up to `limit`, or up to the first completion if `stop` is set. Returns the time reached.
     #[inline]
-    fn run(&mut self, limit: Nanos, stop: bool, done: &mut Vec<Completion>) -> Nanos {
+    fn run(&mut self, mut limit: Nanos, mut stop: bool, done: &mut Vec<Completion>) -> Nanos {
         loop {
             let (die_at, d) = self.backend.next_event();
             let processed_at = self.firmware.processor.next_event().unwrap_or(NEVER);
@@ -422,7 +422,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             } else if finished_at == next {
                 self.deliver(finished_at, done);
                 if stop {
-                    return finished_at;
+                    // What else happens at this instant happens before the host sends anything.
+                    limit = finished_at;
+                    stop = false;
                 }
             } else if silent {
                 self.idle_work(idle_at);

@@ -34,6 +34,8 @@ pub struct Tally {
     /// Of these, runs in which not even the last data could be written.
     pub frozen: u64,
     pub phases: u64,
+    /// Copies of composed devices, made on the way and held against them.
+    pub copies: u64,
     /// Power cuts, and pages that counted as destroyed by them when the run ended.
     pub power_cuts: u64,
     pub drives_loaded: u64,
@@ -118,6 +120,7 @@ impl Tally {
         self.frozen += other.frozen;
         self.phases += other.phases;
         self.power_cuts += other.power_cuts;
+        self.copies += other.copies;
         self.drives_loaded += other.drives_loaded;
         self.erases_cut += other.erases_cut;
         self.destroyed_pages += other.destroyed_pages;
@@ -153,6 +156,9 @@ impl fmt::Display for Tally {
         ];
         for (what, count) in lines {
             writeln!(f, "{what:<24}{count:>12}")?;
+        }
+        if self.copies > 0 {
+            writeln!(f, "{:<24}{:>12}", "copies followed", self.copies)?;
         }
         if self.power_cuts > 0 {
             writeln!(f, "{:<24}{:>12}", "power cuts", self.power_cuts)?;

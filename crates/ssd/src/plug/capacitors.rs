@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn a_drive_that_is_worn_from_the_beginning_needs_more_energy() {
         let mut die = small_die();
-        die.timing.erase_ms = 3.0;
+        (die.geometry.pages_per_block, die.timing.erase_ms) = (16, 3.0);
         die.variation = Some(VariationSpec {
             program_dies_percent: 0.0,
             program_blocks_percent: 0.0,
@@ -228,6 +228,7 @@ mod tests {
             erase_growth_at_rated_cycles_percent: 100.0,
         });
         let mut drive = DriveSpec::plain("plain", 16, 0);
+        drive.write_buffer.capacity_kib = 16 * 4 * 10;
         let mut energy_mj = |life_percent| {
             drive.used = Some(UsedSpec { life_percent, spread_percent: 0.0 });
             energy_to_save_mj(&drive, &die).unwrap()

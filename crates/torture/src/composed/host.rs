@@ -32,6 +32,7 @@ pub struct Host<S> {
     /// A copy, with what it has answered that the device has not yet.
     copy: Option<(Box<dyn Device>, Vec<Completion>)>,
     phases: u64,
+    copies: u64,
 }
 
 impl<S: Subject> Host<S> {
@@ -54,6 +55,7 @@ impl<S: Subject> Host<S> {
             ledger: HostCounters::default(),
             copy: None,
             phases: 0,
+            copies: 0,
         }
     }
 
@@ -63,6 +65,11 @@ impl<S: Subject> Host<S> {
 
     pub fn phases(&self) -> u64 {
         self.phases
+    }
+
+    /// Copies that were made on the way.
+    pub fn copies(&self) -> u64 {
+        self.copies
     }
 
     /// Four to seven of them, and the books after each.
@@ -79,6 +86,7 @@ impl<S: Subject> Host<S> {
             let at = |e: String| format!("phase {number} (composed, {}): {e}", PHASE_NAMES[kind as usize]);
             if self.copy.is_none() && self.rng.chance(1, 3) {
                 self.copy = self.device.snapshot().map(|copy| (copy, Vec::new()));
+                self.copies += u64::from(self.copy.is_some());
             }
             self.phase(kind).map_err(at)?;
             self.drain().map_err(at)?;

@@ -60,5 +60,6 @@ pub fn run_composed<S: Subject + 'static>(
     host.go_through_phases()?;
     tally.host_commands = host.commands();
     tally.phases = host.phases();
+    tally.copies = host.copies();
     Ok(tally)
 }

@@ -135,6 +135,7 @@ fn they_pass_and_are_of_every_kind() {
     let (_, kinds) = passed.coverage.iter().find(|((_, subject), _)| *subject == "made of").expect("they are counted");
     assert_eq!(kinds.len(), 7, "{kinds:?}");
     assert!(kinds.values().all(|&times| times > 10), "{kinds:?}");
+    assert!(passed.copies > 100, "{} copies were followed", passed.copies);
 }
 
 #[test]

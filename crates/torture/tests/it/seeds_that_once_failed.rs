@@ -41,6 +41,10 @@ fn they_pass() {
         (6_639_914_098_023_835_029, "a flush waited for a write to join it that a drive without a good block refused"),
         (3_958_699_081_400_264_199, "the same"),
         (10_684_950_152_438_602_821, "the same with forced writes"),
+        (3_815_820_144_550_185_894, "a host heard of an end before all that happened at the same instant had happened"),
+        (5_763_759_651_440_115_426, "the same"),
+        (15_331_987_875_017_186_973, "the same, of two sets"),
+        (2_246_492_911_055_953_680, "the same behind an adapter"),
     ] {
         if let Err(what) = run(Kind::Work, seed, &build_ssd) {
             panic!("seed {seed} ({bug}): {what}");
