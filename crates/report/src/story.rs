@@ -208,7 +208,7 @@ fn no_more_writes() -> Finding {
 }
 
 fn stalls_of_writes(s: &Steady, why: &str, more: &str) -> Finding {
-    let unsteadily = if s.deep >= OFTEN { "often" } else { "now and then" };
+    let unsteadily = if s.deep >= OFTEN { "again and again" } else { "now and then" };
     let period = s.period.map_or_else(|| unsteadily.to_owned(), seconds);
     let share = number::value((s.deep * 10.0).round() / 10.0, "%");
     finding(

@@ -20,8 +20,8 @@ const PREFILL_SHARE: f64 = 0.3;
 /// everywhere.
 const MOST_OF_IT: f64 = 0.95;
 
-/// Less than that on its way out of a cache moves no rate.
-const LEAST_TOLD: u64 = 1_000_000;
+/// A smaller share of what was read, on its way out of a cache meanwhile, moves no rate.
+const LEAST_TOLD: f64 = 0.01;
 
 /// What is written at random to a full drive goes to spare blocks at first.
 fn still_spare(spare_bytes: f64, programmed_bytes: u64) -> Option<String> {
@@ -34,16 +34,18 @@ fn still_spare(spare_bytes: f64, programmed_bytes: u64) -> Option<String> {
     })
 }
 
-/// What was written before may still be on its way out of a cache while it is read.
-fn still_moving(counters: &Counters) -> Option<String> {
+/// What was written before may still be on its way out of a cache while `read_bytes` are read.
+fn still_moving(counters: &Counters, read_bytes: u64) -> Option<String> {
     let caches = [
         (counters.cache.map_or(0, |cache| cache.flushed_bytes), "the cache of the adapter"),
         (counters.disk.map_or(0, |disk| disk.destaged_bytes), "the write cache of the disk"),
         (counters.flash.map_or(0, |flash| flash.fold_program_bytes), "the SLC cache"),
     ];
-    let (bytes, cache) = caches.into_iter().find(|&(bytes, _)| bytes >= LEAST_TOLD)?;
+    let least = (read_bytes as f64 * LEAST_TOLD).max(1.0);
+    let (bytes, cache) = caches.into_iter().find(|&(bytes, _)| bytes as f64 >= least)?;
     Some(format!(
-        "While it was read, the device still moved {} GB of what had been written before out of {cache}: it had not come to rest,          for which a longer `settle_seconds` gives it the time.",
+        "While it was read, the device still moved {} GB of what had been written before out of {cache}: it had not come to rest, \
+         for which a longer `settle_seconds` gives it the time.",
         gigabytes(bytes)
     ))
 }
@@ -80,7 +82,7 @@ pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Ou
             }));
         }
         if op == Op::Read {
-            notes.extend(still_moving(&result.counters));
+            notes.extend(still_moving(&result.counters, result.measurement.bytes()));
         }
         let reached = result.measurement.bytes() as f64 / span as f64;
         if !random && host.info().kind != "ssd" && reached < MOST_OF_IT {
@@ -131,14 +133,14 @@ mod tests {
     #[test]
     fn what_is_still_on_its_way_out_of_a_cache_is_told() {
         let flash = |fold_program_bytes| Some(FlashCounters { fold_program_bytes, ..FlashCounters::default() });
-        let told = |flash| still_moving(&Counters { flash, ..Counters::default() });
+        let told = |flash| still_moving(&Counters { flash, ..Counters::default() }, 10_000_000_000);
         assert!(
             told(flash(5_000_000_000))
                 .is_some_and(|told| told.contains("still moved 5 GB") && told.contains("SLC cache"))
         );
-        assert_eq!(told(flash(4096)), None);
+        assert_eq!((told(flash(99_000_000)), told(flash(0))), (None, None));
         let cache = Some(CacheCounters { flushed_bytes: 2_000_000, ..CacheCounters::default() });
-        let told = still_moving(&Counters { cache, ..Counters::default() });
+        let told = still_moving(&Counters { cache, ..Counters::default() }, 200_000_000);
         assert!(told.is_some_and(|told| told.contains("0.002 GB") && told.contains("adapter")));
     }
 

@@ -233,7 +233,7 @@ fn mutants_of_die_files() {
 
 #[test]
 fn mutants_of_disk_files() {
-    hunt(4_000, corpus("catalog/disks"), &disk_file);
+    hunt(1_500, corpus("catalog/disks"), &disk_file);
 }
 
 #[test]
@@ -243,12 +243,12 @@ fn mutants_of_adapter_files() {
 
 #[test]
 fn mutants_of_device_expressions() {
-    hunt(20_000, EXPRESSIONS.iter().map(|text| text.as_bytes().to_vec()).collect(), &expression);
+    hunt(5_000, EXPRESSIONS.iter().map(|text| text.as_bytes().to_vec()).collect(), &expression);
 }
 
 #[test]
 fn mutants_of_plans() {
-    hunt(2_000, plans(), &plan);
+    hunt(600, plans(), &plan);
 }
 
 #[test]
@@ -281,15 +281,15 @@ fn many_mutants_of_die_files() {
 #[test]
 #[ignore = "minutes; `make fuzz` runs it, and a small part of the same runs always"]
 fn many_mutants_of_disks_adapters_and_expressions() {
-    hunt(300_000, corpus("catalog/disks"), &disk_file);
+    hunt(100_000, corpus("catalog/disks"), &disk_file);
     hunt(300_000, corpus("catalog/adapters"), &adapter_file);
-    hunt(2_000_000, EXPRESSIONS.iter().map(|text| text.as_bytes().to_vec()).collect(), &expression);
+    hunt(500_000, EXPRESSIONS.iter().map(|text| text.as_bytes().to_vec()).collect(), &expression);
 }
 
 #[test]
 #[ignore = "minutes; `make fuzz` runs it, and a small part of the same runs always"]
 fn many_mutants_of_plans() {
-    hunt(100_000, plans(), &plan);
+    hunt(40_000, plans(), &plan);
 }
 
 #[test]

@@ -955,7 +955,7 @@ fn a_mean_that_bursts_make_is_told_apart_from_what_most_seconds_are() {
     );
     // How often is not known of the drive from a part of it, but for how much of the time is.
     review.outcomes[0].small_by = Some(8);
-    assert!(told(&review).contains("drop to 300 often. For 17 % of the time"), "{}", told(&review));
+    assert!(told(&review).contains("drop to 300 again and again. For 17 % of the time"), "{}", told(&review));
     let mut seldom = with_seconds(GOOD, &[vec![5_500.0; 19], vec![300.0]].concat(), false);
     seldom.outcomes[0].small_by = Some(8);
     assert!(told(&seldom).contains("drop to 300 now and then."), "{}", told(&seldom));
