@@ -190,6 +190,10 @@ impl Point {
         };
         match guarded(run) {
             Ok((metrics, notes)) => {
+                // JSON has no word for it, and a table would show nothing.
+                if let Some((name, metric)) = metrics.iter().find(|(_, metric)| !metric.value.is_finite()) {
+                    return Err(PointError::Failed(format!("{name} came to {}", metric.value)));
+                }
                 let (capacity_bytes, spare_percent) =
                     *lab.facts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 Ok(PointResult::Finished { capacity_bytes, spare_percent, metrics, notes })

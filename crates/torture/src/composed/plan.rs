@@ -168,6 +168,17 @@ impl Plan {
         kinds.contains(&"drive")
     }
 
+    /// Pages of 4 KiB that an unclean cut destroys at the most, over all drives.
+    pub fn most_destroyed(&self) -> u64 {
+        match self {
+            Plan::Drive(seed) => Case::draw_for_power_cuts(*seed).model().most_destroyed,
+            Plan::Disk(_) => 0,
+            Plan::Striped { members, .. } => members.iter().map(Plan::most_destroyed).sum(),
+            Plan::Ranges(parts) => parts.iter().map(|(part, _)| part.most_destroyed()).sum(),
+            Plan::Adapter { device, .. } => device.most_destroyed(),
+        }
+    }
+
     /// What kinds of devices it is made of, itself first.
     pub fn kinds(&self, found: &mut Vec<&'static str>) {
         match self {

@@ -54,6 +54,8 @@ struct Host {
     next_tag: u64,
     /// There is a drive of flash in it: what else it is made of always takes writes.
     has_drive: bool,
+    /// By an unclean cut.
+    most_destroyed: u64,
     /// A drive has taken no more writes: cuts have left it no room.
     read_only: bool,
 }
@@ -93,6 +95,7 @@ pub fn cut_composed<S: Subject + 'static>(
         covered: BTreeMap::new(),
         next_tag: 0,
         has_drive: plan.has_drive(),
+        most_destroyed: plan.most_destroyed(),
         read_only: false,
     };
     for round in 1..=4 + host.rng.below(5) {
@@ -309,13 +312,20 @@ impl Host {
         self.covered.clear();
         let units: Vec<u64> = self.units.keys().copied().collect();
         let harmless = clean && cuts == 1;
-        units.into_iter().try_for_each(|unit| self.survived(unit, clean, harmless))?;
+        let mut destroyed = 0;
+        for unit in units {
+            destroyed += u64::from(self.survived(unit, clean, harmless)?);
+        }
+        if destroyed > cuts * self.most_destroyed {
+            let most = self.most_destroyed;
+            return Err(format!("{cuts} cuts have destroyed {destroyed} units; {most} each is the most"));
+        }
         self.device.check_books()?;
         Ok(cuts)
     }
 
-    /// `clean`: the device had stood by; `harmless`: and was not cut again while it started.
-    fn survived(&mut self, number: u64, clean: bool, harmless: bool) -> Result<(), String> {
+    /// `clean`: the device had stood by; `harmless`: and was not cut again while it started. Returns whether it was destroyed.
+    fn survived(&mut self, number: u64, clean: bool, harmless: bool) -> Result<bool, String> {
         let (promise, unit) = (self.promises[number as usize], self.units[&number]);
         let plug = self.device.plug_seen().expect("it was drawn so");
         let greatest = u32::from(plug.greatest_write_number());
@@ -358,7 +368,7 @@ impl Host {
             }
         }
         self.units.insert(number, next);
-        Ok(())
+        Ok(next.gone && !unit.gone)
     }
 
     /// What was never written holds nothing, wherever it lies.
