@@ -190,7 +190,9 @@ def test_a_life_of_a_trace_agrees_with_one_that_is_lived_through(model):
 
 @slow
 def test_ctrl_c_stops_the_measuring_of_lives():
-    script = "import ssdlab; ssdlab.fleet('ultra-ii-240gb', ssdlab.Workload('w'), small=1)"
+    # A shell starts what it runs in the background deaf to SIGINT.
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    script = f"{heard}import ssdlab; ssdlab.fleet('ultra-ii-240gb', ssdlab.Workload('w'), small=1)"
     running = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
     time.sleep(5)
     began = time.perf_counter()
