@@ -349,7 +349,7 @@ impl DriveSpec {
             // Their firmware keeps counts of its own.
             ("used.spread_percent", self.used.as_ref().is_some_and(|used| used.spread_percent > 0.0)),
         ];
-        // Pages that are not yet on flash are told apart by 16 bits of their number.
+        // Firmware looks through all that waits: with more, a simulated second takes minutes.
         if self.write_buffer.capacity_kib > MAX_LOG_BLOCK_BUFFER_KIB {
             return Err(SpecError::new(
                 "write_buffer.capacity_kib",

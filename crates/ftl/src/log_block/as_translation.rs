@@ -93,8 +93,10 @@ impl Translation for LogBlock {
             let write_number = write_number(page);
             self.contents.accept(page, write_number);
             let ready = stretch.from + stretch.each * u64::from(k + 1);
-            let (superblock, command_end) = (self.geometry.spot(page).superblock, self.command_end);
-            let waiting = Waiting { page, superblock, write_number, command_end, ready, trimmed: false };
+            let (spot, command_end) = (self.geometry.spot(page), self.command_end);
+            let (superblock, die) =
+                (spot.superblock, self.geometry.die(self.geometry.column(spot.superblock), spot.lane));
+            let waiting = Waiting { page, superblock, die, write_number, command_end, ready, trimmed: false };
             self.overwritten += u64::from(self.host.push(waiting));
         }
     }
@@ -204,7 +206,7 @@ impl Translation for LogBlock {
         if op.kind() == OpKind::HostProgram {
             let outcome = self.contents.finish_program(op.block(), op.page());
             assert_eq!(outcome, Outcome::Done, "faults are injected into page maps only");
-            self.host.ended(die, op.number());
+            self.host.ended(die);
         } else {
             let (chores, mut work) = self.at_work();
             chores.done(die, &op, &mut work, sink);

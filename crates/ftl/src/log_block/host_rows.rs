@@ -11,6 +11,7 @@ pub struct Waiting {
     pub page: LogicalPage,
     /// The logical superblock that it belongs to.
     pub superblock: u32,
+    pub die: DieId,
     pub write_number: u8,
     /// The page behind the last of its command.
     pub command_end: LogicalPage,
@@ -28,16 +29,20 @@ pub struct Waiting {
 /// bank have ended.
 #[derive(Clone, Debug)]
 pub struct HostRows {
-    /// Each with the low bits of its number among all that were accepted.
-    waiting: VecDeque<(Waiting, u16)>,
+    /// Each with its number among all that were accepted.
+    waiting: VecDeque<(Waiting, u64)>,
     /// By logical page: whether it is among them, and was not trimmed since.
     waits: Vec<bool>,
     /// By logical superblock: how many of its pages are among them.
     of_superblock: Vec<u32>,
+    /// By die: how many of its pages wait.
+    of_die: Vec<u32>,
     /// Given to dies that have not begun.
     not_begun: u32,
     /// By die: whether it has had its page since the bank was last at rest.
     loaded: Vec<bool>,
+    /// By die: the number of the page that it was given last.
+    given: Vec<u64>,
     /// By bank: programs under way.
     at_work: Vec<u32>,
     dies_per_bank: u32,
@@ -53,8 +58,10 @@ impl HostRows {
             waiting: VecDeque::new(),
             waits: vec![false; logical_pages as usize],
             of_superblock: vec![0; superblocks as usize],
+            of_die: vec![0; dies as usize],
             not_begun: 0,
             loaded: vec![false; dies as usize],
+            given: vec![0; dies as usize],
             at_work: vec![0; (dies / dies_per_bank) as usize],
             dies_per_bank,
             on_flash: VecDeque::new(),
@@ -69,6 +76,7 @@ impl HostRows {
         self.waiting.clear();
         self.waits.fill(false);
         self.of_superblock.fill(0);
+        self.of_die.fill(0);
         self.not_begun = 0;
         self.loaded.fill(false);
         self.at_work.fill(0);
@@ -97,7 +105,8 @@ impl HostRows {
         }
         self.waits[waiting.page.index()] = true;
         self.of_superblock[waiting.superblock as usize] += 1;
-        let number = self.accepted() as u16;
+        self.of_die[waiting.die.index()] += 1;
+        let number = self.accepted();
         self.waiting.push_back((waiting, number));
         self.on_flash.push_back(false);
         false
@@ -112,8 +121,7 @@ impl HostRows {
     /// Whether the page that waits as number `k` is among so many that were accepted first.
     #[must_use]
     pub fn is_among_first(&self, k: usize, accepted: u64) -> bool {
-        let behind_durable = |number: u16| u64::from(number.wrapping_sub(self.durable as u16));
-        self.waiting.get(k).is_some_and(|&(_, number)| self.durable + behind_durable(number) < accepted)
+        self.waiting.get(k).is_some_and(|&(_, number)| number < accepted)
     }
 
     /// Whether a die can take a page now.
@@ -127,26 +135,35 @@ impl HostRows {
         !self.loaded[die.index()]
     }
 
-    /// The page that waits as number `k` goes to a die. Returns the number of its program.
-    pub fn start(&mut self, k: usize, die: DieId) -> u16 {
+    /// Pages that wait for a die.
+    #[must_use]
+    pub fn waiting_for(&self, die: DieId) -> u32 {
+        self.of_die[die.index()]
+    }
+
+    /// The page that waits as number `k` goes to its die.
+    pub fn start(&mut self, k: usize) {
         let (page, number) = self.waiting.remove(k).expect("it waits");
+        let die = page.die;
         if !page.trimmed {
             self.waits[page.page.index()] = false;
         }
         self.of_superblock[page.superblock as usize] -= 1;
+        self.of_die[die.index()] -= 1;
         self.not_begun += 1;
         self.loaded[die.index()] = true;
+        self.given[die.index()] = number;
         self.at_work[(die.number() / self.dies_per_bank) as usize] += 1;
-        number
     }
 
     pub fn began(&mut self) {
         self.not_begun -= 1;
     }
 
-    pub fn ended(&mut self, die: DieId, number: u16) {
+    /// A die has ended the program of the page that it was given.
+    pub fn ended(&mut self, die: DieId) {
         self.at_work[(die.number() / self.dies_per_bank) as usize] -= 1;
-        self.on_flash[usize::from(number.wrapping_sub(self.durable as u16))] = true;
+        self.on_flash[(self.given[die.index()] - self.durable) as usize] = true;
         while self.on_flash.front() == Some(&true) {
             self.on_flash.pop_front();
             self.durable += 1;
@@ -208,5 +225,43 @@ impl HostRows {
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.on_flash.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(page: u32, die: u32) -> Waiting {
+        let page = LogicalPage::new(page);
+        Waiting {
+            page,
+            superblock: 0,
+            die: DieId::new(die),
+            write_number: 1,
+            command_end: page + 1,
+            ready: 0,
+            trimmed: false,
+        }
+    }
+
+    /// More pages than 16 bits can tell apart.
+    #[test]
+    fn a_page_that_waits_is_not_durable_however_many_others_go_to_flash_meanwhile() {
+        let mut host = HostRows::new(2, 1, 1, 8);
+        host.push(waiting(0, 0));
+        for k in 0..70_000 {
+            host.push(waiting(1 + k % 7, 1));
+            assert!(host.can_take(DieId::new(1)));
+            host.start(1);
+            host.began();
+            host.ended(DieId::new(1));
+            assert_eq!((host.durable(), host.waiting_for(DieId::new(0))), (0, 1));
+        }
+        assert!(host.is_among_first(0, 1) && host.can_take(DieId::new(0)));
+        host.start(0);
+        host.began();
+        host.ended(DieId::new(0));
+        assert_eq!((host.durable(), host.is_idle()), (70_001, true));
     }
 }

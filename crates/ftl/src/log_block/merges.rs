@@ -95,12 +95,15 @@ impl LogBlock {
     /// Static wear levelling: after so many merges that copied, the stripe whose superblocks have been erased least often in the mean
     /// moves, one superblock after the other.
     fn relocate_if_due(&mut self) {
-        let copied = self.merges.partial + self.merges.full;
         let Some(period) = self.relocate_after_merges else { return };
-        if copied < self.relocate_at + u64::from(period) {
-            return;
+        let copied = self.merges.partial + self.merges.full;
+        while copied >= self.relocate_at + u64::from(period) {
+            self.relocate_at += u64::from(period);
+            self.relocate_coldest();
         }
-        self.relocate_at = copied;
+    }
+
+    fn relocate_coldest(&mut self) {
         let stripe = self.geometry.stripe as usize;
         let erases = |places: &[Option<Place>]| -> Option<u64> {
             let of_each = || places.iter().flatten().map(|&place| u64::from(self.superblocks.erases(place)));
@@ -108,7 +111,8 @@ impl LogBlock {
             let mapped = of_each().count() as u64;
             (mapped > 0).then(|| of_each().sum::<u64>() * stripe as u64 / mapped)
         };
-        let stripes = self.data.chunks(stripe).enumerate();
+        let waits = |k: usize| self.to_relocate.iter().any(|&superblock| superblock as usize / stripe == k);
+        let stripes = self.data.chunks(stripe).enumerate().filter(|&(k, _)| !waits(k));
         let coldest = stripes.filter_map(|(k, places)| Some((erases(places)?, k))).min();
         let Some((_, coldest)) = coldest else { return };
         for superblock in (coldest * stripe) as u32..((coldest + 1) * stripe) as u32 {

@@ -42,7 +42,7 @@ use std::ops::Range;
 
 use ssdlab_core::Rng;
 use ssdlab_keys::SpecError;
-use ssdlab_nand::{DieSpec, Layout, LogicalPage, LogicalPages, Medium, TagFormat};
+use ssdlab_nand::{DieId, DieSpec, Layout, LogicalPage, LogicalPages, Medium, TagFormat};
 
 use crate::op::{FlashOp, OpSink};
 use chores::{Chore, Chores, Workplace};
@@ -235,7 +235,11 @@ impl LogBlock {
         let in_order = self.is_in_order();
         let mut held_back = [false; MAX_COLUMNS];
         let mut k = 0;
-        while self.chores.busy() < self.merges_at_once && (k == 0 || !in_order) {
+        let mut left = self.may_go();
+        while (left > 0 || !self.to_relocate.is_empty())
+            && self.chores.busy() < self.merges_at_once
+            && (k == 0 || !in_order)
+        {
             if !self.to_relocate.is_empty() {
                 if !self.chores.is_idle() {
                     return;
@@ -245,14 +249,14 @@ impl LogBlock {
                 continue;
             }
             let Some(waiting) = self.host.get(k) else { return };
-            if self.held == Some(waiting.page) && !self.host.is_among_first(k, self.forced_to) {
+            let spot = self.geometry.spot(waiting.page);
+            let column = self.geometry.column(spot.superblock);
+            if self.chores.is_busy(column) || !self.host.can_take(waiting.die) {
                 k += 1;
                 continue;
             }
-            let spot = self.geometry.spot(waiting.page);
-            let column = self.geometry.column(spot.superblock);
-            let die = self.geometry.die(column, spot.lane);
-            if self.chores.is_busy(column) || !self.host.can_take(die) {
+            left -= 1;
+            if self.held == Some(waiting.page) && !self.host.is_among_first(k, self.forced_to) {
                 k += 1;
                 continue;
             }
@@ -263,7 +267,7 @@ impl LogBlock {
                 let is_held_back = held_back[column as usize] && room == Room::Missing;
                 if !is_held_back && self.make_room(waiting.page..end) {
                     // A log may have been closed that older pages wait for, without anything else to be done.
-                    (k, held_back) = (0, [false; MAX_COLUMNS]);
+                    (k, held_back, left) = (0, [false; MAX_COLUMNS], self.may_go());
                 } else {
                     held_back[column as usize] = true;
                     k += 1;
@@ -278,9 +282,18 @@ impl LogBlock {
             } else {
                 self.contents.write(waiting.page, waiting.write_number, block, row);
             }
-            let (number, ready) = (self.host.start(k, die), sink.data_from(waiting.ready));
-            sink.enqueue(die, FlashOp::host_program(block, row, 1, number, ready));
+            self.host.start(k);
+            let ready = sink.data_from(waiting.ready);
+            sink.enqueue(waiting.die, FlashOp::host_program(block, row, 1, 0, ready));
         }
+    }
+
+    /// Pages that wait for dies which could take one now: others need not be looked at.
+    fn may_go(&mut self) -> u32 {
+        let LogBlock { geometry, chores, host, .. } = self;
+        let columns = (0..geometry.columns).filter(|&column| !chores.is_busy(column));
+        let dies = columns.flat_map(|column| geometry.dies(column)).map(|die| DieId::new(die as u32));
+        dies.map(|die| if host.can_take(die) { host.waiting_for(die) } else { 0 }).sum()
     }
 
     /// Begins the chores that are planned.
@@ -374,9 +387,7 @@ mod small;
 
 #[cfg(test)]
 mod tests {
-    use ssdlab_nand::DieId;
-
-    use super::small::{drive, work};
+    use super::small::{PAGES, drive, work};
     use super::*;
     use crate::op::FlashOp;
     use crate::translation::{Stretch, Translation};
@@ -415,5 +426,25 @@ mod tests {
         drive.force(2, &mut ops);
         work(&mut drive, &mut ops);
         assert_eq!(drive.durable_units(), 2);
+    }
+
+    #[test]
+    fn a_superblock_moves_for_every_so_many_merges_however_many_a_log_needs() {
+        let mut drive = drive(LogScheme::Fast);
+        drive.relocate_after_merges = Some(2);
+        let (mut ops, mut rng) = (Vec::new(), Rng::new(5));
+        let mut most = 0;
+        for k in 0..2000 {
+            let page = LogicalPage::new(if k < PAGES { k } else { rng.below(u64::from(PAGES)) as u32 });
+            let before = drive.merges().full;
+            drive.write_begins(page.run(1), false);
+            drive.write_units(&Stretch { first: page, units: 1, stream: 0, from: 0, each: 0 }, |_| 1);
+            drive.dispatch(&mut ops);
+            work(&mut drive, &mut ops);
+            most = most.max(drive.merges().full - before);
+        }
+        let merges = drive.merges();
+        assert!(most > 3, "{most} merges at once");
+        assert_eq!(drive.relocations(), (merges.partial + merges.full) / 2, "{merges:?}");
     }
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ssdlab_core::{Rng, catch_panic};
 use ssdlab_ftl::{Frontier, HostShare, KeepsOlderPages, RecoveryFault, Translation, VictimPolicy};
-use ssdlab_nand::SequenceNumber;
+use ssdlab_nand::{LogicalPage, SequenceNumber};
 
 use crate::properties::plain;
 use crate::rig::Rig;
@@ -255,6 +255,34 @@ fn a_recovery_that_goes_wrong_is_found_out_within_a_thousand_cuts() {
     // The same drives without a fault pass.
     let cuts: u32 = (0..20).map(|seed| run(&journalled(seed), 10, None).expect("nothing is wrong")).sum();
     assert!(cuts > 150, "{cuts} cuts");
+}
+
+/// The rows with the greatest numbers are erased before the cut: only the journal knows that they were there.
+#[test]
+fn what_was_overwritten_stays_away_when_a_trim_is_forgotten_whose_block_has_been_erased() {
+    let erases = |rig: &Rig| -> u32 {
+        let medium = rig.ftl.medium();
+        medium.layout().all_blocks().map(|block| medium.erases(block)).sum()
+    };
+    let mut forgotten = 0;
+    for background_free in (2..24).step_by(2) {
+        let case = Case { dies: 1, pages: 8, background_free, ..journalled(1) };
+        let mut rig = Rig::new(&case).expect("it can be built");
+        let (before, again) = (0..8, [0].into_iter().chain(8..15));
+        before.for_each(|lpn| rig.write(lpn));
+        again.clone().for_each(|lpn| rig.write(lpn));
+        rig.settle();
+        let erased = erases(&rig);
+        again.for_each(|lpn| rig.trim(lpn));
+        rig.collect_in_background();
+        while rig.step() {}
+        let on_flash = rig.ftl.unsaved_trims().is_some_and(|trims| trims.is_empty());
+        forgotten += u32::from(erases(&rig) > erased && !on_flash);
+        rig.cut_power().unwrap_or_else(|e| panic!("{e}"));
+        assert!(on_flash || erases(&rig) == erased || rig.ftl.write_number(LogicalPage::FIRST).is_none());
+        assert_eq!(rig.ftl.write_number(LogicalPage::new(1)), Some(1));
+    }
+    assert!(forgotten > 0, "whenever a block was erased, the trims were on flash");
 }
 
 #[test]

@@ -21,7 +21,7 @@
 //! every kind.
 //!
 //! Sequence numbers go on behind the greatest that was given to any row on flash, torn ones included: firmware leaves a gap;
-//! and behind those that it has noted of trims and of lost pages, since the rows themselves may have been erased.
+//! and behind those that it has noted of trims, of what was trimmed and of lost pages, since the rows themselves may have been erased.
 
 mod fault;
 mod newest;
@@ -29,7 +29,7 @@ mod origins;
 mod quick;
 mod superblocks;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -220,8 +220,8 @@ impl PageMap {
     /// See [`crate::Translation::cut_power`].
     pub(super) fn cut_power(&mut self, under_way: &[Interrupted]) -> Cut {
         let affected = self.recovers_quickly().then(|| self.pages_in_ram()).flatten();
-        self.note_held();
         let cut = self.medium.cut_power(under_way);
+        self.note_held(&cut);
         if self.recovery.fault == Some(RecoveryFault::BelievesCheckpointTooEarly) {
             self.recovery.believed = self.entries_of(cut.undone.iter().chain(&cut.torn));
         }
@@ -237,15 +237,13 @@ impl PageMap {
         cut
     }
 
-    /// What was trimmed, and where it was last: of rows that have been programmed, the journal tells.
-    fn note_held(&mut self) {
-        self.recovery.held = self.log.unsaved_trims().flat_map(|trim| &trim.held).copied().collect();
-    }
-
-    /// Of these, what is found on flash: numbers of rows that never came to be are given again.
-    fn held_on_flash(&self) -> impl Iterator<Item = (LogicalPage, SequenceNumber)> + '_ {
-        let next = self.medium.next_sequence();
-        self.recovery.held.iter().copied().filter(move |&(_, sequence)| sequence < next)
+    /// What was trimmed, and where it was last: of rows that have been programmed, the journal tells, though they may have been
+    /// erased since. Rows that this cut has kept from being are unknown to it.
+    fn note_held(&mut self, cut: &Cut) {
+        let number = |&(block, page): &(BlockId, u32)| self.medium.sequence(block, page);
+        let never_were: BTreeSet<SequenceNumber> = cut.undone.iter().chain(&cut.torn).map(number).collect();
+        let held = self.log.unsaved_trims().flat_map(|trim| &trim.held);
+        self.recovery.held = held.filter(|(_, sequence)| !never_were.contains(sequence)).copied().collect();
     }
 
     fn recovers_quickly(&self) -> bool {
@@ -288,7 +286,8 @@ impl PageMap {
         self.forget_all();
         let trims = self.log.trims_on_flash().into_iter().flat_map(|trims| trims.ranges());
         let were_next = trims.map(|(_, before_row)| before_row).chain(self.recovery.void_before);
-        let given = self.recovery.lost.values().copied().chain(self.numbers_of_copies());
+        let held = self.recovery.held.iter().map(|&(_, sequence)| sequence);
+        let given = self.recovery.lost.values().copied().chain(self.numbers_of_copies()).chain(held);
         let not_before = were_next.chain(given.map(SequenceNumber::next)).max();
         self.medium.resume_sequence(not_before.into_iter());
         self.retire_erase_point();
@@ -448,7 +447,7 @@ impl PageMap {
                 }
             }
         }
-        self.held_on_flash().for_each(|(page, sequence)| copies.not_before(page.number(), sequence));
+        self.recovery.held.iter().for_each(|&(page, sequence)| copies.not_before(page.number(), sequence));
         (0..).map(LogicalPage::new).zip(copies.into_fates(|gone, unit| self.was_moved_from(gone, unit))).collect()
     }
 

@@ -163,7 +163,7 @@ impl PageMap {
                 }
             }
         }
-        for (page, sequence) in self.held_on_flash() {
+        for &(page, sequence) in &self.recovery.held {
             if let Some(number) = number(page) {
                 copies.not_before(number, sequence);
             }

@@ -70,6 +70,8 @@ pub struct Rig {
     lost_at_last_cut: BTreeSet<u32>,
     /// By page: the last write before everything was voided, until a later one is on flash. Nothing so old comes back.
     voided: Vec<Option<u8>>,
+    /// By page: what was on flash when the page was trimmed last, if the firmware keeps a journal. Nothing older comes back.
+    trimmed: Vec<Option<u8>>,
     pub operations: u64,
     /// Operations that had ended when the host last got something done.
     progress: u64,
@@ -145,6 +147,7 @@ impl Rig {
             lost: BTreeSet::new(),
             lost_at_last_cut: BTreeSet::new(),
             voided: vec![None; logical_pages as usize],
+            trimmed: vec![None; logical_pages as usize],
             operations: 0,
             progress: 0,
             case: case.clone(),
@@ -191,7 +194,8 @@ impl Rig {
         }
         self.oracle.remove(&lpn);
         self.lost.remove(&lpn);
-        self.durable[lpn as usize] = None;
+        let durable = self.durable[lpn as usize].take().filter(|_| self.case.journal);
+        self.trimmed[lpn as usize] = durable.or(self.trimmed[lpn as usize]);
         self.promises.iter_mut().filter(|p| p.lpn == lpn).for_each(|p| p.trimmed = true);
         self.ask(|ftl, ops| ftl.trim(LogicalPage::new(lpn).run(1), ops));
     }
@@ -262,6 +266,7 @@ impl Rig {
         self.oracle.clear();
         self.lost.clear();
         self.durable.fill(None);
+        self.trimmed.fill(None);
         self.promises.iter_mut().for_each(|p| p.trimmed = true);
     }
 
@@ -494,6 +499,14 @@ impl Rig {
                 }
                 self.voided[lpn as usize] = found.is_none().then_some(voided);
             }
+            if let Some(trimmed) = self.trimmed[lpn as usize] {
+                if found.is_some_and(|found| (found.wrapping_sub(trimmed) as i8) < 0) {
+                    return Err(format!(
+                        "page {lpn} was trimmed when it held write {trimmed}, and holds {found:?} again"
+                    ));
+                }
+                self.trimmed[lpn as usize] = found.is_none().then_some(trimmed);
+            }
             if let Some(durable) = self.durable[lpn as usize].filter(|_| !is_lost) {
                 // Writes are told apart by their last eight bits.
                 let newer = found.is_some_and(|found| found.wrapping_sub(durable) <= last.wrapping_sub(durable));
@@ -553,6 +566,7 @@ impl Rig {
         while let Some(p) = self.promises.front().filter(|p| p.index <= durable) {
             if !p.trimmed {
                 self.durable[p.lpn as usize] = Some(p.generation);
+                self.trimmed[p.lpn as usize] = None;
             }
             self.promises.pop_front();
         }
