@@ -86,4 +86,4 @@ class RunError(SsdlabError, RuntimeError):
 
 
 class SweepInterrupted(SsdlabError, RuntimeError):
-    """An executor gave up before every point was finished. What is finished is kept; the same call goes on from there."""
+    """An executor gave up before every point, or life, was finished. What is finished is kept; the same call goes on from there."""

@@ -8,10 +8,10 @@ import html
 import json
 import math
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields
-from threading import Event
 from typing import Any, Union
 
 from . import _columns, _native
@@ -21,7 +21,8 @@ from ._folder import kept
 from ._progress import Progress, shown
 from ._recent import Recent
 from ._sweep import Store, _store
-from ._table import Table
+from ._table import Table, _restored
+from ._work import Where, Work
 
 #: Drives of one file, and of one table of :meth:`FleetResult.tables`.
 PARTITION = 1000
@@ -100,8 +101,8 @@ class Workload:
         if isinstance(self.trace, _TraceTable):
             name, source = "table", self.trace.columns
         else:
-            # Workers need not stand in the same folder.
-            path = os.path.abspath(self.trace)
+            # Workers need not stand in the same folder. `..` after a link is not the folder before it.
+            path = os.path.join(os.getcwd(), self.trace)
             name, source = os.path.basename(path), path
         known, requests, reads, writes = _native.trace_facts(source, self.format, None)
         told["trace"] = {
@@ -173,10 +174,11 @@ class FleetReport:
     """A fleet year by year: percentiles over its drives, and what was lost."""
 
     def __init__(self, table: Table, title: str, notes: Sequence[str] = ()) -> None:
-        #: A row a year: drives that work at its end, drives lost in it, how many of those that work are worn beyond what
-        #: was measured (``beyond_measured``), or hold data older than any of which losses are known (``beyond_aged``), and of
-        #: those that work the median, 95th and 99th percentile of write amplification, mean wear, and their own 99th
-        #: percentiles of latency, of the drives that have such commands. NaN where there is no such drive.
+        #: A row a year (``year``: years at its end; 3.25 is that of a last quarter): drives that work at its end, drives lost
+        #: in it, how many of those that work are worn beyond what was measured (``beyond_measured``), or hold data older than
+        #: any of which losses are known (``beyond_aged``), and of those that work the median, 95th and 99th percentile of
+        #: write amplification, mean wear, and their own 99th percentiles of latency, of the drives that have such commands.
+        #: NaN where there is no such drive.
         self.table = table
         self.title = title
         #: What must be known of the figures: of which drives none can be lost, how many are worn or hold data beyond what is
@@ -332,7 +334,7 @@ class FleetResult:
         return report, names
 
     def _report(self, summary: _native.FleetSummary) -> FleetReport:
-        table, notes = Table(summary.table()), self._native.never_lost()
+        table, notes = _by_end(Table(summary.table()), self.spec["years"]), self._native.never_lost()
         if worn := int(table["beyond_measured"][-1]):
             notes.append(
                 f"At the end, {worn} drives that work are worn beyond the wear up to which the life of their kind was "
@@ -412,6 +414,8 @@ def fleet(
     small: int = 32,
     specimens: int = 1,
     executor: Executor | Callable[[], Executor] | None = None,
+    workers: int | None = None,
+    retries: int = 3,
     out: str | os.PathLike[str] | Store | None = None,
     progress: Progress = None,
 ) -> FleetResult:
@@ -434,12 +438,17 @@ def fleet(
             times where the drive has not so many), everything else in proportion. Percentiles of latency depend on it: the
             report says so where it is above 1. 1: on the whole drive.
         specimens: lives that are measured of each kind, with seeds of their own.
-        executor: where lives are measured: as of :func:`sweep`; threads of this process if not given.
-        out: where measured lives are kept, and found by the next call: as of :func:`sweep`.
+        executor: where lives are measured; ``workers`` and ``retries``: all as of :func:`sweep`.
+        out: where measured lives are kept as they come, and found by the next call: as of :func:`sweep`; nothing else is
+            written there.
 
     Raises:
         ValueError: if something cannot be, in words.
         TestError: if a model has no flash whose life could be told.
+        FolderError: if the folder ``out`` cannot be written to, or is at work for another fleet or sweep. Nothing has been
+            measured then.
+        SweepInterrupted: if the executor broke, and why. What is finished is kept: the same call goes on from there.
+        RunError: if a life cannot be kept (a full disk): what is finished is kept here, too.
     """
     if isinstance(models, (str, os.PathLike, Drive)):
         shares: list[tuple[Drive, float]] = [(_drive(models), 1.0)]
@@ -457,12 +466,16 @@ def fleet(
     if executor is not None and not callable(executor) and not hasattr(executor, "submit"):
         raise TypeError(f"a {type(executor).__name__} is no executor")
     drawn = _whole(drives, "drives", 1, 2**32 - 1)
+    seed = _whole(seed, "seed", 0, 2**64 // 1000 - 1)
+    specimens = _whole(specimens, "specimens", 1, 1000)
+    workers = None if workers is None else _whole(workers, "workers", 1)
+    retries = _whole(retries, "retries")
     if not all(isinstance(klass, Workload) for klass in classes):
         raise TypeError("workloads must be Workload objects")
     told = [klass._class() for klass in classes]
     spec: dict[str, Any] = {
         # Lives have seeds of their own, a thousand of them.
-        "seed": _whole(seed, "seed", 0, 2**64 // 1000 - 1),
+        "seed": seed,
         "models": [(drive.name, drive.capacity_bytes, share) for drive, share in shares],
         "classes": [klass for klass, _ in told],
         "years": _number(years, "years"),
@@ -472,7 +485,6 @@ def fleet(
     }
     _finite(spec, "")
     _native.check_fleet(json.dumps(spec))
-    store = _store(out)
     divisors = [drive._native.divisor(_power(small)) for drive, _ in shares]
     digests = [_digest_of(drive) for drive, _ in shares]
     for digest, (drive, _) in zip(digests, shares):
@@ -481,11 +493,17 @@ def fleet(
         (drive._parts(), digest, json.dumps(klass), divisor, seed * 1000 + specimen, trace)
         for (drive, _), digest, divisor in zip(shares, digests, divisors)
         for klass, trace in told
-        for specimen in range(_whole(specimens, "specimens", 1, 1000))
+        for specimen in range(specimens)
     ]
     with shown(progress, f"lives of {len(tasks)} kinds of drives") as report:
         identities = {digest: drive._native.identity_json() for digest, (drive, _) in zip(digests, shares)}
-        texts = _measured(tasks, identities, executor, store, report)
+        limits = (workers, retries)
+        if isinstance(out, os.PathLike) or isinstance(out, str) and "://" not in out:
+            # As a fleet's own folder, so that what it writes may lie beside; nothing of that is overwritten here.
+            with kept(_native.Folder.of_fleet(out, True)):
+                texts = _measured(tasks, identities, _store(out), executor, limits, report)
+        else:
+            texts = _measured(tasks, identities, _store(out), executor, limits, report)
     per_model = len(classes) * specimens
     lives = [
         [texts[m * per_model + c * specimens : m * per_model + (c + 1) * specimens] for c in range(len(classes))]
@@ -493,6 +511,15 @@ def fleet(
     ]
     native = _native.Fleet(json.dumps(spec), lives)
     return FleetResult(native, drawn, spec, [d for d, _ in shares], divisors, [trace for _, trace in told], specimens)
+
+
+def _by_end(table: Table, years: float) -> Table:
+    """With the years at the end of each row as ``year``: the last row may be of a part of one."""
+    import numpy
+
+    ends = numpy.minimum(table["year"], years).astype("<f8").tobytes()
+    (columns,) = table.__reduce__()[1]
+    return _restored([("year", "", "<f8", ends, []) if column[0] == "year" else column for column in columns])
 
 
 def _csv(value: Any) -> str:
@@ -563,57 +590,68 @@ def _sound(trace: _Trace | None, klass: dict[str, Any]) -> _Trace | None:
     return trace
 
 
+class _Lives(Work):
+    """Lives on their way through executors."""
+
+    part, parts = "life", "lives"
+    #: However short: a worker that dies takes one life with it.
+    most = 1
+    #: Lives take minutes: the first of them is not late after half of one.
+    straggler = (5.0, 600.0)
+
+    def __init__(self, tasks: dict[str, _Task], store: Store, texts: dict[str, str], workers: int | None, retries: int) -> None:
+        super().__init__([*tasks], workers, retries)
+        self._tasks, self._store, self._texts = tasks, store, texts
+
+    def task(self, keys: list[str]) -> tuple[Any, ...]:
+        (key,) = keys
+        return (_timed, *self._tasks[key])
+
+    def keep(self, keys: list[str], came: tuple[str, float]) -> None:
+        (key,), (life, seconds) = keys, came
+        if key in self.open:
+            self._store.put(key, _keepable(key, life))
+            self._texts[key] = life
+            self.end(key, seconds)
+
+
+def _timed(*task: Any) -> tuple[str, float]:
+    """What :func:`measure` gives, and how many seconds it took."""
+    began = time.perf_counter()
+    return measure(*task), time.perf_counter() - began
+
+
 def _measured(
     tasks: list[_Task],
     identities: dict[str, str],
-    executor: Executor | Callable[[], Executor] | None,
     store: Store,
+    executor: Where,
+    limits: tuple[int | None, int],
     report: Callable[[float], object] | None,
 ) -> list[str]:
-    """The life of each task, found or measured."""
+    """The life of each task, found or measured. ``limits``: workers, retries."""
     def key(task: _Task) -> str:
         _, digest, klass, small, seed, _ = task
         known = json.dumps([_native.FINGERPRINT, _native.LIVES, identities[digest], klass, small, seed])
         return "life-" + hashlib.sha256(known.encode()).hexdigest()[:32]
 
     keys = [key(task) for task in tasks]
-    texts = {k: life for k in keys if (kept := store.get(k)) is not None and (life := _life(kept)) is not None}
+    texts = {k: life for k in keys if (found := store.get(k)) is not None and (life := _life(k, found)) is not None}
     todo = {k: task for k, task in zip(keys, tasks) if k not in texts}
-    own = ThreadPoolExecutor(os.cpu_count()) if executor is None else None
-    make = executor if callable(executor) and not isinstance(executor, Executor) else None
-    given: Any = own or (make() if make else executor)
-    stopped = Event()
-
-    def go_on(done: float) -> None:
-        if stopped.is_set():
-            raise CancelledError
-
-    try:
-        # Threads of this process do not hear Ctrl-C, and the interpreter waits for them.
-        words = () if own is None else (go_on,)
-        futures = {given.submit(measure, *task, *words): k for k, task in todo.items()}
-        for done, future in enumerate(as_completed(futures), 1):
-            texts[futures[future]] = future.result()
-            store.put(futures[future], _keepable(future.result()))
-            if report is not None:
-                report(done / len(futures))
-    finally:
-        stopped.set()
-        if own is not None or make is not None:
-            given.shutdown(wait=False, cancel_futures=True)
+    _Lives(todo, store, texts, *limits).run(executor, None, report)
     return [texts[k] for k in keys]
 
 
-def _keepable(life: str) -> str:
-    """The text of a measured life, with a digest of it."""
-    return json.dumps({"digest": hashlib.sha256(life.encode()).hexdigest(), "life": life}) + "\n"
+def _keepable(key: str, life: str) -> str:
+    """The text of a measured life, with a digest of it and of what it is kept as."""
+    return json.dumps({"digest": hashlib.sha256(f"{key}\n{life}".encode()).hexdigest(), "life": life}) + "\n"
 
 
-def _life(kept: str) -> str | None:
-    """The life of which :func:`_keepable` made this; ``None`` if it is not whole, so that it is measured again."""
+def _life(key: str, found: str) -> str | None:
+    """The life of which :func:`_keepable` made this; ``None`` if it is not whole, or another, so that it is measured again."""
     try:
-        life = json.loads(kept)["life"]
-        return life if _keepable(life) == kept else None
+        life = json.loads(found)["life"]
+        return life if _keepable(key, life) == found else None
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 

@@ -7,28 +7,22 @@ import os
 import random
 import time
 import warnings
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor, wait
-from threading import Event
+from concurrent.futures import Executor
+from contextlib import suppress
 from typing import Any, Protocol, Union
 
 from . import _native
 from ._drive import _whole
-from ._errors import BadInput, SweepInterrupted
+from ._errors import FolderError, PlanError, RunError, SweepInterrupted
 from ._folder import kept
 from ._progress import Progress, shown
 from ._recent import Recent
 from ._table import Table
+from ._work import Where, Work
 
 #: What a worker gives back for a point: its key, its result as text or ``None``, why it failed, seconds.
 _Ran = tuple[str, Union[str, None], str, float]
-
-#: Points that take less are handed out several at a time, so that a task takes about so many seconds.
-BATCH_SECONDS = 0.5
-#: A task that takes so many times as long as the longest that has ended, and at least so many seconds, is run again
-#: elsewhere; the first result counts.
-STRAGGLER = (5.0, 30.0)
 
 
 class Store(Protocol):
@@ -41,28 +35,49 @@ class Store(Protocol):
         """Keeps the text: whole, or not at all."""
 
 
+def _reason(e: OSError) -> str:
+    """In the words of the command line."""
+    return f"{e.strerror} (os error {e.errno})" if e.strerror and e.errno else str(e) or type(e).__name__
+
+
+def _not_kept(path: str, e: OSError) -> RunError:
+    """The error that :meth:`_native.SweepPlan.run_here` has for it as well."""
+    what, help = f"cannot write {path}: {_reason(e)}", "what is finished is kept; the same call goes on from there"
+    return RunError(f"error: {what}\n  = help: {help}", what=what, help=[help])
+
+
 class FolderStore:
     """The folder ``points`` of a sweep, as the command line keeps it."""
 
     def __init__(self, out: str | os.PathLike[str]) -> None:
         self._folder = os.path.join(os.fspath(out), "points")
-        os.makedirs(self._folder, exist_ok=True)
+        try:
+            os.makedirs(self._folder, exist_ok=True)
+        except OSError as e:
+            what = f"cannot create the folder {self._folder}: {_reason(e)}"
+            raise FolderError(f"error: {what}\n  = help: choose another folder", what=what, help=["choose another folder"]) from e
 
     def get(self, key: str) -> str | None:
         try:
             with open(os.path.join(self._folder, f"{key}.json"), encoding="utf-8") as file:
                 return file.read()
-        except (FileNotFoundError, UnicodeDecodeError):
+        except (FileNotFoundError, IsADirectoryError, UnicodeDecodeError):
             return None
 
     def put(self, key: str, text: str) -> None:
         path = os.path.join(self._folder, f"{key}.json")
         partial = f"{path}.partial-{os.getpid()}"
-        with open(partial, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
+        try:
+            with open(partial, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(partial, path)
+        except OSError as e:
+            # What is left is of no use to anyone; if it cannot be removed either, the first error says why.
+            with suppress(OSError):
+                os.remove(partial)
+            raise _not_kept(path, e) from e
 
 
 class UrlStore:
@@ -84,8 +99,13 @@ class UrlStore:
     def put(self, key: str, text: str) -> None:
         path = f"{self._folder}/{key}.json"
         partial = f"{path}.partial-{os.getpid()}"
-        self._fs.pipe_file(partial, text.encode())
-        self._fs.mv(partial, path)
+        try:
+            self._fs.pipe_file(partial, text.encode())
+            self._fs.mv(partial, path)
+        except OSError as e:
+            with suppress(Exception):
+                self._fs.rm_file(partial)
+            raise _not_kept(path, e) from e
 
 
 class MemoryStore:
@@ -104,13 +124,37 @@ class MemoryStore:
 class SweepResult:
     """A finished sweep: one row a point."""
 
-    def __init__(self, plan: _native.SweepPlan, finished: dict[str, str], failed: dict[str, str], found: int) -> None:
-        self._plan = plan
+    def __init__(
+        self,
+        plan: _native.SweepPlan | None,
+        source: tuple[str, str],
+        finished: dict[str, str],
+        failed: dict[str, str],
+        found: int,
+    ) -> None:
+        #: ``None`` where the result was unpickled, until it is looked at.
+        self._read = plan
+        #: The plan's file and text.
+        self._source = source
         self._finished = finished
         #: Why points failed, by key: bugs of the simulator, told in full. They are run again by the next call.
         self.failed = failed
         #: Points that were found finished.
         self.found = found
+
+    @property
+    def _plan(self) -> _native.SweepPlan:
+        if self._read is None:
+            plan = _read_plan(*self._source)
+            if {*plan.keys()} != {*self._finished, *self.failed}:
+                what = f"{self._source[0]} has other points here than where it was swept"
+                help = "use the same version of ssdlab, and the same files that the plan names"
+                raise PlanError(f"error: {what}\n  = help: {help}", what=what, help=[help])
+            self._read = plan
+        return self._read
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return SweepResult, (None, self._source, self._finished, self.failed, self.found)
 
     @property
     def title(self) -> str:
@@ -183,7 +227,7 @@ def sweep(
             worker needs this version of ssdlab, and the files that the plan names at the same paths. A function that
             makes one is called again if the executor breaks. Without: threads of this process.
         threads: without an executor: how many; as many as the machine has cores if not given.
-        workers: how many tasks the executor runs at the same time, if it does not say so itself.
+        workers: how many tasks the executor runs at the same time, if neither it nor a Dask cluster says so.
         retries: how often a task is run again whose worker died.
         force: overwrite ``results.csv`` and ``index.html`` in ``out`` if ssdlab did not write them.
 
@@ -191,18 +235,17 @@ def sweep(
         PlanError: with line and column, if the plan cannot be used.
         FolderError: if the folder cannot be written to, has files in the way that ssdlab did not write, or is at work for
             another sweep. Nothing has run then.
-        SweepInterrupted: if the executor broke. What is finished is kept: the same call goes on from there.
-        RunError: if no point is possible; its ``result`` is what would have been returned, and ``out`` has been written.
+        SweepInterrupted: if the executor broke, and why. What is finished is kept: the same call goes on from there.
+        RunError: if a result cannot be kept (a full disk): what is finished is kept here, too. If no point is possible; its
+            ``result`` is then what would have been returned, and ``out`` has been written.
 
     Why points are impossible or failed is a warning, a reason each.
 
     Results do not depend on the executor, on what died in between, or on what was found finished.
     """
-    if threads is not None:
-        _whole(threads, "threads", 1)
-    if workers is not None:
-        _whole(workers, "workers", 1)
-    _whole(retries, "retries")
+    threads = None if threads is None else _whole(threads, "threads", 1)
+    workers = None if workers is None else _whole(workers, "workers", 1)
+    retries = _whole(retries, "retries")
     file, text = _read(plan)
     native = _read_plan(file, text)
     if out is None or not isinstance(out, (str, os.PathLike)) or isinstance(out, str) and "://" in out:
@@ -211,7 +254,7 @@ def sweep(
     with kept(_native.Folder.of_sweep(out, force)) as folder:
         store = FolderStore(out)
         if executor is None:
-            result = _swept_here(native, store, folder, threads, progress)
+            result = _swept_here(native, (file, text), store, folder, threads, progress)
         else:
             result = _swept(native, (file, text), store, executor, (threads, workers, retries), progress)
         result._write(folder)
@@ -232,7 +275,12 @@ def _store(out: str | os.PathLike[str] | Store | None) -> Store:
 
 
 def _swept_here(
-    native: _native.SweepPlan, store: Store, folder: _native.Folder, threads: int | None, progress: Progress
+    native: _native.SweepPlan,
+    source: tuple[str, str],
+    store: Store,
+    folder: _native.Folder,
+    threads: int | None,
+    progress: Progress,
 ) -> SweepResult:
     """On threads of this process, with the store of the command line."""
     keys = native.keys()
@@ -240,14 +288,14 @@ def _swept_here(
     with shown(progress, native.title) as report:
         failed = native.run_here(folder, threads, report)
     finished = {key: found for key in keys if key not in failed and (found := store.get(key)) is not None}
-    return SweepResult(native, finished, failed, found_before)
+    return SweepResult(native, source, finished, failed, found_before)
 
 
 def _swept(
     native: _native.SweepPlan,
     source: tuple[str, str],
     store: Store,
-    executor: Executor | Callable[[], Executor] | None,
+    executor: Where,
     limits: tuple[int | None, int | None, int],
     progress: Progress,
 ) -> SweepResult:
@@ -263,35 +311,10 @@ def _swept(
     todo = [key for key in keys if key not in finished]
     # Dear and cheap points lie in rows in a grid; mixed, the time for the rest can be told from the time so far.
     random.Random(0).shuffle(todo)
-    make = executor if callable(executor) and not isinstance(executor, Executor) else None
-    own = ThreadPoolExecutor(threads or os.cpu_count()) if executor is None else None
-    given: Any = own or (make() if make else executor)
-    if not hasattr(given, "submit"):
-        raise TypeError(f"a {type(given).__name__} is no executor")
-    stopped = Event()
-
-    def go_on(done: float) -> None:
-        if stopped.is_set():
-            raise CancelledError
-
-    # Threads of this process do not hear Ctrl-C, and the interpreter waits for them.
-    words = () if own is None else (go_on,)
-    run = _Run(native, *source, store, finished, todo, workers, retries, words)
-    try:
-        with shown(progress, native.title) as report:
-            while not run.go(given, report):
-                # The executor broke, and everything that it had finished is kept.
-                if make is None or run.broken > retries:
-                    raise SweepInterrupted(
-                        f"error: the executor broke with {len(run.todo)} of {len(keys)} points to go\n"
-                        "  = help: what is finished is kept; the same call goes on from there, if `out` is given"
-                    )
-                given = make()
-    finally:
-        stopped.set()
-        if own is not None or make is not None:
-            given.shutdown(wait=False, cancel_futures=True)
-    return SweepResult(native, finished, run.failed, found_before)
+    points = _Points(native, source, store, finished, todo, workers, retries)
+    with shown(progress, native.title) as report:
+        points.run(executor, threads, report)
+    return SweepResult(native, source, finished, points.failed, found_before)
 
 
 def _is_sound(plan: _native.SweepPlan, key: str, kept: str | None) -> bool:
@@ -302,7 +325,8 @@ def _read(plan: str | os.PathLike[str]) -> tuple[str, str]:
     if isinstance(plan, str) and "\n" in plan:
         return "plan.toml", plan
     path = os.fspath(plan)
-    return os.path.abspath(path), _native.plan_text(path)
+    # Workers need not stand in the same folder. `..` after a link is not the folder before it.
+    return os.path.join(os.getcwd(), path), _native.plan_text(path)
 
 
 #: Plans that were read last, with the keys of their points.
@@ -335,119 +359,38 @@ def run_points(
     return ran
 
 
-class _Run:
+class _Points(Work):
     """Points on their way through executors."""
+
+    part, parts = "point", "points"
 
     def __init__(
         self,
         plan: _native.SweepPlan,
-        file: str,
-        text: str,
+        source: tuple[str, str],
         store: Store,
         finished: dict[str, str],
         todo: list[str],
         workers: int | None,
         retries: int,
-        words: tuple[Callable[[float], object], ...],
     ) -> None:
-        #: What workers in this process are given besides.
-        self.words = words
-        self.plan, self.file, self.text, self.store = plan, file, text, store
-        self.finished, self.failed = finished, dict[str, str]()
-        self.all = todo
-        self.todo = deque(todo)
-        self.workers, self.retries = workers, retries
-        self.total = len(todo)
-        self.seconds = 0.0
-        self.ran = 0
-        self.longest = 0.0
-        self.broken = 0
-        self.tries: dict[str, int] = {}
+        super().__init__(todo, workers, retries)
+        self._plan, self._source, self._store, self._finished = plan, source, store, finished
+        self.failed: dict[str, str] = {}
 
-    def go(self, executor: Any, report: Callable[[float], object] | None) -> bool:
-        """Runs what is left; false if the executor broke."""
-        width = self.workers or getattr(executor, "_max_workers", None) or 2 * (os.cpu_count() or 1)
-        under_way: dict[Future[list[_Ran]], tuple[list[str], float]] = {}
-        try:
-            while self.todo or under_way:
-                while self.todo and len(under_way) < 2 * width:
-                    batch = [self.todo.popleft() for _ in range(min(self._batch(width), len(self.todo)))]
-                    try:
-                        under_way[executor.submit(run_points, self.file, self.text, batch, *self.words)] = (batch, time.monotonic())
-                    except (BrokenExecutor, RuntimeError):
-                        self.todo.extend(batch)
-                        raise BrokenExecutor from None
-                done, _ = wait(under_way, timeout=0.1, return_when=FIRST_COMPLETED)
-                for future in done:
-                    batch, began = under_way.pop(future)
-                    self._take(future, batch, time.monotonic() - began)
-                if not self.todo and under_way:
-                    self._again(executor, under_way, width)
-                if report is not None and self.total:
-                    report(1 - self._left() / self.total)
-                if not self._left():
-                    break
-        except BrokenExecutor:
-            self.broken += 1
-            for future, (batch, _) in under_way.items():
-                if future.done() and not future.cancelled() and future.exception() is None:
-                    self._take(future, batch, 0.0)
-            self.todo = deque(key for key in self.all if self._is_open(key))
-            return not self.todo
-        finally:
-            for future in under_way:
-                future.cancel()
-        return True
+    def task(self, keys: list[str]) -> tuple[Any, ...]:
+        return (run_points, *self._source, keys)
 
-    def _is_open(self, key: str) -> bool:
-        return key not in self.finished and key not in self.failed
-
-    def _left(self) -> int:
-        return self.total - self.ran - len(self.failed)
-
-    def _batch(self, width: int) -> int:
-        if self.ran == 0:
-            return 1
-        fitting = int(BATCH_SECONDS / max(self.seconds / self.ran, 1e-6))
-        # Towards the end, no worker shall have much while others have nothing.
-        return max(1, min(fitting, len(self.todo) // (2 * width), 1000))
-
-    def _take(self, future: Future[list[_Ran]], batch: list[str], took: float) -> None:
-        try:
-            ran = future.result()
-        except (BadInput, BrokenExecutor):
-            raise
-        except (Exception, CancelledError) as e:
-            # The worker died, or the cluster lost the task.
-            again = [key for key in batch if self._is_open(key)]
-            for key in again:
-                self.tries[key] = self.tries.get(key, 0) + 1
-                if self.tries[key] > self.retries:
-                    raise SweepInterrupted(
-                        f"error: point {key} was given up after {self.retries + 1} tries: {e}\n"
-                        "  = help: what is finished is kept; the same call goes on from there, if `out` is given"
-                    ) from e
-            self.todo.extend(again)
-            return
-        self.longest = max(self.longest, took)
-        for key, text, why, seconds in ran:
-            if not self._is_open(key):
+    def keep(self, keys: list[str], came: list[_Ran]) -> None:
+        for key, text, why, seconds in came:
+            if key not in self.open:
                 continue
             if text is None:
                 self.failed[key] = why
-                continue
-            flaw = self.plan.flaw(key, text)
-            if flaw is not None:
-                raise SweepInterrupted(f"error: the result of point {key} did not arrive whole: {flaw}")
-            self.store.put(key, text)
-            self.finished[key] = text
-            self.ran += 1
-            self.seconds += seconds
-
-    def _again(self, executor: Any, under_way: dict[Future[list[_Ran]], tuple[list[str], float]], width: int) -> None:
-        """Runs stragglers a second time, where there is room."""
-        now, limit = time.monotonic(), max(STRAGGLER[0] * self.longest, STRAGGLER[1])
-        for batch, began in list(under_way.values()):
-            copies = sum(other is batch for other, _ in under_way.values())
-            if now - began > limit and copies == 1 and len(under_way) < width:
-                under_way[executor.submit(run_points, self.file, self.text, batch, *self.words)] = (batch, now)
+            else:
+                flaw = self._plan.flaw(key, text)
+                if flaw is not None:
+                    raise SweepInterrupted(f"error: the result of point {key} did not arrive whole: {flaw}")
+                self._store.put(key, text)
+                self._finished[key] = text
+            self.end(key, seconds)

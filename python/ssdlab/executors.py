@@ -8,7 +8,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import CancelledError, Executor, Future
+from contextlib import suppress
 from typing import Any
 
 
@@ -43,23 +44,28 @@ class _Submitit(Executor):
         self._max_workers = jobs
         self._jobs: list[tuple[Any, Future[Any]]] = []
         self._lock = threading.Lock()
-        self._stop = threading.Event()
+        self._shut = False
         self._thread = threading.Thread(target=self._watch, name="submitit jobs", daemon=True)
         self._thread.start()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
-        job = self._executor.submit(fn, *args, **kwargs)
+        # Held while the job is handed in: whoever watches ends once it is shut down and has no job left.
         with self._lock:
-            self._jobs.append((job, future))
+            if self._shut:
+                raise RuntimeError("cannot schedule new futures after shutdown")
+            self._jobs.append((self._executor.submit(fn, *args, **kwargs), future))
         return future
 
     def _watch(self) -> None:
-        while not self._stop.wait(self._poll_seconds):
+        over = False
+        while not over:
+            time.sleep(self._poll_seconds)
             with self._lock:
                 ended = [pair for pair in self._jobs if pair[0].done()]
                 self._jobs = [pair for pair in self._jobs if pair not in ended]
+                over = self._shut and not self._jobs
             for job, future in ended:
                 try:
                     future.set_result(job.result())
@@ -67,13 +73,17 @@ class _Submitit(Executor):
                     future.set_exception(e)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        if cancel_futures:
-            with self._lock:
-                for job, _ in self._jobs:
-                    job.cancel()
-        while wait and self._jobs:
-            time.sleep(self._poll_seconds)
-        self._stop.set()
+        with self._lock:
+            self._shut = True
+            cancelled = self._jobs if cancel_futures else []
+            if cancel_futures:
+                self._jobs = []
+        for job, future in cancelled:
+            with suppress(Exception):
+                job.cancel()
+            future.set_exception(CancelledError())
+        if wait:
+            self._thread.join()
 
 
 def submitit(executor: Any, *, jobs: int = 64, poll_seconds: float = 0.5) -> Executor:
@@ -81,7 +91,7 @@ def submitit(executor: Any, *, jobs: int = 64, poll_seconds: float = 0.5) -> Exe
 
     Args:
         jobs: that are handed out at the same time. A Slurm job costs seconds: let a task take minutes, by
-            ``ssdlab._sweep.BATCH_SECONDS``.
+            ``ssdlab._work.BATCH_SECONDS``.
         poll_seconds: between two looks at the jobs.
     """
     return _Submitit(executor, poll_seconds, jobs)

@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import ssdlab
+from conftest import SMALL_SWEEP
+from test_sweeps import Here
 
 slow = pytest.mark.slow
 
@@ -240,18 +242,24 @@ def test_what_cannot_be_is_refused_before_anything_is_measured(monkeypatch):
         ssdlab.Workload("w", hot_percent=200)
 
 
+def made_up(wear=2.0, losses=4e-17, waf=2.0):
+    """A life."""
+
+    def point(at):
+        return {
+            "wear_least": at * 0.9, "wear_mean": at, "wear_most": at * 1.1, "waf": waf, "drive_writes_per_life": 1500.0,
+            "write_us": [10.0, 100.0, 1000.0], "read_us": [50.0, 200.0, 400.0], "lost": [losses] * 8,
+        }  # fmt: skip
+
+    return json.dumps({"points": [point(0.001), point(wear)], "begun": 2.5, "wear_begun": 0.0005})
+
+
 def told(*, wear=2.0, losses=4e-17, reads=50, drives=40, per_day=1.0, small=1, **more):
     """A fleet of one model and two classes, of which the second may read nothing, whose lives are made up."""
     from ssdlab import _native
     from ssdlab._fleet import FleetResult
 
-    def point(at):
-        return {
-            "wear_least": at * 0.9, "wear_mean": at, "wear_most": at * 1.1, "waf": 2.0, "drive_writes_per_life": 1500.0,
-            "write_us": [10.0, 100.0, 1000.0], "read_us": [50.0, 200.0, 400.0], "lost": [losses] * 8,
-        }  # fmt: skip
-
-    life = json.dumps({"points": [point(0.001), point(wear)], "begun": 2.5, "wear_begun": 0.0005})
+    life = made_up(wear, losses)
     classes = [ssdlab.Workload("mix", per_day)._class()[0], ssdlab.Workload("log", per_day, read_percent=reads)._class()[0]]
     spec = {
         "seed": 1, "models": [("a", 10**11, 1.0)], "classes": classes, "years": 1.0, "oldest_years": 0.0,
@@ -279,6 +287,14 @@ def test_what_is_not_there_is_not_told_as_zero():
 def test_the_page_of_a_fleet_has_every_year():
     report = told(drives=2, years=12.0).report()
     assert len(report.table) == 12 and report.html().count("<tr>") == 13 == report._repr_html_().count("<tr>")
+
+
+def test_a_last_year_that_is_not_whole_is_not_told_as_one():
+    report = told(drives=4, years=3.25).report()
+    assert report.table["year"].tolist() == [1.0, 2.0, 3.0, 3.25]
+    assert report.csv().splitlines()[-1].startswith("3.25,4,") and "<td>3.25</td><td>4</td>" in report.html()
+    whole = told(drives=4, years=2.0).report()
+    assert whole.table["year"].tolist() == [1.0, 2.0] and "<td>2</td><td>4</td>" in whole.html()
 
 
 def test_that_lives_are_of_a_drive_in_small_is_told_with_them():
@@ -377,3 +393,122 @@ def test_a_fleet_by_url_overwrites_nothing_that_no_fleet_has_written(tmp_path):
     told().write(f"file://{tmp_path}", force=True)
     told().write(f"file://{tmp_path}")
     assert json.loads((tmp_path / "fleet.json").read_text())["drives"] == 40
+
+
+CLASSES = [ssdlab.Workload(name, fill_percent=percent) for name, percent in (("a", 50), ("b", 60), ("c", 70))]
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """Names of the classes whose lives were measured: here, each at once, with the share that is full as amplification."""
+    names = []
+
+    def measure(parts, digest, klass, *_):
+        told = json.loads(klass)
+        names.append(told["name"])
+        return made_up(waf=1 + told["fill_percent"] / 100)
+
+    monkeypatch.setattr(ssdlab._fleet, "measure", measure)
+    return names
+
+
+def amplified(classes, **words):
+    fleet = ssdlab.fleet("ideal-32die", classes, drives=20, years=1, progress=False, **words)
+    return [set(table["waf"].tolist()) for table in fleet.tables()]
+
+
+def test_a_worker_that_dies_loses_no_life(measured, tmp_path):
+    expected = amplified(CLASSES)
+    measured.clear()
+    executors = [Here(BrokenExecutor("killed")), Here()]
+    assert amplified(CLASSES, executor=lambda: executors.pop(0), out=tmp_path) == expected
+    assert executors == [] and sorted(measured) == ["a", "b", "c"]
+    with pytest.raises(ssdlab.SweepInterrupted, match="with 3 of 3 lives to go: killed"):
+        amplified(CLASSES, seed=2, executor=Here(*[BrokenExecutor("killed")] * 3))
+    assert amplified(CLASSES, seed=3, executor=Here(OSError("lost"))) == expected
+    with pytest.raises(ssdlab.SweepInterrupted, match="given up after 1 tries: lost"):
+        amplified(CLASSES, seed=4, executor=Here(OSError("lost")), retries=0)
+
+
+def test_a_life_that_cannot_be_is_told_at_once(monkeypatch):
+    def measure(*_):
+        raise ValueError("it writes nothing")
+
+    monkeypatch.setattr(ssdlab._fleet, "measure", measure)
+    with pytest.raises(ValueError, match="it writes nothing"):
+        amplified(CLASSES, executor=Here())
+
+
+def test_lives_that_wait_are_not_measured_after_ctrl_c(measured, tmp_path):
+    waiting = []
+
+    class Slow(Here):
+        def submit(self, *args):
+            if not waiting:
+                waiting.append(Future())
+                return super().submit(*args)
+            waiting.append(Future())
+            return waiting[-1]
+
+    def report(done):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ssdlab.fleet("ideal-32die", CLASSES, drives=20, years=1, executor=Slow(), out=tmp_path, progress=report)
+    assert [future.cancelled() for future in waiting[1:]] == [True, True]
+    assert len(list((tmp_path / "points").iterdir())) == 1 == len(measured), "what was done is kept"
+
+
+def test_a_life_at_the_place_of_another_is_not_believed(measured, tmp_path):
+    expected = amplified(CLASSES[0], out=tmp_path)
+    (one,) = (tmp_path / "points").iterdir()
+    amplified(CLASSES[1], out=tmp_path)
+    (other,) = set((tmp_path / "points").iterdir()) - {one}
+    other.replace(one)
+    assert amplified(CLASSES[0], out=tmp_path) == expected and measured == ["a", "b", "a"]
+
+
+def test_nobody_else_works_in_the_folder_of_lives(measured, tmp_path):
+    tried = []
+
+    class Meanwhile(Here):
+        def submit(self, *args):
+            for work in (amplified, lambda _, out: ssdlab.sweep(SMALL_SWEEP, out=out)):
+                with pytest.raises(ssdlab.FolderError, match="another ssdlab is writing"):
+                    work(CLASSES, out=tmp_path)
+                tried.append(work)
+            return super().submit(*args)
+
+    amplified(CLASSES[0], executor=Meanwhile(), out=tmp_path)
+    assert len(tried) == 2
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ssdlab.FolderError, match="file"):
+        amplified(CLASSES, out=tmp_path / "file")
+
+
+def test_a_fleet_may_lie_beside_its_lives(measured, tmp_path):
+    pytest.importorskip("pyarrow")
+    for _ in range(2):
+        ssdlab.fleet("ideal-32die", CLASSES, drives=20, years=1, out=tmp_path).write(tmp_path)
+    assert len(measured) == 3
+
+
+def test_numbers_of_numpy_are_numbers(measured, tmp_path):
+    pytest.importorskip("pyarrow")
+    words = {"seed": 3, "specimens": 1, "drives": 20}
+    ssdlab.fleet("ideal-32die", CLASSES, years=1, out=tmp_path, **words).write(tmp_path / "one")
+    of_numpy = {name: np.int64(value) for name, value in words.items()}
+    ssdlab.fleet("ideal-32die", CLASSES, years=1, out=tmp_path, **of_numpy).write(tmp_path / "other")
+    assert len(measured) == 3
+    assert (tmp_path / "one" / "fleet.json").read_text() == (tmp_path / "other" / "fleet.json").read_text()
+
+
+def test_a_trace_is_found_whatever_leads_there(tmp_path, monkeypatch):
+    for folder, seed in (("real/x", 1), ("here", 2)):
+        (tmp_path / folder).mkdir(parents=True)
+        file_of(requests(seed=seed), tmp_path / folder.split("/")[0] / "trace.txt")
+    (tmp_path / "here" / "link").symlink_to("../real/x")
+    monkeypatch.chdir(tmp_path / "here")
+    told, source = ssdlab.Workload("w", trace="link/../trace.txt")._class()
+    assert told == ssdlab.Workload("w", trace=tmp_path / "real" / "trace.txt")._class()[0]
+    assert ssdlab._fleet._digest(source) == told["trace"]["digest"]

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import errno
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
+from types import SimpleNamespace
 
 import pytest
 import ssdlab
@@ -226,3 +229,162 @@ def test_a_drive_file_that_was_edited_makes_other_points(tmp_path):
     fast, slow = iops(1.0), iops(100.0)
     assert fast[0] == slow[0] == 0 and fast[1] != slow[1]
     assert iops(1.0) == (1, fast[1]), "it was kept"
+
+
+class Here(Executor):
+    """Runs at once, in this thread; `fails` says what becomes of the tasks before."""
+
+    def __init__(self, *fails):
+        self.fails = list(fails)
+
+    def submit(self, fn, *args):
+        future = Future()
+        try:
+            if self.fails:
+                raise self.fails.pop(0)
+            future.set_result(fn(*args))
+        except Exception as e:
+            future.set_exception(e)
+        return future
+
+
+class LikeDask(Here):
+    """Never answers, once its client has lost the cluster."""
+
+    def __init__(self, status):
+        super().__init__()
+        self._client = SimpleNamespace(status=status, ncores=lambda: {"a": 3, "b": 4})
+        self.closed = 0
+
+    def submit(self, fn, *args):
+        return super().submit(fn, *args) if self._client.status == "running" else Future()
+
+    def shutdown(self, wait=True):
+        self.closed += 1
+
+
+def test_a_cluster_that_is_lost_ends_the_sweep():
+    with pytest.raises(ssdlab.SweepInterrupted, match="with 2 of 2 points to go: its client has lost the cluster"):
+        ssdlab.sweep(SMALL_SWEEP, executor=LikeDask("closed"))
+    lost, made = LikeDask("closed"), LikeDask("running")
+    executors = [lost, made]
+    assert len(ssdlab.sweep(SMALL_SWEEP, executor=lambda: executors.pop(0))) == 2
+    assert (lost.closed, made.closed) == (1, 1)
+
+
+def test_a_cluster_says_how_wide_it_is():
+    from ssdlab._work import _width
+
+    assert _width(LikeDask("running")) == 7 and _width(ThreadPoolExecutor(5)) == 5
+    assert _width(Here()) == 2 * os.cpu_count()
+
+
+def test_how_an_executor_is_shut_down_hides_no_result():
+    class Stubborn(Here):
+        def shutdown(self, wait=True):
+            raise OSError("no")
+
+    assert len(ssdlab.sweep(SMALL_SWEEP, executor=Stubborn)) == 2
+    assert len(ssdlab.sweep(SMALL_SWEEP, executor=lambda: LikeDask("running"))) == 2
+
+
+def test_why_an_executor_takes_nothing_is_told():
+    class Refusing(Here):
+        def submit(self, *_):
+            raise RuntimeError("no partition gpu9")
+
+    with pytest.raises(ssdlab.SweepInterrupted, match="2 of 2 points to go: no partition gpu9") as caught:
+        ssdlab.sweep(SMALL_SWEEP, executor=Refusing())
+    assert repr(caught.value.__cause__) == "RuntimeError('no partition gpu9')"
+
+
+def test_what_had_arrived_when_a_point_was_given_up_is_kept(tmp_path):
+    with pytest.raises(ssdlab.SweepInterrupted, match="given up after 1 tries: out of memory"):
+        ssdlab.sweep(SMALL_SWEEP, out=tmp_path, executor=Here(OSError("out of memory")), retries=0)
+    assert len(list((tmp_path / "points").iterdir())) == 1
+    assert ssdlab.sweep(SMALL_SWEEP, out=tmp_path, executor=Here(OSError("out of memory"))).found == 1
+
+
+class Jobs:
+    """As submitit's executors: jobs that end when they are told to."""
+
+    def __init__(self):
+        self.jobs = []
+
+    def submit(self, fn, *args):
+        self.jobs.append(SimpleNamespace(ended=False, cancelled=False, result=lambda: fn(*args)))
+        job = self.jobs[-1]
+        job.done = lambda: job.ended
+        job.cancel = lambda: setattr(job, "cancelled", True)
+        return job
+
+
+def test_jobs_that_are_under_way_when_no_more_are_taken():
+    jobs = Jobs()
+    executor = ssdlab.executors.submitit(jobs, jobs=2, poll_seconds=0.01)
+    future = executor.submit(abs, -1)
+    executor.shutdown(wait=False)
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        executor.submit(abs, -1)
+    jobs.jobs[0].ended = True
+    assert future.result(timeout=10) == 1 and len(jobs.jobs) == 1
+    executor = ssdlab.executors.submitit(jobs, jobs=2, poll_seconds=0.01)
+    future = executor.submit(abs, -1)
+    executor.shutdown(cancel_futures=True)
+    assert future.exception(timeout=10) is not None and jobs.jobs[1].cancelled
+
+
+def test_files_lie_beside_the_plan_whatever_leads_there(tmp_path, monkeypatch):
+    """`..` after a link is not the folder that the link lies in."""
+    plan = SMALL_SWEEP.replace('"ideal-32die"', '"d.toml"').replace("[1, 4]", "[1]")
+    for folder, command_us in (("real/x", 1.0), ("here", 100.0)):
+        (tmp_path / folder).mkdir(parents=True)
+        file = tmp_path / folder.split("/")[0] / "d.toml"
+        file.write_text(f'base = "ideal-32die"\n[controller]\nwrite_command_us = {command_us}\n')
+    (tmp_path / "real" / "plan.toml").write_text(plan)
+    (tmp_path / "here" / "link").symlink_to("../real/x")
+    monkeypatch.chdir(tmp_path / "here")
+    expected = ssdlab.sweep(tmp_path / "real" / "plan.toml").table.to_dict()
+    for executor in (None, Here()):
+        assert ssdlab.sweep("link/../plan.toml", executor=executor).table.to_dict() == expected
+
+
+@pytest.mark.parametrize("executor", [None, Here()])
+def test_a_result_that_cannot_be_kept_is_told_with_its_file(executor, tmp_path):
+    ssdlab.sweep(SMALL_SWEEP, out=tmp_path)
+    in_the_way = sorted((tmp_path / "points").iterdir())[0]
+    in_the_way.unlink()
+    (in_the_way / "mine").mkdir(parents=True)
+    with pytest.raises(ssdlab.RunError, match=f"cannot write .*{in_the_way.name}: .*directory") as caught:
+        ssdlab.sweep(SMALL_SWEEP, out=tmp_path, executor=executor)
+    assert "what is finished is kept" in str(caught.value) and not list(tmp_path.glob("points/*partial*"))
+
+
+def test_a_disk_that_is_full_leaves_nothing_half_written(tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ssdlab.RunError, match=r"\.json: No space left on device \(os error 28\)"):
+        ssdlab.sweep(SMALL_SWEEP, out=tmp_path, executor=Here())
+    assert list((tmp_path / "points").iterdir()) == []
+
+
+def test_the_result_of_a_sweep_can_be_pickled(tmp_path):
+    (tmp_path / "plan.toml").write_text(SMALL_SWEEP)
+    result = ssdlab.sweep(tmp_path / "plan.toml")
+    again = pickle.loads(pickle.dumps(result))
+    assert again.table.to_dict() == result.table.to_dict() and repr(again) == repr(result)
+    plan = SMALL_SWEEP.replace("test.queue_depth = [1, 4]", "flash.exact_spare_per_10000 = [0]")
+    with pytest.raises(ssdlab.RunError) as caught, pytest.warns(UserWarning):
+        ssdlab.sweep(plan)
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert str(error) == str(caught.value) and len(error.result) == 1
+    # Of files that have changed meanwhile, it would be another table.
+    of_file = SMALL_SWEEP.replace('"ideal-32die"', '"d.toml"')
+    (tmp_path / "d.toml").write_text('base = "ideal-32die"\n')
+    (tmp_path / "plan.toml").write_text(of_file)
+    kept = pickle.dumps(ssdlab.sweep(tmp_path / "plan.toml"))
+    (tmp_path / "d.toml").write_text('base = "ideal-32die"\n[controller]\nwrite_command_us = 100.0\n')
+    with pytest.raises(ssdlab.PlanError, match="other points here than where it was swept"):
+        pickle.loads(kept).table

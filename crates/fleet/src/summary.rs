@@ -29,9 +29,10 @@ struct Year {
 #[derive(Clone, Debug, Default)]
 pub struct Summary(Vec<Year>);
 
-/// The fleet at the end of a year.
+/// The fleet at the end of a year, or of the last quarter told.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct YearRow {
+    /// From 1 on. Where the years that are told are not whole, the last is a part of one, and its losses are of that part.
     pub year: u32,
     pub works: u64,
     /// In this year.

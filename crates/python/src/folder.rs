@@ -11,9 +11,13 @@ use ssdlab_cli::folder::{OutputFolder, Writes};
 
 use crate::failure::{Wrong, exception, value_error};
 
-/// What a fleet consists of on disk.
-const FLEET: Writes =
-    Writes { command: "fleet", files: &["report.csv", "report.html", "fleet.json"], folders: &["drives"], stores: &[] };
+/// What a fleet consists of on disk, its lives among it.
+const FLEET: Writes = Writes {
+    command: "fleet",
+    files: &["report.csv", "report.html", "fleet.json"],
+    folders: &["drives"],
+    stores: &["points"],
+};
 
 /// See the module's own page.
 #[pyclass(frozen, module = "ssdlab._native")]

@@ -166,7 +166,11 @@ impl SweepPlan {
         let result = watched(py, progress, move |watch| {
             sweep(&plan, &store, threads, &|p| watch.report(p.done), &watch.cancel)
         })?;
-        let result = result.map_err(|e| refused(py, e))?;
+        let result = result.map_err(|e| {
+            let failure = Failure::run(e.to_string());
+            let failure = failure.help("what is finished is kept; the same call goes on from there");
+            exception(py, &failure, Wrong::Folder)
+        })?;
         let failed = self.plan.points.iter().zip(result.states).filter_map(|(point, state)| match state {
             State::Failed(why) => Some((point.key.clone(), why)),
             _ => None,

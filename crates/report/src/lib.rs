@@ -79,7 +79,7 @@ pub use json::{ResultRow, ResultsDocument, results_json};
 pub use png::PngPainter;
 pub use reference::{ReferenceDrive, STEP_SECONDS};
 pub use review::{ClaimRow, ClaimState, DeviceFacts, LeftOut, Member, ParameterCount, Review, ReviewedDevice, SpecRow};
-pub use sweep::{Holds, SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable};
+pub use sweep::{Holds, Steps, SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable};
 pub use terminal::terminal_summary;
 pub use timeline::{PICTURE_BEGINS, TIMELINE_BEGINS, slowest_text, timeline_json, timeline_svg};
 pub use write::{Written, write_review};

@@ -77,6 +77,23 @@ pub(crate) fn tick(value: f64, unit: &str) -> String {
     }
 }
 
+/// The label of a tick that stands at a value of the data, as that was given: where [`tick`] would round it, in full. What has
+/// more than four places was computed.
+pub(crate) fn tick_in_full(value: f64, unit: &str) -> String {
+    let full = trimmed(value, 4);
+    let digits = full.trim_start_matches(['-', '0', '.']).chars().filter(char::is_ascii_digit).collect::<String>();
+    let significant = if full.contains('.') { digits.as_str() } else { digits.trim_end_matches('0') };
+    if full.parse() != Ok(value) || significant.len() <= 3 {
+        return tick(value, unit);
+    }
+    let figure = grouped(value, full.split_once('.').map_or(0, |(_, places)| places.len()));
+    match unit {
+        "us" | "µs" => format!("{figure} µs"),
+        SHARE_BELOW => tick(value, unit),
+        _ => figure,
+    }
+}
+
 /// Whether [`tick`] prints the unit itself.
 pub(crate) fn tick_has_unit(unit: &str) -> bool {
     matches!(unit, "us" | "µs" | SHARE_BELOW)
@@ -169,6 +186,11 @@ pub(crate) const LAST_PART: &str = "last part of the run";
 pub(crate) fn metric_label(key: &str) -> String {
     if let Some(of_empty) = key.strip_suffix("_full") {
         return format!("{}, full drive", metric_label(of_empty));
+    }
+    for (op, word) in [("read_", "Read"), ("write_", "Write"), ("mixed_", "Mixed"), ("trim_", "Trim")] {
+        if let Some(of_all) = key.strip_prefix(op).filter(|of| of.starts_with("latency_")) {
+            return metric_label(of_all).replacen("Latency", &format!("{word} latency"), 1);
+        }
     }
     if ["latency_", "stall_", "seconds_over_"].iter().any(|k| key.starts_with(k)) || key == "waf_tail" {
         if let Some(of_all) = key.strip_suffix("_tail") {
@@ -283,6 +305,12 @@ mod tests {
         assert_eq!(metric_label("latency_p99_99_tail"), "Latency, 99.99th percentile, last part of the run");
         assert_eq!(metric_label("latency_mean_read_full"), "Latency, mean, reads, full drive");
         assert_eq!(metric_label("latency_p99_9_from_arrival"), "Latency, 99.9th percentile, from arrival");
+        let of_job =
+            ["write_latency_p99_9", "read_latency_p50", "mixed_latency_max", "trim_latency_mean"].map(metric_label);
+        assert_eq!(
+            of_job,
+            ["Write latency, 99.9th percentile", "Read latency, median", "Mixed latency, worst", "Trim latency, mean"]
+        );
         assert_eq!(metric_label("lag_p99_9"), "Replay lag, 99.9th percentile");
         assert_eq!(metric_label("iops_run_mean"), "Time on one side of the median IOPS, mean");
         // In a quick run, lags are of moments: no number of seconds is true of both.

@@ -44,11 +44,21 @@ pub struct SweepFigure {
     pub subject: String,
     /// Of a scatter: what each point is, by series; may be empty.
     pub point_names: Vec<Vec<String>>,
-    /// Of a scatter: series whose points are joined by steps.
-    pub stepped: Vec<(usize, Holds)>,
+    /// Of a scatter: lines of steps through points of a series.
+    pub stepped: Vec<Steps>,
 }
 
-/// Between which points of a series the value of one holds.
+/// A line of steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Steps {
+    /// The place of the series in its chart.
+    pub series: usize,
+    /// The places of the points that it passes through in that series, from left to right.
+    pub points: Vec<usize>,
+    pub holds: Holds,
+}
+
+/// Between which points of a line the value of one holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// From its own place to the next: where less is better along the axis, it can be had further on as well.

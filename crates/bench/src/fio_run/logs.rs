@@ -26,6 +26,9 @@ const BUFFER_BYTES: usize = 1 << 16;
 /// Of all logs together: with thousands of clones each has less.
 const ALL_BUFFERS_BYTES: usize = 1 << 26;
 
+/// Logs of rates, which stand first.
+const RATES: usize = 2;
+
 /// Names of the logs of clone `number` (from 1, over the whole file).
 fn names(job: &Job, number: usize) -> [Option<String>; 5] {
     let name = |given: &Option<String>, kind: &str| {
@@ -113,7 +116,7 @@ impl<'a> AllLogs<'a> {
             None => clone.each(c, &mut lines),
             Some(period) => {
                 if period > clone.period {
-                    clone.close_period(&mut lines);
+                    clone.close_period(clone.period_ends(), &mut lines);
                     clone.period = period;
                 }
                 let sum = &mut clone.sums[c.op as usize];
@@ -126,14 +129,15 @@ impl<'a> AllLogs<'a> {
         self.keep(number, lines)
     }
 
-    /// Clone `number` (from 0) has ended. A period that it did not see to its end would look like a fall: it is left
-    /// out, as in fio, unless there is no other.
+    /// Clone `number` (from 0) has ended. A rate in a period that it did not see to its end would look like a fall: it is left
+    /// out, as in fio. Latencies are those of the commands that there were, at the time at which it has ended.
     pub(super) fn ended(&mut self, number: usize, at: Nanos) -> io::Result<()> {
         let Some(Some(clone)) = self.clones.get_mut(number) else { return Ok(()) };
         let mut lines: [String; 5] = Default::default();
-        let ends = clone.began.saturating_add((clone.period + 1).saturating_mul(clone.options.average));
-        if at >= ends || clone.period == 0 {
-            clone.close_period(&mut lines);
+        let (ends, at) = (clone.period_ends(), at.saturating_sub(clone.began));
+        clone.close_period(at.min(ends), &mut lines);
+        if at < ends {
+            lines[..RATES].iter_mut().for_each(String::clear);
         }
         self.keep(number, lines)
     }
@@ -176,13 +180,18 @@ impl CloneLogs {
         }
     }
 
-    /// Lines for what the present period has, at its end.
-    fn close_period(&mut self, lines: &mut [String; 5]) {
+    /// When the present period is over, from the clone's beginning.
+    fn period_ends(&self) -> Nanos {
+        (self.period + 1).saturating_mul(self.options.average)
+    }
+
+    /// Lines for what the present period has, which ends so much after the clone's beginning.
+    fn close_period(&mut self, ends: Nanos, lines: &mut [String; 5]) {
         let average = self.options.average;
         if average == 0 {
             return;
         }
-        let ms = (self.period + 1).saturating_mul(average) / MILLISECOND;
+        let ms = ends / MILLISECOND;
         for (direction, sum) in std::mem::take(&mut self.sums).iter().enumerate().filter(|(_, s)| s.ios > 0) {
             let per_second = |n: u64| (u128::from(n) * u128::from(SECOND) / u128::from(average)) as u64;
             let mean = (sum.latency_sum / u128::from(sum.ios)) as u64;

@@ -55,7 +55,7 @@ pub use steady::{SteadyData, SteadyReport};
 
 use ssdlab_core::Nanos;
 use ssdlab_device::Refusal;
-use ssdlab_workload::fio::{JobFile, JobFileError, Rw};
+use ssdlab_workload::fio::{JobFile, JobFileError};
 use thiserror::Error;
 
 use crate::error::{BenchError, HostError};
@@ -296,19 +296,4 @@ fn says_of_a_stop(file: &JobFile, entries: &[EntryMeter]) -> String {
     let never = names(&|e| !e.has_run()).map(|jobs| format!("{jobs} did not begin"));
     let all: Vec<String> = cut.into_iter().chain(never).collect();
     format!("stopped: {}", all.join("; "))
-}
-
-/// Whether a job reads.
-fn reads(rw: Rw) -> bool {
-    matches!(rw, Rw::Read | Rw::RandRead | Rw::ReadWrite | Rw::RandRw)
-}
-
-/// Whether a job trims.
-fn trims(rw: Rw) -> bool {
-    matches!(rw, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite)
-}
-
-/// Whether a job writes.
-fn writes(rw: Rw) -> bool {
-    !matches!(rw, Rw::Read | Rw::RandRead | Rw::Trim | Rw::RandTrim)
 }

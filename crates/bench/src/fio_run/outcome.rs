@@ -7,7 +7,7 @@ use ssdlab_workload::fio::{Job, JobFile, Rw};
 
 use super::meter::EntryMeter;
 use super::report::{RunFacts, says_of_a_job};
-use super::{FioOptions, Prefill, reads, trims, writes};
+use super::{FioOptions, Prefill};
 use crate::explain;
 use crate::host::SlowestSeen;
 use crate::outcome::{Axis, Mark, Outcome};
@@ -91,7 +91,7 @@ fn outcome(
     }
     put_asked(&mut out, file, entry);
     out.notes.extend(says_of_a_job(file, entry));
-    if entry.jobs.iter().any(|&(job, _)| file.jobs[job].thinktime > 0) {
+    if entry.jobs.iter().any(|&(job, _)| file.jobs[job].thinktime > 0 && !only_verifies(&file.jobs[job])) {
         out.notes.push(PAUSES.to_owned());
     }
     // Of clones that began one after the other fio's rates are by the longest of them, these by the time they took together.
@@ -151,6 +151,9 @@ fn put_asked(out: &mut Outcome, file: &JobFile, entry: &EntryMeter) {
     let sum = |of: &dyn Fn(&Job, Op) -> Option<f64>| {
         let of_job = |&(index, clones): &(usize, u32)| {
             let job = &file.jobs[index];
+            if only_verifies(job) {
+                return None;
+            }
             let ops = done.iter().filter(|&&op| does(job.rw, op));
             ops.map(|&op| of(job, op)).sum::<Option<f64>>().map(|limit| f64::from(clones) * limit)
         };
@@ -164,12 +167,17 @@ fn put_asked(out: &mut Outcome, file: &JobFile, entry: &EntryMeter) {
     }
 }
 
+/// Whether a job reads in place of writing, which has no rate and no pauses.
+fn only_verifies(job: &Job) -> bool {
+    job.verify_only && job.rw.writes()
+}
+
 /// Whether a job has such commands.
 fn does(rw: Rw, op: Op) -> bool {
     match op {
-        Op::Read => reads(rw),
-        Op::Write => writes(rw),
-        Op::Trim => trims(rw),
+        Op::Read => rw.reads(),
+        Op::Write => rw.writes(),
+        Op::Trim => rw.trims(),
         Op::Flush | Op::WriteZeroes => false,
     }
 }

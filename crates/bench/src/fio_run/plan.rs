@@ -8,7 +8,6 @@ use super::latency_target::LatencyTarget;
 use super::meter::EntryMeter;
 use super::steady::Watch;
 use super::task::{Poisson, Task};
-use super::{reads, trims, writes};
 
 /// An entry of the report: its group, and the index and the number of clones of each of its jobs.
 type Entry = (u32, Vec<(usize, u32)>);
@@ -39,8 +38,8 @@ impl<'a> Plan<'a> {
                 for clone in 0..job.numjobs {
                     let entry = plan.entry(job, index, groups[index]);
                     let span = job.reach(capacity_bytes, clone)?;
-                    let is_written = |&(rw, s): &(Rw, Span)| writes(rw) && s.holds(span);
-                    if job.verify_only && writes(job.rw) && !plan.spans.iter().any(is_written) {
+                    let is_written = |&(rw, s): &(Rw, Span)| rw.writes() && s.holds(span);
+                    if job.verify_only && job.rw.writes() && !plan.spans.iter().any(is_written) {
                         plan.verified.push(span);
                     }
                     plan.spans.push((job.rw, span));
@@ -91,13 +90,13 @@ impl<'a> Plan<'a> {
     }
 
     pub(super) fn trims(&self) -> bool {
-        self.spans.iter().any(|s| trims(s.0))
+        self.spans.iter().any(|s| s.0.trims())
     }
 
     /// What jobs send, if anything, that changes what the drive holds.
     pub(super) fn changes(&self) -> Option<Op> {
-        let only_reads = |job: &Job| job.verify_only || reads(job.rw) && job.read_percent == 100;
-        let written = self.file.jobs.iter().any(|job| writes(job.rw) && !only_reads(job));
+        let only_reads = |job: &Job| job.verify_only || job.rw.reads() && job.read_percent == 100;
+        let written = self.file.jobs.iter().any(|job| job.rw.writes() && !only_reads(job));
         written.then_some(Op::Write).or(self.trims().then_some(Op::Trim))
     }
 
@@ -105,7 +104,7 @@ impl<'a> Plan<'a> {
     pub(super) fn not_in_sectors(&self, sector_bytes: u32) -> Option<(&str, u64)> {
         let partial = |bytes: &u64| !bytes.is_multiple_of(sector_bytes.into());
         self.file.jobs.iter().find_map(|job| {
-            let sends = [reads(job.rw), writes(job.rw), trims(job.rw)];
+            let sends = [job.rw.reads(), job.rw.writes(), job.rw.trims()];
             let sizes = job.sizes().into_iter().zip(sends).filter(|(_, sends)| *sends);
             let found = sizes.flat_map(|(sizes, _)| [sizes.min_bytes(), sizes.max_bytes()]).find(partial);
             found.map(|bytes| (job.name.as_str(), bytes))
@@ -114,7 +113,7 @@ impl<'a> Plan<'a> {
 
     /// What jobs read, as disjoint ranges of bytes in rising order.
     pub(super) fn read_spans(&self) -> Vec<(u64, u64)> {
-        let read = self.spans.iter().filter(|s| reads(s.0)).map(|s| &s.1).chain(&self.verified);
+        let read = self.spans.iter().filter(|s| s.0.reads()).map(|s| &s.1).chain(&self.verified);
         let mut ranges: Vec<(u64, u64)> = read.map(|s| (s.start_bytes, s.start_bytes + s.length_bytes)).collect();
         ranges.sort_unstable();
         let mut merged: Vec<(u64, u64)> = Vec::new();
@@ -148,7 +147,7 @@ fn task(
     task.flow = job.flow.map(|weight| (job.flow_id, weight));
     if job.poisson {
         let sizes = job.sizes();
-        let commands = std::array::from_fn(|op| rates[op].map(|bytes| (bytes / sizes[op].min_bytes()).max(1)));
+        let commands = std::array::from_fn(|op| rates[op].map(|bytes| commands_a_second(bytes, sizes[op].min_bytes())));
         let rng = rng.stream(&format!("job {index}")).stream(&format!("arrivals of clone {clone}"));
         task.poisson = Some(Poisson::new(commands, rng));
     }
@@ -164,8 +163,16 @@ fn task(
     task.rate_ignores_pauses = job.rate_ignore_thinktime;
     task.think = job.thinktime;
     task.think_after = job.thinktime_blocks;
-    task.end_flush = (job.end_fsync || job.fsync_on_close) && writes(job.rw);
+    task.end_flush = job.flushes_at_end();
     task.compress_percent = job.compress_percent;
     task.expected_bytes = expected_bytes;
     Ok(task)
+}
+
+/// Of a rate in bytes a second: as in fio whole ones, but those of a rate that is not even one.
+fn commands_a_second(bytes: u64, block_bytes: u64) -> f64 {
+    match bytes / block_bytes {
+        0 => bytes as f64 / block_bytes as f64,
+        whole => whole as f64,
+    }
 }

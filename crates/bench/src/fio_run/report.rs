@@ -231,7 +231,7 @@ pub struct Direction {
     /// KiB/s, of samples of 500 ms.
     pub bw_min: u64,
     pub bw_max: u64,
-    /// This entry's share of its group's bandwidth, in per cent.
+    /// What `bw_mean` is of the bandwidth of this entry's group, which is its bytes over its longest time; in per cent, 100 at most.
     pub bw_agg: f64,
     pub bw_mean: f64,
     pub bw_dev: f64,
@@ -446,20 +446,29 @@ fn common_options(file: &JobFile) -> BTreeMap<String, String> {
     first.given.iter().filter(everywhere).filter(global).map(|(k, v)| (k.clone(), v.clone())).collect()
 }
 
-/// `bw_agg`: the share of the bandwidth of the group.
+/// Bytes a second of entries of a group together: of the longest time of one of them, as in fio.
+pub(super) fn together<'a>(directions: impl Iterator<Item = &'a Direction> + Clone) -> u64 {
+    let bytes: u64 = directions.clone().map(|d| d.io_bytes).sum();
+    let nanos = directions.map(|d| d.times.1).max().unwrap_or(0);
+    (u128::from(bytes) * u128::from(SECOND) / u128::from(nanos.max(1))) as u64
+}
+
+/// `bw_agg`, as fio has it: what the mean of the samples is of the bandwidth of the group, which is by its longest time.
 fn share_bandwidth(jobs: &mut [JobReport]) {
     type Pick = fn(&mut JobReport) -> Option<&mut Direction>;
     let picks: [Pick; 4] = [|j| j.mixed.as_mut(), |j| j.read.as_mut(), |j| j.write.as_mut(), |j| j.trim.as_mut()];
     for pick in picks {
-        let mut groups: BTreeMap<u32, f64> = BTreeMap::new();
+        let mut groups: BTreeMap<u32, Vec<&mut Direction>> = BTreeMap::new();
         for job in jobs.iter_mut() {
             let group = job.groupid;
-            *groups.entry(group).or_default() += pick(job).map_or(0.0, |d| d.bw_bytes as f64);
+            groups.entry(group).or_default().extend(pick(job).filter(|d| d.total_ios > 0));
         }
-        for job in jobs.iter_mut() {
-            let all = groups[&job.groupid];
-            let Some(direction) = pick(job) else { continue };
-            direction.bw_agg = if all > 0.0 { direction.bw_bytes as f64 * 100.0 / all } else { 0.0 };
+        for mut group in groups.into_values() {
+            let all = together(group.iter().map(|d| &**d)) as f64 / 1024.0;
+            for direction in &mut group {
+                // Of less than 1 KiB/s fio has no share.
+                direction.bw_agg = if all > 1.0 { (direction.bw_mean * 100.0 / all).min(100.0) } else { 100.0 };
+            }
         }
     }
 }

@@ -16,13 +16,13 @@ fn due(bytes: u64, rate: u64) -> Nanos {
 #[derive(Clone, Debug)]
 pub(super) struct Poisson {
     /// Commands a second.
-    rates: [Option<u64>; 3],
+    rates: [Option<f64>; 3],
     rng: Rng,
     next: [Option<Nanos>; 3],
 }
 
 impl Poisson {
-    pub(super) fn new(rates: [Option<u64>; 3], rng: Rng) -> Self {
+    pub(super) fn new(rates: [Option<f64>; 3], rng: Rng) -> Self {
         Poisson { rates, rng, next: [None; 3] }
     }
 
@@ -45,10 +45,10 @@ impl Poisson {
 }
 
 /// A time between two of `rate` events a second.
-fn exponential(rng: &mut Rng, rate: u64) -> Nanos {
+fn exponential(rng: &mut Rng, rate: f64) -> Nanos {
     // Never zero, so that the logarithm is finite.
     let uniform = (rng.below(1 << 53) + 1) as f64 / (1u64 << 53) as f64;
-    (-libm::log(uniform) * SECOND as f64 / rate as f64) as Nanos
+    (-libm::log(uniform) * SECOND as f64 / rate) as Nanos
 }
 
 /// The passes of a clone that read what was written, when all is. fio's rates of writes leave their time out, and those of
@@ -147,7 +147,7 @@ pub(super) struct Task<S> {
     pub(super) rate_ignores_pauses: bool,
     pub(super) think: Nanos,
     pub(super) think_after: u64,
-    /// A flush when all else has completed.
+    /// A flush when all else of a pass has completed. The source sends that of a pass that it ends itself.
     pub(super) end_flush: bool,
     /// How far the data that it writes can be compressed.
     pub(super) compress_percent: u32,
@@ -161,9 +161,17 @@ pub(super) struct Task<S> {
     closes: Nanos,
     /// A flush is in flight: it holds back everything behind it.
     flushing: bool,
+    /// The command that was sent last is the flush at the end of a pass.
+    ends_pass: bool,
+    /// What was sent since then is to be flushed yet.
+    pass_is_open: bool,
+    /// Neither a rate nor a pause holds back the command that is or was sent last.
+    unpaced: bool,
     in_flight: u32,
     /// Commands and bytes sent, by operation.
     sent: [(u64, u64); Op::ALL.len()],
+    /// Bytes of them that no rate is for, by operation.
+    unpaced_bytes: [u64; Op::ALL.len()],
     completed_since_pause: u64,
     last_completion: Nanos,
     passes: Passes,
@@ -206,8 +214,12 @@ impl<S: Source> Task<S> {
             measure_from: 0,
             closes: Nanos::MAX,
             flushing: false,
+            ends_pass: false,
+            pass_is_open: true,
+            unpaced: false,
             in_flight: 0,
             sent: [(0, 0); Op::ALL.len()],
+            unpaced_bytes: [0; Op::ALL.len()],
             completed_since_pause: 0,
             last_completion: 0,
             passes: Passes::default(),
@@ -246,10 +258,7 @@ impl<S: Source> Task<S> {
             match self.phase {
                 Phase::Ended => return Step::Ended,
                 Phase::Closing if self.in_flight > 0 => return Step::Wait,
-                Phase::Closing if self.end_flush => {
-                    self.end_flush = false;
-                    return self.send(Command::FLUSH);
-                }
+                Phase::Closing if self.end_flush && self.pass_is_open => return self.send(Command::FLUSH, true),
                 Phase::Closing => {
                     self.phase = Phase::Ended;
                     return Step::Ended;
@@ -300,19 +309,25 @@ impl<S: Source> Task<S> {
             self.source.waited();
         }
         self.passes.turn(self.source.verifies(), now, self.measure_from);
+        self.unpaced = self.source.is_unpaced();
         let op = command.op as usize;
-        let arrives = match &mut self.poisson {
-            Some(poisson) => poisson.due(op, self.paced_from),
-            None => {
-                let rate = self.rates.get(op).copied().flatten();
-                rate.map(|rate| self.paced_from.saturating_add(due(self.sent[op].1, rate)))
+        if self.unpaced {
+            self.unpaced_bytes[op] += command.length_bytes;
+        } else {
+            let arrives = match &mut self.poisson {
+                Some(poisson) => poisson.due(op, self.paced_from),
+                None => {
+                    let paced = self.sent[op].1 - self.unpaced_bytes[op];
+                    let rate = self.rates.get(op).copied().flatten();
+                    rate.map(|rate| self.paced_from.saturating_add(due(paced, rate)))
+                }
+            };
+            if let Some(at) = arrives.filter(|&at| at > now) {
+                return Some(Step::WaitUntil(at.min(self.closes)));
             }
-        };
-        if let Some(at) = arrives.filter(|&at| at > now) {
-            return Some(Step::WaitUntil(at.min(self.closes)));
-        }
-        if let Some(poisson) = &mut self.poisson {
-            poisson.sent(op);
+            if let Some(poisson) = &mut self.poisson {
+                poisson.sent(op);
+            }
         }
         if let Some(target) = self.latency_target.as_mut().filter(|target| target.drains())
             && target.drained(now)
@@ -324,12 +339,16 @@ impl<S: Source> Task<S> {
             self.closes = now.saturating_add(self.runtime);
         }
         self.next = None;
-        Some(self.send(command))
+        let ends_pass = self.source.ends_pass();
+        Some(self.send(command, ends_pass))
     }
 
-    fn send(&mut self, command: Command) -> Step {
+    fn send(&mut self, command: Command, ends_pass: bool) -> Step {
         self.in_flight += 1;
         self.flushing = command.op == Op::Flush;
+        self.ends_pass = ends_pass;
+        // What reads it back needs no flush.
+        self.pass_is_open = !ends_pass && (self.pass_is_open || !self.unpaced);
         let sent = &mut self.sent[command.op as usize];
         sent.0 += 1;
         sent.1 += command.length_bytes;
@@ -361,7 +380,8 @@ impl<S: Source> Task<S> {
     /// After so many completions it sends nothing more, waits for what is in flight, and pauses. What completes meanwhile counts
     /// for the next pause.
     fn pause_if_due(&mut self) {
-        if self.think > 0 && self.phase == Phase::Running && self.completed_since_pause >= self.think_after {
+        let is_due = self.completed_since_pause >= self.think_after && !self.unpaced;
+        if self.think > 0 && self.phase == Phase::Running && is_due {
             self.completed_since_pause = 0;
             self.phase = Phase::Draining;
         }
@@ -389,9 +409,10 @@ impl<S: Source> Task<S> {
         self.measure_from
     }
 
-    /// Whether a completion at this time is measured.
+    /// Whether a completion at this time, of a command that was sent no later than the last, is measured. As in fio, the flush at
+    /// the end of a pass, which is alone in flight, is in no figure but the time.
     pub(super) fn measures(&self, completed: Nanos) -> bool {
-        self.ramp == 0 || completed > self.measure_from
+        !self.ends_pass && (self.ramp == 0 || completed > self.measure_from)
     }
 
     /// When the job was over: its last completion, or the end of its runtime if it was idle then.

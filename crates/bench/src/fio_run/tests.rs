@@ -154,11 +154,32 @@ fn commands_in_flight_at_the_end_of_the_runtime_are_waited_for_and_counted() {
 fn flushes_are_counted_apart_among_the_writes_and_at_the_end() {
     let report = run("[j]\nrw=write\nbs=4k\nsize=256k\nfsync=4\nend_fsync=1\nioengine=libaio\niodepth=4");
     let job = &report.jobs[0];
-    assert_eq!((job.writes().total_ios, job.sync.total_ios), (64, 16));
-    assert_eq!(job.sync.lat_ns.count, 16);
+    assert_eq!((job.writes().total_ios, job.sync.total_ios), (64, 15));
+    assert_eq!(job.sync.lat_ns.count, 15);
     assert!(report.to_text().contains("  fsync/fdatasync/sync_file_range:\n    sync "));
     // Nothing was written: nothing to flush.
     assert_eq!(run("[j]\nrw=read\nsize=256k\nend_fsync=1").jobs[0].sync.total_ios, 0);
+}
+
+/// As in fio.
+#[test]
+fn the_flush_at_the_end_of_a_pass_is_sent_and_takes_time_but_is_not_counted() {
+    // Writes of 20 us into a cache that drains at 100 MB/s.
+    for options in ["size=2m", "size=2m\nverify=crc32c", "time_based\nsize=4m\nruntime=10ms"] {
+        let [plain, flushed] = [0, 1].map(|flush| {
+            let entry = entries(&format!("[j]\nrw=write\nbs=4k\nend_fsync={flush}\n{options}")).remove(0);
+            assert_eq!(entry.all.op(Op::Flush).latency.count(), 0, "{options}");
+            entry.times_of(&[Op::Write]).1 / MILLISECOND
+        });
+        assert!(plain <= 11 && flushed >= 19, "{options}: {plain} ms, {flushed} ms with a flush");
+    }
+}
+
+#[test]
+fn a_rate_of_less_than_a_command_a_second_is_kept_at_random_times_too() {
+    let report = run("[j]\nrw=randread\nbs=64k\nsize=4m\nrate=100\nrate_process=poisson\nruntime=10000\n");
+    let reads = report.jobs[0].reads().total_ios;
+    assert!((5..30).contains(&reads), "{reads} of about 15");
 }
 
 #[test]
@@ -182,6 +203,19 @@ fn clones_are_reported_one_by_one_or_as_a_group() {
     assert_eq!((together.jobs.len(), job.reads().total_ios, job.reads().runtime), (2, 40_000, 1000));
     assert_eq!((job.reads().iops, job.reads().iops_mean, job.reads().iops_samples), (40_000.0, 40_000.0, 2));
     assert!(together.to_text().contains("\nj: (groupid=0, jobs=4): err= 0:"));
+}
+
+/// As in fio: the mean of the samples, of all bytes over the longest time.
+#[test]
+fn the_share_of_a_group_is_of_its_longest_time() {
+    let base = "[global]\nrw=randread\nnorandommap\ntime_based\nrate=1m\n";
+    let report = run(&format!("{base}[a]\nruntime=1\n[b]\nruntime=3\n[c]\nstonewall\nruntime=1\n"));
+    let shares: Vec<f64> = report.jobs.iter().map(|job| job.reads().bw_agg).collect();
+    assert!(
+        shares[..2].iter().all(|share| (share - 75.0).abs() < 0.1) && (shares[2] - 100.0).abs() < 0.5,
+        "{shares:?}"
+    );
+    assert!(report.to_text().contains("per=75.0"));
 }
 
 #[test]
@@ -387,6 +421,13 @@ fn logs_have_a_line_for_each_command_or_for_each_period() {
     assert_eq!(mean["x_bw.1.log"].lines().next(), Some("500, 40000, 0, 0, 0"));
     assert_eq!(mean["j_lat.1.log"].lines().next(), Some("500, 100000, 0, 0, 0"));
     assert_eq!(mean["j_slat.1.log"].lines().next(), Some("500, 0, 0, 0, 0"));
+    // Of a period that a clone does not see to its end latencies are told, and no rates, as in fio.
+    let cut = logs(&format!("{base}time_based\nruntime=750ms\nlog_avg_msec=500"));
+    assert_eq!(cut["j_lat.1.log"], "500, 100000, 0, 0, 0\n750, 100000, 0, 0, 0\n");
+    assert_eq!((cut["j_clat.1.log"].lines().count(), cut["j_slat.1.log"].lines().count()), (2, 2));
+    assert_eq!((cut["x_bw.1.log"].lines().count(), cut["x_iops.1.log"].as_str()), (1, "500, 10000, 0, 0, 0\n"));
+    let short = logs(&format!("{base}time_based\nruntime=100ms\nlog_avg_msec=500"));
+    assert_eq!((short["j_lat.1.log"].as_str(), short["x_bw.1.log"].as_str()), ("100, 100000, 0, 0, 0\n", ""));
     // Together in one file.
     let one = logs(&format!("{base}time_based\nruntime=1\nlog_avg_msec=500\nnumjobs=2\nper_job_logs=0"));
     assert_eq!(one["x_iops.log"].lines().count(), 4);
@@ -630,6 +671,39 @@ fn what_verification_takes_is_none_of_the_writes_time() {
     let job = &run(&format!("{text}rate_iops=,512\n")).jobs[0];
     assert!(job.writes().iops_min > 500 && job.writes().iops_samples == 2, "{job:?}");
     assert!(job.reads().iops_min > 0, "{job:?}");
+}
+
+/// As in fio.
+#[test]
+fn neither_pauses_nor_rates_hold_back_a_pass_of_verification() {
+    let run = |text: &str| {
+        let file = JobFile::parse("test.fio", &format!("[j]\nrw=write\nbs=4k\n{text}\n")).expect("it is right");
+        let run =
+            run_file_logging(&file, &ModelSpec::default(), FioOptions::default(), &mut NoLogs, &Monitor::silent());
+        run.unwrap_or_else(|e| panic!("{e}"))
+    };
+    // Reads of 100 us.
+    for (text, writes, reads) in [
+        ("size=128k\nthinktime=10ms\nverify=crc32c", 320, 3),
+        ("size=512k\nrate=512k,50m\nverify=crc32c", 9, 12),
+        ("size=512k\nrate_iops=128,12800\nrate_process=poisson\nverify=crc32c", 10, 12),
+        ("size=64k\nthinktime=10ms\nloops=2\nverify=crc32c", 320, 3),
+    ] {
+        let run = run(text);
+        let job = &run.report.jobs[0];
+        let times = (job.writes().runtime, job.reads().runtime);
+        assert!(times.0.abs_diff(writes) <= 3 && times.1.abs_diff(reads) <= 1, "{text}: {times:?}");
+    }
+    let only = run("size=64k\nthinktime=20ms\nrate=64k\nverify=crc32c\nverify_only");
+    assert_eq!((only.report.jobs[0].job_runtime, only.report.jobs[0].reads().total_ios), (1, 16));
+    assert!(!only.outcomes[0].metrics.contains_key("asked_bandwidth"));
+    assert!(only.outcomes[0].notes.iter().all(|note| !note.contains("thinktime")));
+    // A backlog is read among the writes, and pauses as they do.
+    let backlog = run("size=128k\nthinktime=10ms\nverify=crc32c\nverify_backlog=8");
+    assert!(backlog.report.jobs[0].reads().runtime > 500, "{}", backlog.report.jobs[0].reads().runtime);
+    // What was read back is none of the reads that a rate is for.
+    let mixed = run("rw=rw\nsize=512k\nrate=1m\nverify=crc32c\nloops=2");
+    assert!(mixed.report.jobs[0].job_runtime.abs_diff(512) < 80, "{}", mixed.report.jobs[0].job_runtime);
 }
 
 /// Stops a run when the monitor has been asked so many times.

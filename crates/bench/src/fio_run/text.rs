@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Write as _};
 
-use ssdlab_core::{MILLISECOND, SECOND};
+use ssdlab_core::MILLISECOND;
 
 use super::number::{Unit, short};
-use super::report::{Direction, FioReport, JobReport, Latency, Table, TimeShares};
+use super::report::{Direction, FioReport, JobReport, Latency, Table, TimeShares, together};
 
 /// Characters that fio spends on a number.
 const DIGITS: usize = 4;
@@ -204,8 +204,7 @@ fn status(out: &mut String, group: u32, members: &[&JobReport]) -> fmt::Result {
         let bytes: u64 = used.iter().map(|d| d.io_bytes).sum();
         let shortest = used.iter().map(|d| d.times.0).min().unwrap_or(0) / MILLISECOND;
         let longest = used.iter().map(|d| d.runtime).max().unwrap_or(0);
-        let nanos = used.iter().map(|d| d.times.1).max().unwrap_or(0);
-        let together = (u128::from(bytes) * u128::from(SECOND) / u128::from(nanos.max(1))) as u64;
+        let together = together(used.iter().copied());
         let [(all, all_si), (low, low_si), (high, high_si)] = [together, low, high].map(rate);
         writeln!(
             out,

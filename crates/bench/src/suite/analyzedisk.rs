@@ -94,7 +94,7 @@ struct Run {
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     ctx.shrink_requests("requests");
     let requests = ctx.params.integer("requests");
-    let (mut runs, counters, flush, capacity) = ctx.on_fresh_drive(|host| {
+    let (runs, counters, flush, capacity) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
         ctx.monitor().step(0.0, 0.8);
         fill_drive(host)?;
@@ -168,8 +168,13 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let lines: Vec<_> = histograms.iter().map(|(n, h)| (*n, h)).collect();
     out.charts.push(tail_chart(&lines));
     show_stalls(&mut out, &runs[1].stalls, "Single-sector writes");
-    out.slowest_seen = runs.pop().and_then(|writes| writes.slowest_seen).map(Box::new);
+    out.slowest_seen = slowest_of_all(runs.into_iter().filter_map(|run| run.slowest_seen)).map(Box::new);
     Ok(out)
+}
+
+/// Of the slowest of each run, the slowest; of equal ones the last.
+fn slowest_of_all(seen: impl Iterator<Item = SlowestSeen>) -> Option<SlowestSeen> {
+    seen.max_by_key(|seen| seen.slower.unwrap_or_else(|| seen.request.latency()))
 }
 
 /// Time until the drive is at rest or serves reads as it did before the writes; `None` if it does not within the limit.
@@ -200,5 +205,31 @@ fn until_calm(ctx: &Context<'_>, host: &mut Host<'_>, reads: &Measurement) -> Re
             return Ok(None);
         }
         host.idle((sent + PROBE_INTERVAL).saturating_sub(host.now()))?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::Breakdown;
+    use ssdlab_device::{Completion, Status, Timeline};
+
+    use super::*;
+
+    /// A page says "its slowest request" of it.
+    #[test]
+    fn the_timeline_is_of_the_slowest_of_reads_and_writes() {
+        let seen = |op, latency: Nanos, slower| {
+            let (status, breakdown) = (Status::Ok, Breakdown::default());
+            let (submitted, completed): (Nanos, Nanos) = (100, 100 + latency);
+            let request =
+                Completion { tag: 1, op, status, offset_bytes: 0, length_bytes: 512, submitted, completed, breakdown };
+            SlowestSeen { request, from: 0, timeline: Timeline::default(), slower, starting: 0 }
+        };
+        let shown = |of: [SlowestSeen; 2]| slowest_of_all(of.into_iter()).map(|seen| seen.request.op);
+        assert_eq!(shown([seen(Op::Read, 90, None), seen(Op::Write, 50, None)]), Some(Op::Read));
+        assert_eq!(shown([seen(Op::Read, 50, None), seen(Op::Write, 90, None)]), Some(Op::Write));
+        // It stands for one that is slower than both.
+        assert_eq!(shown([seen(Op::Read, 90, None), seen(Op::Write, 89, Some(91))]), Some(Op::Write));
+        assert_eq!(slowest_of_all(std::iter::empty()), None);
     }
 }

@@ -4,7 +4,7 @@ use ssdlab_bench::{Axis, Chart, Mark, Series};
 
 use super::marks::Style;
 use super::scale::Extent;
-use crate::sweep::Holds;
+use crate::sweep::Steps;
 
 /// Lines that differ in two ways: by drive (colour and marker) and by what the curve is (dash).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,8 +54,8 @@ pub(crate) struct Figure {
     pub names_at_end: bool,
     /// Of a scatter: a zone of the y axis that is marked, and what it is.
     pub zone: Option<(f64, f64, String)>,
-    /// Of a scatter: series whose points are joined by steps, from left to right.
-    pub stepped: Vec<(usize, Holds)>,
+    /// Of a scatter: lines of steps through points of a series.
+    pub stepped: Vec<Steps>,
 }
 
 impl Figure {

@@ -83,16 +83,25 @@ impl Scale {
         let extent = extent.unwrap_or(Extent { min: 0.0, max: 1.0, min_positive: 1.0 });
         let (lo, hi) = if axis.log { log_bounds(axis, extent, role) } else { linear_bounds(axis, extent, role, want) };
         let zero_strip = axis.log && role == Role::Magnitude && extent.min <= 0.0;
-        let (values, minor) = if !axis.log {
+        let is_share = axis.log && axis.unit == SHARE_BELOW;
+        let at_data =
+            axis.log && !is_share && role == Role::Position && distinct.len() <= 12 && distinct.first() > Some(&0.0);
+        let (mut values, minor) = if !axis.log {
             (linear_ticks(lo, hi, want), Vec::new())
-        } else if axis.unit == SHARE_BELOW {
+        } else if is_share {
             (share_ticks(lo, hi), Vec::new())
-        } else if role == Role::Position && !distinct.is_empty() && distinct.len() <= 12 && distinct[0] > 0.0 {
+        } else if at_data {
             (distinct.iter().copied().filter(|&v| v >= lo && v <= hi).collect(), Vec::new())
         } else {
             log_ticks(lo, hi, want)
         };
-        let ticks = values.into_iter().map(|v| Tick { value: v, label: number::tick(v, &axis.unit) }).collect();
+        if values.len() < 2 && !is_share && !at_data {
+            // One value tells no scale.
+            let finer = (want..5 * want).map(|want| linear_ticks(lo, hi, want)).find(|ticks| ticks.len() > 1);
+            values = finer.unwrap_or(values);
+        }
+        let label = if at_data { number::tick_in_full } else { number::tick };
+        let ticks = values.into_iter().map(|v| Tick { value: v, label: label(v, &axis.unit) }).collect();
         Scale { lo, hi, log: axis.log, zero_strip, ticks, minor, from: 0.0, to: 1.0 }
     }
 
@@ -280,6 +289,29 @@ mod tests {
         assert_eq!((x.lo, x.hi), (1400.0, 2000.0));
         let y = Scale::new(&Axis::linear("Rate", "MB/s"), extent, Role::Magnitude, 5, &[]);
         assert_eq!((y.lo, y.hi), (0.0, 2000.0));
+    }
+
+    #[test]
+    fn no_axis_has_one_tick_only() {
+        let of = |axis: Axis, low: f64, high: f64| {
+            let scale = Scale::new(&axis, Extent::of([low, high]), Role::Position, 4, &[]);
+            scale.ticks.iter().map(|t| t.label.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(of(Axis::linear("IOPS", ""), 7000.0, 14_365.9), ["6K", "8K", "10K", "12K", "14K"]);
+        assert!(of(Axis::log("IOPS", ""), 1200.0, 1900.0).len() > 1);
+    }
+
+    #[test]
+    fn ticks_at_values_of_the_data_are_these_values() {
+        let labels = |values: &[f64], unit: &str| {
+            let extent = Extent::of(values.iter().copied());
+            let scale = Scale::new(&Axis::log("", unit), extent, Role::Position, 9, values);
+            scale.ticks.iter().map(|t| t.label.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(&[512.0, 1024.0, 16_384.0, 20_000.0], "KiB"), ["512", "1,024", "16,384", "20K"]);
+        assert_eq!(labels(&[0.125, 1.125, 40.0], "s"), ["0.125", "1.125", "40"]);
+        assert_eq!(labels(&[1.0, 1024.0, 2000.0], "us"), ["1 µs", "1,024 µs", "2 ms"]);
+        assert_eq!(labels(&[1.0 / 3.0, 2.0], "s"), ["0.333", "2"], "what was computed is rounded");
     }
 
     #[test]

@@ -93,21 +93,29 @@ pub(crate) fn draw(seen: &SlowestSeen, device: &str, sentence: &str, layout: Lay
     let groups: Vec<Group<'_>> = [slowest].into_iter().chain(groups(&seen.timeline.tracks)).collect();
     let count: usize = groups.iter().map(|g| g.rows.iter().filter(|row| !row.0.is_empty()).count()).sum();
     let height = HEIGHTS.iter().find(|(most, _)| count <= *most).map_or(3.0, |(_, height)| *height);
+    let size = m.font * 0.85;
+    // Where the last name ends.
+    let mut names_end = y;
     for group in &groups {
         if !group.name.is_empty() {
-            y += m.font * 1.5;
+            y = y.max(names_end) + m.font * 1.5;
             canvas.text(f.pad, y, m.font, Anchor::Start, "b", &group.name);
             y += 4.0;
+            names_end = y;
         }
         let is_lanes = group.rows.iter().any(|row| row.0.is_empty());
         let height = if is_lanes { (120.0 / group.rows.len() as f64).clamp(1.5, 6.0) } else { height };
+        // The name of lanes is that of all of them, and stands at the first. Any other stands at the middle of its row, where it may
+        // be higher than that.
+        let middle = if is_lanes { size / 2.0 } else { height / 2.0 };
+        y = y.max(names_end + size / 2.0 - middle);
         let mut free_from = 0.0;
         for (name, stretches) in &group.rows {
             if !name.is_empty() && y >= free_from {
-                let size = m.font * 0.85;
-                let at = y + (height / 2.0).max(size / 2.0) + size * 0.35;
+                let at = y + middle + size * 0.35;
                 canvas.text(f.left - 8.0, at, size, Anchor::End, "l", &text::fit(name, size, f.left - f.pad - 8.0));
                 free_from = y + size;
+                names_end = y + middle + size / 2.0;
             }
             let gap = if height > 4.0 { 1.5 } else { 0.5 };
             row(&mut canvas, &time, stretches, (y, height - gap), f);

@@ -60,9 +60,10 @@ pub(crate) fn draw(c: &mut Canvas, figure: &Figure, m: Measures, layout: Layout,
     for (i, series) in figure.series.iter().enumerate() {
         match figure.mark {
             Mark::Scatter => {
-                for (_, holds) in figure.stepped.iter().filter(|(stepped, _)| *stepped == i) {
-                    let points: Vec<_> = series.points.iter().map(|p| (x_scale.at(p[0]), y_scale.at(p[1]))).collect();
-                    steps(c, &points, *holds, figure.colour(i));
+                for line in figure.stepped.iter().filter(|line| line.series == i) {
+                    let points = line.points.iter().filter_map(|&at| series.points.get(at));
+                    let points: Vec<_> = points.map(|p| (x_scale.at(p[0]), y_scale.at(p[1]))).collect();
+                    steps(c, &points, line.holds, figure.colour(i));
                 }
                 let names = figure.point_names.get(i).map_or(&[][..], Vec::as_slice);
                 scatter(c, series, names, figure.style(i), &x_scale, &y_scale, dot_size(m, figure));

@@ -179,6 +179,36 @@ mod tests {
         assert!(svg.rfind(">die 0</text>").unwrap() > at("2: idle"), "{svg}");
     }
 
+    /// Rows of many are lower than letters: a name that stands a row further down names the wrong die.
+    #[test]
+    fn names_stand_at_the_middle_of_their_rows() {
+        let erase = Stretch {
+            from: 1_000,
+            to: 9_000,
+            work: Work::Flash { what: "erase".into(), cause: Cause::Erase, block: Some(7), page: None },
+        };
+        let die = |n: usize| Track { stretches: vec![erase.clone()], ..Track::new(format!("die {n}")) };
+        for dies in [4, 20, 60, 200] {
+            let timeline = Timeline { tracks: (0..dies).map(die).collect(), complete_from: 0 };
+            let seen = SlowestSeen { request: command(1_000, 9_000), from: 500, timeline, slower: None, starting: 0 };
+            let svg = crate::timeline_svg(&seen, "a drive");
+            let number = |of: &str, key: &str| -> f64 {
+                let (_, after) = of.split_once(&format!(" {key}=\"")).unwrap_or_else(|| panic!("{key}: {of}"));
+                after.split('"').next().and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{key}: {of}"))
+            };
+            let mut named = 0;
+            for (before, after) in (0..dies).filter_map(|n| svg.split_once(&format!(">die {n}</text>"))) {
+                let name = &before[before.rfind("<text").expect("a text")..];
+                let row = &after[after.find("<rect").expect("its erase is drawn behind its name")..];
+                let middle = number(name, "y") - 0.35 * number(name, "font-size");
+                let of_row = number(row, "y") + number(row, "height") / 2.0;
+                assert!((middle - of_row).abs() < 1.0, "of {dies}: {name} at {middle}, its row at {of_row}");
+                named += 1;
+            }
+            assert!(named >= dies / 5, "{named} of {dies}");
+        }
+    }
+
     #[test]
     fn times_below_a_picture_are_in_the_unit_that_is_written_below_them() {
         let request = command(1_500_000, 1_900_000);

@@ -1,7 +1,10 @@
 //! The page and its pictures, read as a machine reads them.
 
 use ssdlab_bench::{Axis, Chart, Mark, Metric, NotSteady, Outcome, Series, Table, Unsettled};
-use ssdlab_report::{ClaimState, LeftOut, PngPainter, Review, chart_svg, index_html, terminal_summary};
+use ssdlab_report::{
+    ClaimState, Holds, LeftOut, PngPainter, Review, Steps, SweepFigure, SweepPage, SweepRow, SweepSection, chart_svg,
+    index_html, sweep_html, terminal_summary,
+};
 
 use crate::common::{FIRST, NAMES, SECOND, one_drive, two_drives};
 
@@ -230,6 +233,32 @@ fn what_lies_off_the_axes_is_counted_and_drawn_nowhere() {
         // The line has a gap where it leaves the axes.
         assert!(mark != Mark::Line || path.matches('M').count() == 2, "{path}");
     }
+}
+
+#[test]
+fn a_line_of_steps_passes_by_the_points_that_are_not_on_it() {
+    let chart = Chart {
+        id: "front".into(),
+        title: "Front".into(),
+        caption: String::new(),
+        mark: Mark::Scatter,
+        x: Axis::linear("Cost", ""),
+        y: Axis::linear("Time", "s"),
+        series: vec![Series { name: "on the front".into(), points: vec![[1.0, 5.0], [2.0, 9.0], [3.0, 1.0]] }],
+        overlay_drives: false,
+    };
+    let line = |points: Vec<usize>| {
+        let stepped = vec![Steps { series: 0, points, holds: Holds::ToTheRight }];
+        let figure = SweepFigure { chart: chart.clone(), subject: String::new(), point_names: Vec::new(), stepped };
+        let rows = vec![SweepRow { heading: String::new(), figures: vec![figure] }];
+        let sections = vec![SweepSection { title: "Trade-offs".into(), rows, ..SweepSection::default() }];
+        let page = sweep_html(&SweepPage { sections, ..SweepPage::default() }).unwrap();
+        let path =
+            page.split("<path d=\"").find(|path| path.contains("stroke-opacity=\".6\"")).expect("a line of steps");
+        path.split('"').next().unwrap().chars().filter(char::is_ascii_alphabetic).collect::<String>()
+    };
+    assert_eq!(line(vec![0, 2]), "MHV");
+    assert_eq!(line(vec![0, 1, 2]), "MHVHV");
 }
 
 #[test]

@@ -2,21 +2,64 @@
 
 use crate::swept::Axis;
 
-/// A key as a label: `die.geometry.pages_per_block` is `Pages per block`.
-pub(crate) fn key_label(key: &str) -> String {
+/// Sections that need not be named: `flash.dies` are dies.
+const PLAIN_SECTIONS: [&str; 5] = ["flash", "geometry", "timing", "controller", "test"];
+
+/// A key as a label: `die.geometry.pages_per_block` is `Pages per block`. The section stands in front where one word says too
+/// little (`write_buffer.capacity_kib` is `Write buffer capacity`), and where another of the `axes` has the same name.
+pub(crate) fn key_label(key: &str, axes: &[Axis]) -> String {
+    let label = short_label(key);
+    let is_shared = axes.iter().any(|axis| axis.key != key && short_label(&axis.key) == label);
+    match key.rsplit_once('.') {
+        Some((sections, _)) if is_shared => with_section(sections, &label),
+        _ => label,
+    }
+}
+
+fn short_label(key: &str) -> String {
     match key {
-        "over_provisioning_percent" | "spare_percent" => "Over-provisioning".to_owned(),
-        "flash.exact_spare_per_10000" => "Exact spare".to_owned(),
-        "capacity_bytes" => "Capacity".to_owned(),
-        "gc.policy" => "Collection policy".to_owned(),
-        _ => {
-            let (stem, _) = split_unit(key.rsplit('.').next().unwrap_or(key));
-            let mut words = stem.replace('_', " ");
-            if let Some(first) = words.get_mut(0..1) {
-                first.make_ascii_uppercase();
-            }
-            words
+        "over_provisioning_percent" => return "Over-provisioning".to_owned(),
+        "spare_percent" => return "Spare area, as built".to_owned(),
+        "flash.exact_spare_per_10000" => return "Exact spare".to_owned(),
+        _ => {}
+    }
+    let (sections, last) = key.rsplit_once('.').unwrap_or(("", key));
+    let words = split_unit(last).0.replace('_', " ");
+    let is_plain = sections.is_empty() || PLAIN_SECTIONS.contains(&last_of(sections));
+    if is_plain || words.contains(' ') { upper_first(&words) } else { with_section(sections, &words) }
+}
+
+fn last_of(sections: &str) -> &str {
+    sections.rsplit('.').next().unwrap_or(sections)
+}
+
+fn with_section(sections: &str, label: &str) -> String {
+    let section = match last_of(sections) {
+        "gc" => "collection".to_owned(),
+        "slc_cache" => "SLC cache".to_owned(),
+        "pcie" => "PCIe".to_owned(),
+        short @ ("slc" | "mlc" | "tlc" | "ecc" | "bch" | "ldpc") => short.to_uppercase(),
+        other => other.replace('_', " "),
+    };
+    format!("{} {}", upper_first(&section), lower_first(label))
+}
+
+fn upper_first(text: &str) -> String {
+    let mut text = text.to_owned();
+    if let Some(first) = text.get_mut(0..1) {
+        first.make_ascii_uppercase();
+    }
+    text
+}
+
+/// `IOPS` stays, `Write amplification` does not.
+pub(crate) fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    match (chars.next(), chars.next()) {
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            first.to_lowercase().chain([second]).chain(chars).collect()
         }
+        _ => text.to_owned(),
     }
 }
 
@@ -29,9 +72,10 @@ pub(crate) fn key_unit(key: &str) -> &'static str {
 }
 
 fn split_unit(key: &str) -> (&str, &'static str) {
-    const UNITS: [(&str, &str); 10] = [
+    const UNITS: [(&str, &str); 11] = [
         ("_percent", "%"),
         ("_bytes", "B"),
+        ("_gb", "GB"),
         ("_kib", "KiB"),
         ("_mib", "MiB"),
         ("_us", "us"),
@@ -45,8 +89,8 @@ fn split_unit(key: &str) -> (&str, &'static str) {
 }
 
 /// A key with a value in a few words: `7 % over-provisioning`, `64 pages per block`, `greedy`.
-pub(crate) fn key_with_value(key: &str, value: &str) -> String {
-    let label = key_label(key).to_lowercase();
+pub(crate) fn key_with_value(key: &str, value: &str, axes: &[Axis]) -> String {
+    let label = lower_first(&key_label(key, axes));
     if value.parse::<f64>().is_err() {
         return match value {
             "true" | "false" => format!("{label} {value}"),
@@ -89,16 +133,40 @@ mod tests {
     use super::*;
     use crate::swept::Cell;
 
+    fn axes(keys: &[&str]) -> Vec<Axis> {
+        keys.iter().map(|key| Axis { key: (*key).to_owned(), values: Vec::new() }).collect()
+    }
+
     #[test]
     fn keys_become_words() {
+        let key_label = |key| key_label(key, &[]);
+        let key_with_value = |key, value| key_with_value(key, value, &[]);
         assert_eq!(key_label("die.geometry.pages_per_block"), "Pages per block");
         assert_eq!(key_label("write_buffer.flush_after_idle_ms"), "Flush after idle");
+        assert_eq!(key_label("gc.policy"), "Collection policy");
         assert_eq!(key_with_value("over_provisioning_percent", "7"), "7 % over-provisioning");
         assert_eq!(key_with_value("die.geometry.pages_per_block", "64"), "64 pages per block");
         assert_eq!(key_with_value("gc.policy", "greedy"), "greedy");
         assert_eq!(key_with_value("die.timing.erase_ms", "4"), "erase 4 ms");
         assert_eq!(key_with_value("controller.reads_first", "true"), "reads first true");
         assert_eq!(key_with_value("capacity_bytes", "128000000000"), "capacity 128 GB");
+    }
+
+    #[test]
+    fn what_is_not_the_same_has_not_the_same_name() {
+        let alone = ["capacity_bytes", "write_buffer.capacity_kib", "slc_cache.capacity_gb", "slc_cache.policy"];
+        let labels = alone.map(|key| key_label(key, &[]));
+        assert_eq!(labels, ["Capacity", "Write buffer capacity", "SLC cache capacity", "SLC cache policy"]);
+        assert_eq!(key_with_value("write_buffer.capacity_kib", "1024", &[]), "write buffer capacity 1024 KiB");
+        assert_eq!(key_with_value("slc_cache.capacity_gb", "4", &[]), "SLC cache capacity 4 GB");
+        // What was asked for and what came of it.
+        let spare = ["over_provisioning_percent", "spare_percent"].map(|key| key_label(key, &[]));
+        assert_eq!(spare, ["Over-provisioning", "Spare area, as built"]);
+        // Only where both are swept.
+        assert_eq!(key_label("test.queue_depth", &axes(&["test.queue_depth"])), "Queue depth");
+        let both = axes(&["controller.queue_depth", "test.queue_depth"]);
+        let labels: Vec<String> = both.iter().map(|axis| key_label(&axis.key, &both)).collect();
+        assert_eq!(labels, ["Controller queue depth", "Test queue depth"]);
     }
 
     #[test]

@@ -3,22 +3,25 @@
 use std::collections::BTreeSet;
 
 use ssdlab_bench::{Axis as ChartAxis, Chart, Mark, Series};
-use ssdlab_report::{Holds, SweepFigure, SweepRow, SweepTable, figure_text};
+use ssdlab_report::{Holds, Steps, SweepFigure, SweepRow, SweepTable, figure_text};
 
 use super::Data;
-use super::axis::spans_decades;
+use super::axis::{lower_first, spans_decades};
 use crate::plan::{Better, Pareto};
 use crate::repeats::{Spread, groups};
 
-/// The places in `values` that no other beats, from the best x to the worst. One beats another if it is surely better in
-/// one figure, by more than both intervals where there are several runs, and its mean is no worse in the other. Of equal ones the first stands for all.
-/// `several`: the plan has several runs of each.
-fn front(values: &[(Spread, Spread)], several: bool, x_better: Better, y_better: Better) -> Vec<usize> {
-    // How much better the first is.
-    let ahead = |a: &Spread, b: &Spread, which: Better| match which {
+/// By how much the first is better.
+fn ahead(a: &Spread, b: &Spread, which: Better) -> f64 {
+    match which {
         Better::Lower => b.mean - a.mean,
         Better::Higher => a.mean - b.mean,
-    };
+    }
+}
+
+/// The places in `values` that no other beats, from the best x to the worst; of one x, the best y first. One beats another if it
+/// is surely better in one figure, by more than both intervals where there are several runs, and its mean is no worse in the other.
+/// `several`: the plan has several runs of each.
+fn front(values: &[(Spread, Spread)], several: bool, x_better: Better, y_better: Better) -> Vec<usize> {
     // Of one run of several, nothing is known of its interval.
     let is_known = |s: &Spread| s.runs > 1 || !several;
     let surely = |a: &Spread, b: &Spread, which: Better| {
@@ -28,21 +31,26 @@ fn front(values: &[(Spread, Spread)], several: bool, x_better: Better, y_better:
         let (x, y) = (ahead(&a.0, &b.0, x_better), ahead(&a.1, &b.1, y_better));
         x >= 0.0 && y >= 0.0 && (surely(&a.0, &b.0, x_better) || surely(&a.1, &b.1, y_better))
     };
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&a, &b| {
+    let mut front: Vec<usize> =
+        (0..values.len()).filter(|&i| !values.iter().any(|other| beats(other, &values[i]))).collect();
+    front.sort_by(|&a, &b| {
         let x = ahead(&values[b].0, &values[a].0, x_better).total_cmp(&0.0);
         let y = ahead(&values[b].1, &values[a].1, y_better).total_cmp(&0.0);
         x.then(y).then(a.cmp(&b))
     });
-    let mut front: Vec<usize> = Vec::new();
-    for &i in &order {
-        let same = |&k: &usize| values[k].0.mean == values[i].0.mean && values[k].1.mean == values[i].1.mean;
-        // Whoever beats it has a better mean, and stands before it or level with it.
-        if !front.iter().any(same) && !order.iter().any(|&k| beats(&values[k], &values[i])) {
-            front.push(i);
+    front
+}
+
+/// Of a front in its order, those that no other beats in the means, and of equal ones the first: through others the line would show
+/// what a better point can be had for.
+fn best_of_means(values: &[(Spread, Spread)], front: &[usize], y_better: Better) -> Vec<usize> {
+    let mut best: Vec<usize> = Vec::new();
+    for &i in front {
+        if best.last().is_none_or(|&before| ahead(&values[i].1, &values[before].1, y_better) > 0.0) {
+            best.push(i);
         }
     }
-    front
+    best
 }
 
 /// The picture and the table of one trade-off; nothing if no row has both figures.
@@ -69,13 +77,13 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
     // Figures that are none of the steady state by which the others are ranked beat nobody.
     let (doubtful, settled): (Vec<usize>, Vec<usize>) = (0..rows.len()).partition(|&i| unsettled.contains(&rows[i]));
     let of_settled: Vec<(Spread, Spread)> = settled.iter().map(|&i| values[i]).collect();
-    let on_front: Vec<usize> = front(&of_settled, data.plan.seeds.len() > 1, pareto.x_better, pareto.y_better)
-        .into_iter()
-        .map(|k| settled[k])
-        .collect();
-    let mut from_left = on_front.clone();
+    let several = data.plan.seeds.len() > 1;
+    let on_front = front(&of_settled, several, pareto.x_better, pareto.y_better);
+    let best = best_of_means(&of_settled, &on_front, pareto.y_better);
+    let [mut from_left, best] = [on_front, best].map(|of| of.into_iter().map(|k| settled[k]).collect::<Vec<usize>>());
     from_left.sort_by(|&a, &b| values[a].0.mean.total_cmp(&values[b].0.mean));
-    let beaten: Vec<usize> = settled.into_iter().filter(|i| !on_front.contains(i)).collect();
+    let joined: Vec<usize> = (0..from_left.len()).filter(|&at| best.contains(&from_left[at])).collect();
+    let beaten: Vec<usize> = settled.into_iter().filter(|i| !from_left.contains(i)).collect();
     let series = |name: &str, of: &[usize]| Series {
         name: name.to_owned(),
         points: of.iter().map(|&i| [values[i].0.mean, values[i].1.mean]).collect(),
@@ -94,8 +102,8 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
         id: format!("{}-front-{}-{}", data.plan.tasks[task].name, pareto.x, pareto.y),
         title: title.clone(),
         caption: format!(
-            "{} of {} points are on the front{}; better is {} on the horizontal axis and {} on the vertical.",
-            on_front.len(),
+            "{} of {} points are on the front{}; better is {} on the horizontal axis and {} on the vertical.{}",
+            from_left.len(),
             rows.len(),
             match doubtful.len() {
                 0 => String::new(),
@@ -104,6 +112,11 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
             },
             word(pareto.x_better),
             word(pareto.y_better),
+            if several && joined.len() < from_left.len() {
+                " The line joins those that no other beats in the means."
+            } else {
+                ""
+            },
         ),
         mark: Mark::Scatter,
         x: axis(&pareto.x, &|v| v.0.mean),
@@ -138,32 +151,29 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
         subject: String::new(),
         // The front is drawn on top of what it beats.
         point_names: vec![names(&beaten), names(&from_left), names(&doubtful)],
-        stepped: vec![(
-            1,
-            match pareto.x_better {
+        stepped: vec![Steps {
+            series: 1,
+            points: joined,
+            holds: match pareto.x_better {
                 Better::Lower => Holds::ToTheRight,
                 Better::Higher => Holds::ToTheLeft,
             },
-        )],
+        }],
     };
     Some((SweepRow { heading: String::new(), figures: vec![figure] }, table))
 }
 
-/// A mean with its interval, where there is one.
 fn shown_spread(data: &Data, spread: &Spread, name: &str) -> String {
-    let unit = data.unit(name);
-    let mean = figure_text(spread.mean, &unit);
-    if spread.half_width == 0.0 { mean } else { format!("{mean} ± {}", figure_text(spread.half_width, &unit)) }
+    spread_text(spread, &data.unit(name), data.plan.seeds.len() > 1)
 }
 
-/// `IOPS` stays, `Write amplification` does not.
-fn lower_first(text: &str) -> String {
-    let mut chars = text.chars();
-    match (chars.next(), chars.next()) {
-        (Some(first), Some(second)) if !second.is_uppercase() => {
-            first.to_lowercase().chain([second]).chain(chars).collect()
-        }
-        _ => text.to_owned(),
+/// A mean with its interval; that of one run of several has none, and is not exact.
+fn spread_text(spread: &Spread, unit: &str, several: bool) -> String {
+    let mean = figure_text(spread.mean, unit);
+    match spread.runs {
+        1 if several => format!("{mean} (one run)"),
+        _ if spread.half_width == 0.0 => mean,
+        _ => format!("{mean} ± {}", figure_text(spread.half_width, unit)),
     }
 }
 
@@ -180,17 +190,41 @@ mod tests {
     fn the_front_is_what_nobody_beats() {
         let points = [(1.0, 9.0), (2.0, 5.0), (2.0, 6.0), (3.0, 5.0), (4.0, 1.0), (4.0, 1.0), (0.5, 20.0)];
         let values = points.map(|(x, y)| known(x, y));
-        assert_eq!(front(&values, false, Better::Lower, Better::Lower), [6, 0, 1, 4]);
-        assert_eq!(front(&values, false, Better::Higher, Better::Lower), [4]);
+        // Of equal ones each.
+        assert_eq!(front(&values, false, Better::Lower, Better::Lower), [6, 0, 1, 4, 5]);
+        assert_eq!(front(&values, false, Better::Higher, Better::Lower), [4, 5]);
         assert_eq!(front(&values, false, Better::Lower, Better::Higher), [6]);
-        assert_eq!(front(&values, false, Better::Higher, Better::Higher), [4, 3, 2, 0, 6]);
-        let values = points;
+        assert_eq!(front(&values, false, Better::Higher, Better::Higher), [4, 5, 3, 2, 0, 6]);
         // Against the definition.
         let beats = |a: (f64, f64), b: (f64, f64)| a.0 <= b.0 && a.1 <= b.1 && a != b;
-        for i in front(&values.map(|(x, y)| known(x, y)), false, Better::Lower, Better::Lower) {
-            assert!(values.iter().all(|&other| !beats(other, values[i])));
+        let on_front = front(&values, false, Better::Lower, Better::Lower);
+        for i in 0..points.len() {
+            let is_beaten = points.iter().any(|&other| beats(other, points[i]));
+            assert_eq!(on_front.contains(&i), !is_beaten, "{i}");
         }
     }
+
+    #[test]
+    fn the_line_passes_through_no_point_that_another_beats_in_the_means() {
+        let around = |mean: f64| Spread::of(&[mean - 1.0, mean, mean + 1.0]).unwrap();
+        let exact = |v: f64| Spread::of(&[v, v]).unwrap();
+        // Of 10, 11 and 12, give or take 2.5, none is surely better, but 11 and 12 are no better for costing more.
+        let values = [(exact(1.0), around(11.0)), (exact(1.0), around(10.0)), (around(2.0), around(12.0))];
+        let values = [&values[..], &[(exact(3.0), around(2.0)), (exact(3.0), around(2.0))]].concat();
+        let on_front = front(&values, true, Better::Lower, Better::Lower);
+        assert_eq!(on_front, [1, 0, 2, 3, 4]);
+        assert_eq!(best_of_means(&values, &on_front, Better::Lower), [1, 3]);
+    }
+
+    #[test]
+    fn a_figure_of_one_run_of_several_says_so() {
+        let told = |values: &[f64], several| spread_text(&Spread::of(values).unwrap(), "", several);
+        assert_eq!(told(&[8.0], true), "8 (one run)");
+        assert_eq!(told(&[8.0], false), "8");
+        assert_eq!(told(&[8.0, 8.0], true), "8");
+        assert!(told(&[7.0, 9.0], true).starts_with("8 ± "));
+    }
+
     #[test]
     fn what_lies_within_the_intervals_decides_nothing() {
         let around = |mean: f64| Spread::of(&[mean - 1.0, mean, mean + 1.0]).unwrap();

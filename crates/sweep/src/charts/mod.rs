@@ -14,7 +14,7 @@ use crate::run::{State, is_unfinished};
 use crate::swept::{Axis, Cell};
 use crate::table::{metric, metric_keys, reason, status, test_notes};
 use crate::task::What;
-use axis::{key_label, key_with_value, spans_decades, spread_evenly_by_ratio};
+use axis::{key_label, key_with_value, lower_first, spans_decades, spread_evenly_by_ratio};
 
 /// What is drawn if the plan does not say, as far as there is: of runs that begin on a fresh drive and have a last part, that part;
 /// else of tests, and of fio jobs.
@@ -45,13 +45,16 @@ pub(crate) struct Data<'a> {
     pub varied: Vec<usize>,
     /// Metrics with their units.
     pub metrics: Vec<(String, String)>,
+    /// The file that has everything.
+    pub table: String,
 }
 
-/// The page; `files` are those that lie beside it.
+/// The page; `files` are those that lie beside it, first the one that has every point.
 #[must_use]
 pub fn page(plan: &Plan, states: &[State], version: &str, files: Vec<String>) -> SweepPage {
     let varied = (0..plan.axes.len()).filter(|&a| plan.axes[a].values.len() > 1).collect();
-    let data = Data { plan, states, varied, metrics: metric_keys(states) };
+    let table = files.first().cloned().unwrap_or_else(|| "results.csv".to_owned());
+    let data = Data { plan, states, varied, metrics: metric_keys(states), table };
     let mut sections = Vec::new();
     for task in 0..plan.tasks.len() {
         sections.extend(fronts(&data, task));
@@ -134,10 +137,15 @@ fn notes(data: &Data) -> Vec<String> {
         notes.push(format!("No point has {key}: there is no chart of it."));
     }
     if data.plan.seeds.len() > 1 {
+        let seeds = data.plan.seeds.len();
+        let of = match is_unfinished(data.states) {
+            true => format!("the runs finished so far, of up to {seeds} seeds"),
+            false => format!("{seeds} seeds"),
+        };
         notes.push(format!(
-            "Charts show means of {} seeds, and fronts are decided between points that differ by more than the 95 % intervals \
-             of their means; the table has every run.",
-            data.plan.seeds.len()
+            "Charts show means of {of}, and fronts are decided between points that differ by more than the 95 % intervals \
+             of their means; {} has every run.",
+            data.table
         ));
     }
     notes
@@ -229,14 +237,21 @@ impl Data<'_> {
 
     /// What tells a row from its neighbours.
     pub(crate) fn name_of(&self, row: usize) -> String {
-        let words: Vec<String> =
-            self.varied.iter().map(|&a| key_with_value(&self.axis(a).key, &self.cell(row, a).text)).collect();
+        let words: Vec<String> = self.varied.iter().map(|&a| self.with_value(a, &self.cell(row, a).text)).collect();
         words.join(", ")
+    }
+
+    fn with_value(&self, axis: usize, value: &str) -> String {
+        key_with_value(&self.axis(axis).key, value, &self.plan.axes)
+    }
+
+    fn axis_label(&self, axis: usize) -> String {
+        key_label(&self.axis(axis).key, &self.plan.axes)
     }
 
     fn label(&self, task: usize, name: &str) -> String {
         if !self.metrics.iter().any(|m| m.0 == name) {
-            return key_label(name);
+            return key_label(name, &self.plan.axes);
         }
         let whole = if is_of_whole_run(name) && self.has_last_part(task) { ", whole run" } else { "" };
         format!("{}{whole}", metric_label(name))
@@ -319,7 +334,7 @@ fn metric_row(data: &Data, task: usize, key: &str, roles: &Roles) -> SweepRow {
     let y = value_axis(&y_label, &data.unit(key), &all, mark_along(data, roles.x));
     let left_out = roles.panel.map_or(0, |axis| data.axis(axis).values.len() - panels.len());
     let figures = panels.iter().map(|panel| metric_figure(data, task, key, roles, *panel, &y)).collect();
-    let mut heading = format!("Against {}", key_label(&data.axis(roles.x).key).to_lowercase());
+    let mut heading = format!("Against {}", lower_first(&data.axis_label(roles.x)));
     if left_out > 0 {
         heading.push_str(&format!(" ({left_out} of the {} panels are left out)", left_out + panels.len()));
     }
@@ -396,7 +411,7 @@ fn metric_figure(
             Series { name, points: sums.into_iter().map(|(x, sum, n)| [x, sum / f64::from(n)]).collect() }
         })
         .collect();
-    let x_label = key_label(&x_axis.key);
+    let x_label = data.axis_label(roles.x);
     let unit = axis::key_unit(&x_axis.key);
     let mut x = if numeric && spread_evenly_by_ratio(x_axis) {
         // Without lines at powers of ten, steps of a ratio look like those of a sum.
@@ -408,7 +423,7 @@ fn metric_figure(
         x.categories = x_axis.values.iter().map(|v| v.text.clone()).collect();
     }
     let subject = match (roles.panel, panel) {
-        (Some(axis), Some(value)) => key_with_value(&data.axis(axis).key, &value.text),
+        (Some(axis), Some(value)) => data.with_value(axis, &value.text),
         _ => String::new(),
     };
     let id = format!("{}-{key}-by-{}-{subject}", data.plan.tasks[task].name, x_axis.key);
@@ -416,7 +431,7 @@ fn metric_figure(
         chart: Chart {
             id,
             title: if subject.is_empty() { data.label(task, key) } else { subject.clone() },
-            caption: [left_out_lines(left_out), data.unsettled_among(&rows)]
+            caption: [left_out_lines(left_out, &data.table), data.unsettled_among(&rows)]
                 .into_iter()
                 .flatten()
                 .collect::<Vec<_>>()
@@ -433,8 +448,17 @@ fn metric_figure(
     }
 }
 
-fn left_out_lines(left_out: usize) -> Option<String> {
-    (left_out > 0).then(|| format!("{left_out} more lines are in the table."))
+fn left_out_lines(left_out: usize, table: &str) -> Option<String> {
+    let (lines, are) = if left_out == 1 { ("line", "is") } else { ("lines", "are") };
+    (left_out > 0).then(|| format!("{left_out} more {lines} {are} in {table}."))
+}
+
+/// Of so many rows, what a table leaves out.
+fn left_out_rows(rows: usize, table: &str) -> String {
+    match rows.checked_sub(MOST_REASONS) {
+        Some(more) if more > 0 => format!("The first {MOST_REASONS}; {table} has {more} more."),
+        _ => String::new(),
+    }
 }
 
 fn series_name(data: &Data, roles: &Roles, row: usize) -> String {
@@ -442,12 +466,12 @@ fn series_name(data: &Data, roles: &Roles, row: usize) -> String {
         .series
         .iter()
         .map(|&a| {
-            let (text, key) = (&data.cell(row, a).text, &data.axis(a).key);
+            let text = &data.cell(row, a).text;
             let of_another = |&other: &usize| other != a && data.axis(other).values.iter().any(|v| v.text == *text);
-            let told = key_with_value(key, text);
+            let told = data.with_value(a, text);
             // A word speaks for itself, unless another key has it as well.
             if told == *text && roles.series.iter().any(of_another) {
-                format!("{} {text}", key_label(key).to_lowercase())
+                format!("{} {text}", lower_first(&data.axis_label(a)))
             } else {
                 told
             }
@@ -519,10 +543,7 @@ fn said_by_tests(data: &Data) -> Option<SweepSection> {
     if said.is_empty() {
         return None;
     }
-    let text = match said.len().checked_sub(MOST_REASONS) {
-        Some(more) if more > 0 => format!("The first {MOST_REASONS}; the table has {more} more."),
-        _ => String::new(),
-    };
+    let text = left_out_rows(said.len(), &data.table);
     Some(SweepSection {
         title: "What the tests say of their figures".to_owned(),
         text,
@@ -551,10 +572,7 @@ fn without_result(data: &Data) -> Option<SweepSection> {
         ]
     });
     let columns = [("Point", true), ("What", false), ("Status", false), ("Why", false)];
-    let text = match missing.len().checked_sub(MOST_REASONS) {
-        Some(more) if more > 0 => format!("The first {MOST_REASONS}; the table has {more} more."),
-        _ => String::new(),
-    };
+    let text = left_out_rows(missing.len(), &data.table);
     Some(SweepSection {
         title: "Points without a result".to_owned(),
         text,
@@ -576,5 +594,14 @@ mod tests {
         let is_log = |values: &[f64], mark| value_axis("IOPS", "IOPS", values, mark).log;
         assert!(is_log(&[1.0, 100.0], Mark::Line) && !is_log(&[1.0, 10.0], Mark::Line));
         assert!(!is_log(&[1.0, 100.0], Mark::Bars));
+    }
+
+    #[test]
+    fn what_is_left_out_is_where_it_is_said_to_be() {
+        let lines = |left_out| left_out_lines(left_out, "unfinished.csv");
+        assert_eq!(lines(2).as_deref(), Some("2 more lines are in unfinished.csv."));
+        assert_eq!((lines(1).as_deref(), lines(0)), (Some("1 more line is in unfinished.csv."), None));
+        assert_eq!(left_out_rows(MOST_REASONS + 3, "results.csv"), "The first 40; results.csv has 3 more.");
+        assert_eq!(left_out_rows(MOST_REASONS, "results.csv"), "");
     }
 }

@@ -24,8 +24,20 @@ struct Change {
 }
 
 impl Change {
-    fn identity(&self) -> String {
-        Cell::of(&self.value).identity()
+    /// The same of two that stand for one value; of a parameter, for one of all tests.
+    fn identity(&self, tasks: &[Task]) -> String {
+        let resolved = |task: &Task| match (&task.what, self.key.strip_prefix(TEST_PREFIX)) {
+            (What::Test { def, .. }, Some(key)) => {
+                let params = def.resolve(&[(key.to_owned(), setting(&self.value))], false).ok()?;
+                Some(format!("{:?}", params.to_json()))
+            }
+            _ => None,
+        };
+        let of_tests: Option<Vec<String>> = tasks.iter().map(resolved).collect();
+        match of_tests {
+            Some(params) if !params.is_empty() => params.join("\n"),
+            _ => Cell::of(&self.value).identity(),
+        }
     }
 }
 
@@ -47,8 +59,8 @@ impl Variations {
         seeds: &[u64],
     ) -> Result<Self, Diagnostic> {
         let fixed = changes(text, "set");
-        let rows = list(text, rows)?;
-        let grid = grid(text)?;
+        let rows = list(text, rows, tasks)?;
+        let grid = grid(text, tasks)?;
         check_keys(text, template, tasks, fixed.iter().chain(rows.iter().flatten()).chain(grid.iter().flatten()))?;
         let count =
             grid.iter().map(Vec::len).fold(rows.len().max(1) * tasks.len() * seeds.len(), usize::saturating_mul);
@@ -128,9 +140,10 @@ fn changes(text: &PlanText, section: &str) -> Vec<Change> {
 }
 
 /// The rows of [[list]], so many: all with the same keys, and no two alike.
-fn list(text: &PlanText, count: usize) -> Result<Vec<Vec<Change>>, Diagnostic> {
+fn list(text: &PlanText, count: usize, tasks: &[Task]) -> Result<Vec<Vec<Change>>, Diagnostic> {
     let mut rows: Vec<Vec<Change>> = Vec::new();
     let mut seen = BTreeSet::new();
+    let identities = |row: &[Change]| -> Vec<String> { row.iter().map(|change| change.identity(tasks)).collect() };
     for i in 0..count {
         let section = format!("list[{i}]");
         let row = changes(text, &section);
@@ -139,7 +152,7 @@ fn list(text: &PlanText, count: usize) -> Result<Vec<Vec<Change>>, Diagnostic> {
             return Err(text.at_value(error, &section));
         }
         let Some(first) = rows.first() else {
-            seen.insert(row.iter().map(Change::identity).collect::<Vec<_>>());
+            seen.insert(identities(&row));
             rows.push(row);
             continue;
         };
@@ -156,7 +169,7 @@ fn list(text: &PlanText, count: usize) -> Result<Vec<Vec<Change>>, Diagnostic> {
         // In the order of the first row.
         let ordered: Vec<Change> =
             first.iter().filter_map(|c| row.iter().find(|own| own.key == c.key).cloned()).collect();
-        if !seen.insert(ordered.iter().map(Change::identity).collect()) {
+        if !seen.insert(identities(&ordered)) {
             let error = Diagnostic::new("this row of the list is there twice")
                 .help("the same run twice tells nothing new: give each row once, and several `seeds` for repeats");
             return Err(text.at_value(error, &section));
@@ -167,7 +180,7 @@ fn list(text: &PlanText, count: usize) -> Result<Vec<Vec<Change>>, Diagnostic> {
 }
 
 /// The keys of [grid], each with its values.
-fn grid(text: &PlanText) -> Result<Vec<Vec<Change>>, Diagnostic> {
+fn grid(text: &PlanText, tasks: &[Task]) -> Result<Vec<Vec<Change>>, Diagnostic> {
     text.below("grid")
         .into_iter()
         .map(|(key, value)| {
@@ -187,7 +200,7 @@ fn grid(text: &PlanText) -> Result<Vec<Vec<Change>>, Diagnostic> {
                 path: format!("{path}[{i}]"),
             };
             let values: Vec<Change> = values.iter().enumerate().map(of).collect();
-            if let Some(again) = values.iter().find(|change| !seen.insert(change.identity())) {
+            if let Some(again) = values.iter().find(|change| !seen.insert(change.identity(tasks))) {
                 let error = Diagnostic::new(format!("{} stands twice", again.value)).help("name each value once");
                 return Err(text.at_value(error, &again.path));
             }

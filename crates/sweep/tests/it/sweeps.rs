@@ -1,5 +1,6 @@
 //! Sweeps of small drives from beginning to end.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -245,6 +246,13 @@ fn slips_are_pointed_at() {
         ("[0, 2000, 5000]", "[0, 0]", "stands twice", "^"),
         // The same value: two runs of it would look like a repeat with another seed, and narrow the interval.
         ("[0, 2000, 5000]", "[2000, 2000.0]", "2000.0 stands twice", "^^^^^^"),
+        ("[grid]", "[grid]\ntest.block_size = [4096, \"4KiB\"]", "\"4KiB\" stands twice", "^^^^^^"),
+        (
+            "[grid]",
+            "[[list]]\ntest.block_size = 4096\n[[list]]\ntest.block_size = \"4KiB\"\n[grid]",
+            "is there twice",
+            "11 | [[list]]",
+        ),
         ("[grid]", "[[list]]\n[[list]]\ncontroller.ways = 2\n[grid]", "has no keys", "9 | [[list]]"),
         (
             "[grid]",
@@ -486,6 +494,29 @@ fn a_key_that_moves_nothing_is_named() {
     assert_eq!(ssdlab_sweep::keys_without_effect(&plan, &result.states), <[&str; 0]>::default());
 }
 
+#[test]
+fn two_spellings_of_one_run_say_nothing_of_a_key() {
+    let swept = |values: &str| {
+        let text = format!(
+            "drive = \"m600-256gb\"\ngrid.over_provisioning_percent = {values}\ntest = [{{ name = \"random-read\" }}]"
+        );
+        Plan::parse("spellings.toml", &text).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let finished = || {
+        let (capacity_bytes, spare_percent) = (1 << 30, Some(20.0));
+        State::Done(PointResult::Finished {
+            capacity_bytes,
+            spare_percent,
+            metrics: BTreeMap::new(),
+            notes: Vec::new(),
+        })
+    };
+    let idle = |plan: &Plan| ssdlab_sweep::keys_without_effect(plan, &[finished(), finished()]).len();
+    let plan = swept("[20, 20.000000001]");
+    assert_eq!(plan.points[0].key, plan.points[1].key, "it is sold in whole sectors");
+    assert_eq!((idle(&plan), idle(&swept("[20, 25]"))), (0, 1));
+}
+
 /// Two capacities that are alike to five digits are two drives.
 #[test]
 fn values_that_look_alike_are_two_lines() {
@@ -528,6 +559,25 @@ fn a_front_says_which_of_its_points_have_not_settled() {
         unsettled.contains("4 points did not reach a steady state (")
             && unsettled.contains("Not settled: 4 of 4 runs (")
     );
+}
+
+#[test]
+fn a_page_of_several_seeds_says_of_how_many_runs_its_figures_are() {
+    let text = PLAN.replace("drive = ", "seeds = [1, 2]\ndrive = ").replace("[0, 2000, 5000]", "[2000, 5000]");
+    let plan = Plan::parse("small.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let folder = Folder::new("runs");
+    let mut states = run(&plan, &folder, 2).states;
+    let page = |states: &[State], name: &str| {
+        write_results(&folder.0, &plan, states, "0").unwrap();
+        fs::read_to_string(folder.0.join(name)).unwrap()
+    };
+    let whole = page(&states, "index.html");
+    assert!(whole.contains("Charts show means of 2 seeds, and") && whole.contains("; results.csv has every run."));
+    assert!(!whole.contains("(one run)"));
+    states[1] = State::NotRun;
+    let stopped = page(&states, "unfinished.html");
+    assert!(stopped.contains("Charts show means of the runs finished so far, of up to 2 seeds, and"));
+    assert!(stopped.contains("(one run)") && stopped.contains("; unfinished.csv has every run."));
 }
 
 #[test]

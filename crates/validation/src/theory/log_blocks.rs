@@ -55,38 +55,55 @@ impl LogBuild {
         (self.cell.times().1 + f64::from(self.bus_us)) / 1e3
     }
 
-    /// BAST, merges for each random write: all but those to a block that has one of the logs, of which there are fewer than
-    /// blocks.
+    /// Chance that a block has one of the logs when it is written, of which there are fewer than blocks.
+    fn open_share(&self) -> f64 {
+        f64::from(self.logs) / f64::from(self.data_blocks)
+    }
+
+    /// BAST, merges for each random write. A write finds its block's log with the chance `h = L/D`, so that a log would take
+    /// `1/(1 - h)` pages; but with `b` of them it is full, and the next write to its block closes it: `(1 - h)/(1 - h^b)`.
+    /// Of few logs that is `1 - h`.
     pub fn bast_merges(&self) -> f64 {
-        1.0 - f64::from(self.logs) / f64::from(self.data_blocks)
+        let h = self.open_share();
+        (1.0 - h) / (1.0 - libm::pow(h, f64::from(self.pages)))
     }
 
-    /// BAST, milliseconds of a random write: `b c + 2 tE` for a merge, and the page.
+    /// BAST, milliseconds of a random write: `b c + 2 tE` for a merge, and the page. A log of `k` pages, as many as have the
+    /// share `(1 - h) h^(k-1)` of all, holds the first of its block in order with the chance `b^-k` and then becomes the
+    /// block: `k` copies less, and one erase.
     pub fn bast_ms(&self) -> f64 {
-        self.bast_merges() * (f64::from(self.pages) * self.copy_ms() + 2.0 * ERASE_MS) + self.program_ms()
-    }
-
-    /// The same where a log whose first page is the block's first one becomes the block: a page less to copy, and one erase.
-    pub fn bast_ms_with_partial_merges(&self) -> f64 {
-        self.bast_ms() - self.bast_merges() * (self.copy_ms() + ERASE_MS) / f64::from(self.pages)
+        let (b, h) = (f64::from(self.pages), self.open_share());
+        let in_order = 1.0 - h / b;
+        let saved = (1.0 - h) / b * (self.copy_ms() / in_order + ERASE_MS) / in_order;
+        self.bast_merges() * (b * self.copy_ms() + 2.0 * ERASE_MS - saved) + self.program_ms()
     }
 
     /// FAST, merges for each random write: a block is merged once it has a page in the log that is closed next, and then
     /// has none in any. A renewal: after a merge it waits `D` writes for its first page, and `L b` writes for that one's log.
+    /// Of first order in `b/D`: within 2 % from [`LogBuild::fast_merges_blocks_min`] blocks on.
     pub fn fast_merges(&self) -> f64 {
         1.0 / (1.0 + f64::from(self.logs * self.pages) / f64::from(self.data_blocks))
     }
 
-    /// The same with the wait as it is: that first page lies anywhere in its log, and so waits half a log less in the mean.
-    pub fn fast_merges_mean_wait(&self) -> f64 {
-        1.0 / (1.0 + (f64::from(self.logs) - 0.5) * f64::from(self.pages) / f64::from(self.data_blocks))
+    /// Fewest blocks of data for [`LogBuild::fast_merges`]. With one log it is `b/2D` too little, with more of them less.
+    pub fn fast_merges_blocks_min(&self) -> u32 {
+        32 * self.pages
     }
 
-    /// FAST, milliseconds of a random write in the mean that makes so many merges: `b c + tE` for each of them, the erase of a
-    /// log every `b` writes, and the page.
-    pub fn fast_ms(&self, merges: f64) -> f64 {
+    /// The same with the wait as it is. Logs are closed whole: of a log's `b` writes none falls on the block with the chance
+    /// `q = (1 - 1/D)^b`, so that its first page comes in the `1/(1 - q)`th log after a merge, and that one is closed `L - 1`
+    /// logs later.
+    pub fn fast_merges_mean_wait(&self) -> f64 {
+        let (b, d) = (f64::from(self.pages), f64::from(self.data_blocks));
+        let q = libm::pow(1.0 - 1.0 / d, b);
+        d / (b * (1.0 / (1.0 - q) + f64::from(self.logs) - 1.0))
+    }
+
+    /// FAST, milliseconds of a random write in the mean: `b c + tE` for each merge, the erase of a log every `b` writes, and
+    /// the page.
+    pub fn fast_ms(&self) -> f64 {
         let merge = f64::from(self.pages) * self.copy_ms() + ERASE_MS;
-        merges * merge + ERASE_MS / f64::from(self.pages) + self.program_ms()
+        self.fast_merges_mean_wait() * merge + ERASE_MS / f64::from(self.pages) + self.program_ms()
     }
 
     /// A fixed map of blocks, milliseconds of a random write of one sector: the block is read, erased and programmed.

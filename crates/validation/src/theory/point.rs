@@ -7,7 +7,7 @@ use super::formulas;
 use super::log_blocks::{self, Cell, Figure, LogBuild};
 use super::measure::{self, Effort};
 use super::queueing;
-use super::rig::{Build, Measured, READ_NANOS};
+use super::rig::{BUFFER_UNITS, Build, Measured, READ_AHEAD_PAGES, READ_NANOS};
 use super::temperature::{self, Ties};
 use ssdlab_core::{SECTOR_BYTES, UNIT_BYTES};
 use ssdlab_ftl::{Frontier, LogScheme, TieBreak, VictimPolicy};
@@ -18,6 +18,19 @@ const BARE_BLOCKS: u32 = 8192;
 const BARE_BLOCKS_SCANNED: u32 = 4096;
 const BARE_WARM_UP: f64 = 40.0;
 const BARE_MEASURED: f64 = 20.0;
+
+/// Fewest pages of a block where data are compressed: the row that ends a victim is padded, which no formula counts.
+const COMPRESSED_PAGES_MIN: u32 = 512;
+/// Greatest size, per mille, of data of two sizes, of which the formula knows only the mean.
+const MIXED_SIZE_MAX: u32 = 900;
+/// Two streams, over which the bracket of the tables holds on one die of 8,192 blocks: hundredths of a per cent, pages of a block,
+/// and per mille of the pages and of the writes.
+const TWO_STREAMS_OP_MIN: u32 = 700;
+const TWO_STREAMS_PAGES_MIN: u32 = 64;
+const TWO_STREAMS_SHARE_MIN: u32 = 50;
+const TWO_STREAMS_WRITES_MAX: u32 = 950;
+/// Greatest share of the writes, per cent, that may replace one in the write buffer, which no formula counts.
+const REPLACED_PERCENT_MAX: f64 = 0.3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -124,7 +137,11 @@ impl Point {
         Point {
             kind,
             op_per_10000: 700,
-            pages: if by_blocks { 128 } else { 64 },
+            pages: match kind {
+                Kind::Compressed => COMPRESSED_PAGES_MIN,
+                _ if by_blocks => 128,
+                _ => 64,
+            },
             choices: 2,
             hot_writes: 800,
             hot_pages: 200,
@@ -185,17 +202,28 @@ impl Point {
             Kind::HotColdFifo => temperature::fifo_hot_cold(op, r, f),
             Kind::HotColdGreedy => temperature::greedy_hot_cold(op, b, r, f, self.ties),
             Kind::HotColdApart => {
-                let collector = Collector { victim: Victim::Greedy(self.ties), apart: true };
-                bare_map::hot_cold(op, b, (r, f), collector, BARE_BLOCKS, (BARE_WARM_UP, BARE_MEASURED))
+                let [none, ahead] = [0, READ_AHEAD_PAGES].map(|read_ahead_pages| {
+                    let collector = Collector { victim: Victim::Greedy(self.ties), apart: true, read_ahead_pages };
+                    bare_map::hot_cold(op, b, (r, f), collector, BARE_BLOCKS, (BARE_WARM_UP, BARE_MEASURED))
+                });
+                if (ahead / none - 1.0).abs() * 100.0 > self.tolerance_percent() {
+                    return Expectation::Between(none.min(ahead), none.max(ahead));
+                }
+                ahead
             }
             Kind::CostBenefit | Kind::CostBenefitApart => {
-                let collector = Collector { victim: Victim::CostBenefit, apart: self.kind == Kind::CostBenefitApart };
+                let collector = Collector {
+                    victim: Victim::CostBenefit,
+                    apart: self.kind == Kind::CostBenefitApart,
+                    read_ahead_pages: READ_AHEAD_PAGES,
+                };
                 bare_map::hot_cold(op, b, (r, f), collector, BARE_BLOCKS_SCANNED, (BARE_WARM_UP, BARE_MEASURED))
             }
             Kind::TwoStreams => {
                 let (first, last) = (temperature::two_streams_first_come(op, b, r, f), formulas::greedy(op, b));
                 let value = if self.ties == Ties::FirstCome { first } else { last };
-                return Expectation::Near { value, low: first, high: last };
+                // Where all data are alike the two are one, but for the last digits.
+                return Expectation::Near { value, low: first.min(last), high: first.max(last) };
             }
             Kind::Trim => formulas::greedy(formulas::effective_op(op, self.in_use()), b),
             Kind::StaticTrim => formulas::greedy(formulas::effective_op(op, 1.0 - f64::from(self.trimmed) / 1e3), b),
@@ -210,7 +238,7 @@ impl Point {
             Kind::BastTime => self.log_build().bast_ms(),
             Kind::FastMerges => self.log_build().fast_merges(),
             Kind::FastMergesMeanWait => self.log_build().fast_merges_mean_wait(),
-            Kind::FastTime => self.log_build().fast_ms(self.log_build().fast_merges()),
+            Kind::FastTime => self.log_build().fast_ms(),
             Kind::FixedMapTime => self.log_build().fixed_map_ms(),
             Kind::FixedMapData => self.log_build().fixed_map_amplification(),
             Kind::OpenArrivals => READ_NANOS as f64 / 1e3 * queueing::m_d_1(f64::from(self.load) / 1e3),
@@ -385,6 +413,63 @@ impl Point {
             return Err(format!("{text}: logs: {logs} are no fewer than blocks of data; use 1 to {}", blocks - 1));
         }
         Ok(point)
+    }
+
+    /// Why what theory says of a point cannot be held against a drive, and where it could be.
+    #[must_use]
+    pub fn doubt(&self) -> Option<String> {
+        let (blocks, pages) = (self.blocks, self.pages);
+        match self.kind {
+            Kind::FastMerges if blocks < self.log_build().fast_merges_blocks_min() => Some(format!(
+                "the formula is of first order, for {} blocks of {pages} pages or more; fast-merges-mean-wait counts whole logs",
+                self.log_build().fast_merges_blocks_min()
+            )),
+            Kind::Compressed if pages < COMPRESSED_PAGES_MIN => Some(format!(
+                "no formula counts how rows are padded at the end of a victim, which blocks of fewer than {COMPRESSED_PAGES_MIN} \
+                 pages show"
+            )),
+            Kind::Compressed if self.size > MIXED_SIZE_MAX && self.size < 1000 => Some(format!(
+                "the formula knows only the mean of two sizes, which are too far apart above {} %",
+                f64::from(MIXED_SIZE_MAX) / 10.0
+            )),
+            Kind::HotColdFifo
+            | Kind::HotColdGreedy
+            | Kind::HotColdApart
+            | Kind::CostBenefit
+            | Kind::CostBenefitApart
+            | Kind::TwoStreams => self.doubt_of_hot_data(),
+            _ => None,
+        }
+    }
+
+    /// The same of data of which some are hot, whichever of the two kinds they are.
+    fn doubt_of_hot_data(&self) -> Option<String> {
+        if self.kind == Kind::TwoStreams {
+            let within = |lo: u32, value: u32| (lo..=1000 - lo).contains(&value);
+            if self.op_per_10000 < TWO_STREAMS_OP_MIN
+                || self.pages < TWO_STREAMS_PAGES_MIN
+                || !within(TWO_STREAMS_SHARE_MIN, self.hot_pages)
+                || !within(1000 - TWO_STREAMS_WRITES_MAX, self.hot_writes)
+            {
+                return Some(format!(
+                    "the drive has too few hot blocks: the bracket was tried from op={} and b={TWO_STREAMS_PAGES_MIN} on, for r of \
+                     {} to {} and f of {} to {}",
+                    TWO_STREAMS_OP_MIN / 100,
+                    100 - TWO_STREAMS_WRITES_MAX / 10,
+                    TWO_STREAMS_WRITES_MAX / 10,
+                    TWO_STREAMS_SHARE_MIN / 10,
+                    100 - TWO_STREAMS_SHARE_MIN / 10
+                ));
+            }
+        }
+        let build = self.build(Effort::FULL);
+        let units = f64::from(build.dies * build.data_blocks * self.pages) / (1.0 + self.op());
+        let (r, f) = self.shares();
+        // A write replaces one that waits if it is to the same unit.
+        let replaced = f64::from(BUFFER_UNITS) / units * (r * r / f + (1.0 - r) * (1.0 - r) / (1.0 - f)) * 100.0;
+        (replaced > REPLACED_PERCENT_MAX).then(|| {
+            format!("{replaced:.2} % of the writes replace one in the drive's write buffer, which no formula counts")
+        })
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {

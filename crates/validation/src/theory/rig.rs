@@ -14,6 +14,12 @@ pub type Drive = SimulatedSsd<false, true>;
 
 pub const READ_NANOS: Nanos = 50_000;
 
+/// Units that the write buffer of a drive of the theory holds.
+pub const BUFFER_UNITS: u32 = 16;
+
+/// Pages of a victim that such a drive reads before the first of them is programmed.
+pub const READ_AHEAD_PAGES: u32 = 8;
+
 pub struct Lab<T: Translation = PageMap> {
     pub drive: SimulatedSsd<false, true, T>,
     pub units: u64,
@@ -120,7 +126,11 @@ pub fn spec(build: &Build) -> DriveSpec {
     DriveSpec {
         flash: FlashSpec { exact_spare_per_10000: Some(build.spare_per_10000), ..plain.flash },
         controller: ControllerSpec { dram_mib: 64, reads_first: false, ..plain.controller },
-        write_buffer: WriteBufferSpec { capacity_kib: 64, flush_after_idle_ms: 100.0, ..plain.write_buffer },
+        write_buffer: WriteBufferSpec {
+            capacity_kib: BUFFER_UNITS * (UNIT_BYTES / 1024) as u32,
+            flush_after_idle_ms: 100.0,
+            ..plain.write_buffer
+        },
         mapping: MappingSpec {
             unit_kib: 4,
             row: RowSpan::AllPlanes,
@@ -136,7 +146,7 @@ pub fn spec(build: &Build) -> DriveSpec {
             frontier: build.frontier,
             start_free_superblocks: 1,
             victims_per_start: 1,
-            buffer_superpages: 8,
+            buffer_superpages: READ_AHEAD_PAGES,
             buffering: Buffering::Streaming,
             ..plain.gc
         },

@@ -73,7 +73,7 @@ fn victims(op: f64, b: usize, r: f64, f: f64, ties: Ties, full: &[f64]) -> [(usi
             Ties::FirstCome => 1.0 - libm::exp(-rate(h) * w),
             Ties::LastCome => w,
         };
-        let most = if ties == Ties::FirstCome { 60.0 / cold_rate } else { 1.0 };
+        let most = if ties == Ties::FirstCome { 60.0 / hot_rate.min(cold_rate) } else { 1.0 };
         let w = root(0.0, most, |w| {
             let stay: f64 = (0..=valid).map(|h| at[h] * lost(w, h) / rate(h)).sum();
             let fallen: f64 = (0..=valid).map(|h| at[h] * lost(w, h)).sum();
@@ -144,7 +144,9 @@ pub fn two_streams_first_come(op: f64, b: u32, r: f64, f: f64) -> f64 {
         };
         // With w without end all lose a page: the state in which the next threshold begins.
         if j < b && blocks(1e9) >= 0.0 {
-            let w = root(0.0, 60.0 / kinds[1].2, blocks);
+            // Until even the kind that dies more slowly has lost its page; which one that is depends on `r` and `f`.
+            let slower = kinds[0].2.min(kinds[1].2);
+            let w = root(0.0, 60.0 / slower, blocks);
             return kinds
                 .iter()
                 .map(|&(_, writes, l)| writes * size / (size - at + 1.0 - libm::exp(-l * at * w)))

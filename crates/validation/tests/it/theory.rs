@@ -4,7 +4,7 @@
 use ssdlab_validation::theory::bare_map::{Collector, Victim};
 use ssdlab_validation::theory::measure::Effort;
 use ssdlab_validation::theory::point::{Expectation, Point};
-use ssdlab_validation::theory::rig::Measured;
+use ssdlab_validation::theory::rig::{Measured, READ_AHEAD_PAGES};
 use ssdlab_validation::theory::temperature::Ties;
 use ssdlab_validation::theory::{bare_map, formulas, queueing, temperature};
 
@@ -97,7 +97,8 @@ fn formulas_of_hot_and_cold_data_give_the_published_values() {
 /// at 7 %, where a block is worth most.
 #[test]
 fn the_bare_map_gives_independently_computed_values() {
-    let greedy_apart = Collector { victim: Victim::Greedy(Ties::LastCome), apart: true };
+    let greedy_apart =
+        Collector { victim: Victim::Greedy(Ties::LastCome), apart: true, read_ahead_pages: READ_AHEAD_PAGES };
     for (op, r, f, value) in [(0.12, 0.9, 0.1, 5.195), (0.28, 0.8, 0.2, 2.643)] {
         let ours = bare_map::hot_cold(op, 64, (r, f), greedy_apart, 4096, (25.0, 10.0));
         assert!((ours / value - 1.0).abs() < 4e-3, "the collector's apart {op} {r}: {ours}");
@@ -136,7 +137,7 @@ fn cost_benefit_gains_once_the_collector_has_an_open_block_of_its_own() {
     let [together, apart] = [("cost-benefit", false), ("cost-benefit-apart", true)].map(|(kind, apart)| {
         let point = Point::parse(&format!("{kind}:op=28,b=32,r=95,f=5")).expect("a point");
         let ours = point.measure(SHORT).value;
-        let collector = Collector { victim: Victim::CostBenefit, apart };
+        let collector = Collector { victim: Victim::CostBenefit, apart, read_ahead_pages: READ_AHEAD_PAGES };
         let theory = bare_map::hot_cold(0.28, 32, (0.95, 0.05), collector, 1024, (20.0, 10.0));
         assert!((ours / theory - 1.0).abs() * 100.0 < point.tolerance_percent() * ROUGHER, "{kind}: {theory}, {ours}");
         ours
@@ -149,7 +150,8 @@ fn cost_benefit_gains_once_the_collector_has_an_open_block_of_its_own() {
 fn hot_and_cold_data_that_the_collector_keeps_apart_are_those_of_the_bare_map() {
     let point = Point::parse("hot-cold-apart:op=28,b=32,r=80,f=20").expect("a point");
     let ours = point.measure(Effort { blocks: 512, ..SHORT }).value;
-    let collector = Collector { victim: Victim::Greedy(Ties::LastCome), apart: true };
+    let collector =
+        Collector { victim: Victim::Greedy(Ties::LastCome), apart: true, read_ahead_pages: READ_AHEAD_PAGES };
     let theory = bare_map::hot_cold(0.28, 32, (0.8, 0.2), collector, 2048, (20.0, 10.0));
     assert!((ours / theory - 1.0).abs() * 100.0 < point.tolerance_percent() * ROUGHER, "{theory}, {ours}");
     let together = temperature::greedy_hot_cold(0.28, 32, 0.8, 0.2, Ties::LastCome);
@@ -159,7 +161,7 @@ fn hot_and_cold_data_that_the_collector_keeps_apart_are_those_of_the_bare_map() 
 /// Of one temperature nothing can be gained but what greedy gains.
 #[test]
 fn the_bare_map_of_cost_benefit_lies_between_greedy_and_fifo() {
-    let collector = Collector { victim: Victim::CostBenefit, apart: false };
+    let collector = Collector { victim: Victim::CostBenefit, apart: false, read_ahead_pages: READ_AHEAD_PAGES };
     let ours = bare_map::hot_cold(0.28, 64, (0.5, 0.5), collector, 1024, (10.0, 20.0));
     let (greedy, fifo) = (formulas::greedy(0.28, 64), formulas::fifo(0.28));
     assert!(greedy < ours && ours < fifo, "{greedy} {ours} {fifo}");
@@ -251,12 +253,52 @@ fn merges_of_log_blocks_and_what_they_take() {
     ] {
         within(text, Point::parse(text).expect("a point").theory(), effort, percent);
     }
-    let text = "bast-time:blocks=512,b=8,logs=2,bus=100";
-    let build = Point::parse(text).expect("a point").log_build();
-    within(text, Expectation::Value(build.bast_ms_with_partial_merges()), effort, 0.3);
-    let text = "fast-time:blocks=256,b=8,logs=8,cell=slc";
-    let build = Point::parse(text).expect("a point").log_build();
-    within(text, Expectation::Value(build.fast_ms(build.fast_merges_mean_wait())), effort, 0.6);
+}
+
+/// Where theory of first order is 2 to 40 % off: logs that become full, merges that copy a page less, and logs as large as a
+/// good part of the data.
+#[test]
+fn merges_of_log_blocks_that_are_not_few_and_small_beside_the_data() {
+    let effort = Effort { measured_units: 300_000.0, ..SHORT };
+    for (text, percent) in [
+        ("bast-merges:blocks=64,b=8,logs=56", 1.0),
+        ("bast-merges:blocks=128,b=16,logs=112", 1.5),
+        ("bast-time:blocks=512,b=8,logs=2,bus=100", 0.3),
+        ("bast-time:blocks=4096,b=4,logs=1", 0.5),
+        ("fast-merges-mean-wait:blocks=64,b=128,logs=1", 0.6),
+        ("fast-merges-mean-wait:blocks=128,b=128,logs=2", 1.5),
+        ("fast-time:blocks=256,b=8,logs=8,cell=slc", 0.6),
+        ("fast-time:blocks=256,b=128,logs=2", 1.5),
+    ] {
+        within(text, Point::parse(text).expect("a point").theory(), effort, percent);
+    }
+}
+
+#[test]
+fn two_streams_are_the_same_whichever_of_them_is_hot() {
+    for (r, f) in [(0.8, 0.2), (0.99, 0.01), (0.5, 0.5)] {
+        let [one, other] =
+            [(r, f), (1.0 - r, 1.0 - f)].map(|(r, f)| temperature::two_streams_first_come(0.2, 16, r, f));
+        assert!((one - other).abs() < 1e-9, "{r}: {one} {other}");
+        let [one, other] =
+            [(r, f), (1.0 - r, 1.0 - f)].map(|(r, f)| temperature::greedy_hot_cold(0.2, 16, r, f, Ties::FirstCome));
+        assert!((one - other).abs() < 1e-6, "{r}: {one} {other}");
+    }
+    for text in ["two-streams:op=20,r=10,f=90", "two-streams:op=20,r=50,f=50", "two-streams:op=28,r=50,f=50"] {
+        let point = Point::parse(text).expect("a point");
+        let Expectation::Near { low, high, .. } = point.theory() else { panic!("{text} has no bracket") };
+        assert!(low <= high, "{text}: {low} {high}");
+    }
+}
+
+/// As a program of its own has it, too: 3.16 without any page read ahead, 2.70 with 8.
+#[test]
+fn where_the_read_ahead_decides_theory_has_a_bracket() {
+    let point = Point::parse("hot-cold-apart:op=20,b=16,r=95,f=5,ties=first").expect("a point");
+    let Expectation::Between(low, high) = point.theory() else { panic!("it has one value") };
+    assert!((low / 2.70 - 1.0).abs() < 0.01 && (high / 3.16 - 1.0).abs() < 0.01, "{low} {high}");
+    let point = Point::parse("hot-cold-apart:op=28,b=32,r=80,f=20").expect("a point");
+    assert!(matches!(point.theory(), Expectation::Value(_)));
 }
 
 #[test]
@@ -273,5 +315,25 @@ fn points_that_make_no_sense_are_refused() {
     ] {
         let error = Point::parse(text).expect_err(text);
         assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn points_where_theory_does_not_hold_are_not_judged() {
+    for (text, why) in [
+        ("fast-merges:blocks=128", "for 4096 blocks of 128 pages or more; fast-merges-mean-wait counts whole logs"),
+        ("compressed:b=64", "blocks of fewer than 512 pages show"),
+        ("compressed:size=95", "too far apart above 90 %"),
+        ("hot-cold:r=99,f=1", "0.64 % of the writes replace one in the drive's write buffer"),
+        ("hot-cold-fifo:op=20,b=8,r=1,f=99", "5.74 % of the writes replace one"),
+        ("two-streams:r=96,f=4", "from op=7 and b=64 on, for r of 5 to 95 and f of 5 to 95"),
+        ("two-streams:op=20,b=16", "too few hot blocks"),
+        ("two-streams:op=20,b=64,r=1,f=99", "too few hot blocks"),
+    ] {
+        let doubt = Point::parse(text).expect("a point").doubt();
+        assert!(doubt.as_ref().is_some_and(|doubt| doubt.contains(why)), "{text}: {doubt:?}");
+    }
+    for text in ["hot-cold:op=7,r=95,f=5", "two-streams:op=28,r=95,f=5", "compressed:op=15,size=40", "fast-merges"] {
+        assert_eq!(Point::parse(text).expect("a point").doubt(), None, "{text}");
     }
 }

@@ -48,11 +48,6 @@ impl Job {
         JobFileError::Job { file: spot.file.to_string(), line: spot.line, job: self.name.clone(), problem }
     }
 
-    /// Whether it writes.
-    pub(super) fn writes(&self) -> bool {
-        !matches!(self.rw, Rw::Read | Rw::RandRead | Rw::Trim | Rw::RandTrim)
-    }
-
     /// What can be checked without a drive.
     pub(super) fn check(&self) -> Result<(), JobFileError> {
         if self.time_based && self.runtime.is_none() {
@@ -213,7 +208,7 @@ impl Job {
             Extent::Endless => true,
         };
         let keeps_a_map = pattern.order == Order::Random(Distribution::EachBlockOnce) && !self.leaves_order();
-        passes && keeps_a_map && pattern.repeats && self.writes()
+        passes && keeps_a_map && pattern.repeats && self.rw.writes()
     }
 
     /// The access pattern of clone `clone` on a drive of `capacity_bytes`.
@@ -314,7 +309,7 @@ impl Job {
         if io_size < span_bytes || pass == 0 || !has_passes {
             return None;
         }
-        let reads_back = self.verify.is_some() && self.do_verify && self.writes();
+        let reads_back = self.verify.is_some() && self.do_verify && self.rw.writes();
         let counted = if reads_back { pass.saturating_mul(2) } else { pass };
         let fitting = 1 + io_size.saturating_sub(block) / counted;
         let is_cut = self.loops == 1 && fitting.saturating_mul(pass) > io_size;

@@ -59,6 +59,24 @@ impl Rw {
     pub fn is_random(self) -> bool {
         matches!(self, Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite)
     }
+
+    /// Whether it has reads.
+    #[must_use]
+    pub fn reads(self) -> bool {
+        matches!(self, Rw::Read | Rw::RandRead | Rw::ReadWrite | Rw::RandRw)
+    }
+
+    /// Whether it has writes.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        !matches!(self, Rw::Read | Rw::RandRead | Rw::Trim | Rw::RandTrim)
+    }
+
+    /// Whether it has trims.
+    #[must_use]
+    pub fn trims(self) -> bool {
+        matches!(self, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite)
+    }
 }
 
 /// A line of a file.
@@ -212,9 +230,9 @@ pub struct Job {
     /// A flush after every so many writes; 0 never.
     pub fsync: u64,
     pub fdatasync: u64,
-    /// For the runner: a flush when the job ends, in whatever way.
+    /// A flush at the end of each pass, in whatever way it ends; see [`Job::flushes_at_end`].
     pub end_fsync: bool,
-    /// The same when its file is closed.
+    /// The same when its file is closed, which is then.
     pub fsync_on_close: bool,
     /// `ioengine=sg` sends every write with force unit access.
     pub write_fua: bool,
@@ -413,6 +431,13 @@ impl Job {
         })
     }
 
+    /// Whether a flush ends each of its passes, before what it has written is read back. The source sends it; where the runner
+    /// ends a pass, the runner does.
+    #[must_use]
+    pub fn flushes_at_end(&self) -> bool {
+        (self.end_fsync || self.fsync_on_close) && self.rw.writes() && !self.verify_only
+    }
+
     /// Whether a synchronous engine keeps it from what `iodepth` asks for.
     fn is_capped(&self) -> bool {
         self.engine.kind == EngineKind::Synchronous && self.iodepth > 1 && !self.offload
@@ -449,12 +474,16 @@ impl Job {
         self.randrepeat && self.randseed.is_none() && !self.time_based
     }
 
-    /// The block sizes of reads, writes and trims: as in fio, `bssplit` rules over `bsrange`, and that over `bs`, in whatever
-    /// order they are given.
+    /// The block sizes of reads, writes and trims: `bssplit` rules over `bsrange`, and that over `bs`, in whatever order they
+    /// are given. As in fio, sizes of a split are rounded down to multiples of its smallest.
     #[must_use]
     pub fn sizes(&self) -> [BlockSizes; 3] {
+        let rounded = |split: &[(u64, u32)]| {
+            let smallest = split.iter().map(|s| s.0).min().unwrap_or(1).max(1);
+            BlockSizes::Split(split.iter().map(|&(bytes, percent)| (bytes - bytes % smallest, percent)).collect())
+        };
         std::array::from_fn(|op| match (&self.block_split[op], self.block_range[op]) {
-            (Some(split), _) => BlockSizes::Split(split.clone()),
+            (Some(split), _) => rounded(split),
             (None, Some((min, max))) => BlockSizes::Range { min, max },
             (None, None) => BlockSizes::Fixed(self.block_sizes[op]),
         })

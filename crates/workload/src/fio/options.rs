@@ -83,10 +83,10 @@ fn seconds(value: Option<&str>) -> Result<u64, String> {
     units::time(need(value)?, TimeUnit::Second)
 }
 
-fn rates(job: &Job, value: Option<&str>) -> Result<[Option<u64>; 3], String> {
+/// What is given is a rate, or no limit.
+fn rates(job: &Job, value: Option<&str>) -> Result<[Option<Option<u64>>; 3], String> {
     // fio: 0 is no limit.
-    let given = values::triple(need(value)?, |t| units::bytes(t, job.kb_base))?;
-    Ok(given.map(|r| r.filter(|&n| n > 0)))
+    values::triple(need(value)?, |t| units::bytes(t, job.kb_base).map(|n| Some(n).filter(|&n| n > 0)))
 }
 
 static SUPPORTED: &[Entry] = options! {
@@ -139,7 +139,7 @@ static SUPPORTED: &[Entry] = options! {
             values::overlay(&mut j.block_range, given);
             Ok(())
         };
-    "bssplit" "bytes/percent:…[,…]", "none", "Weighted mix of block sizes; rules over bs and bsrange."
+    "bssplit" "bytes/percent:…[,…]", "none", "Weighted mix of block sizes, each rounded down to a multiple of the smallest; rules over bs and bsrange."
         => |j, v| {
             let given = values::triple(need(v)?, |t| {
                 let split = values::bssplit(t, j.kb_base)?;
@@ -241,9 +241,9 @@ static SUPPORTED: &[Entry] = options! {
     "randrepeat" ["allrandrepeat"] "0 or 1", "1", "Each pass of loops or io_size over a random map sends the same blocks in the same order; 0: in another one, as with time_based or randseed. Runs are always repeatable."
         => |j, v| { j.randrepeat = units::boolean(v)?; Ok(()) };
     "rate_iops" "count[,count[,count]]", "no limit", "Commands of the smallest block size a second at most: larger ones take more of it."
-        => |j, v| { j.rate_iops = rates(j, v)?; Ok(()) };
+        => |j, v| { let given = rates(j, v)?; values::overlay(&mut j.rate_iops, given); Ok(()) };
     "rate" "bytes[,bytes[,bytes]]", "no limit", "Bytes a second at most."
-        => |j, v| { j.rate_bytes = rates(j, v)?; Ok(()) };
+        => |j, v| { let given = rates(j, v)?; values::overlay(&mut j.rate_bytes, given); Ok(()) };
     "rate_process" "linear or poisson", "linear",
         "poisson: commands come at random times, as many as the rate holds of the smallest block size, and catch up when the drive is late."
         => |j, v| {
@@ -355,9 +355,9 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.fsync = count(j, v, 0, u64::MAX)?; Ok(()) };
     "fdatasync" "count", "0", "As fsync: a drive sees no difference."
         => |j, v| { j.fdatasync = count(j, v, 0, u64::MAX)?; Ok(()) };
-    "end_fsync" "0 or 1", "0", "Flush when the job ends."
+    "end_fsync" "0 or 1", "0", "Flush at the end of each pass, before what was written is read back."
         => |j, v| { j.end_fsync = units::boolean(v)?; Ok(()) };
-    "fsync_on_close" "0 or 1", "0", "As end_fsync: a job closes its file when it ends."
+    "fsync_on_close" "0 or 1", "0", "As end_fsync: a job closes its file then."
         => |j, v| { j.fsync_on_close = units::boolean(v)?; Ok(()) };
     "writefua" "0 or 1", "0", "With ioengine=sg: send every write with force unit access."
         => |j, v| { j.write_fua = units::boolean(v)?; Ok(()) };
@@ -413,6 +413,7 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("buffered", &[], "host"),
     ("busy_poll", &[], "client"),
     ("bwavgtime", &[], "logs"),
+    ("cdb_len", &[], "host"),
     ("cgroup", &[], "host"),
     ("cgroup_nodelete", &[], "host"),
     ("cgroup_weight", &[], "host"),
@@ -425,6 +426,7 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("cmdprio_class", &[], "priority"),
     ("cmdprio_hint", &[], "priority"),
     ("cmdprio_percentage", &[], "priority"),
+    ("comm", &[], "host"),
     ("conf", &[], "client"),
     ("continue_on_error", &[], "errors"),
     ("cpumask", &[], "host"),
@@ -455,6 +457,7 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("file_service_type", &[], "files"),
     ("filename", &[], "files"),
     ("filename_format", &[], "files"),
+    ("filetype", &[], "files"),
     ("fill_device", &["fill_fs"], "files"),
     ("fixedbufs", &[], "host"),
     ("flow_sleep", &[], "host"),
@@ -468,11 +471,14 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("hostname", &[], "client"),
     ("hugepage-size", &[], "host"),
     ("ignore_error", &[], "errors"),
+    ("initiator", &[], "client"),
     ("invalidate", &[], "host"),
     ("iodepth_batch", &["iodepth_batch_submit"], "host"),
     ("iodepth_batch_complete_max", &[], "host"),
     ("iopsavgtime", &[], "logs"),
     ("ioscheduler", &[], "host"),
+    ("job_start_clock_id", &[], "host"),
+    ("libaio_vectored", &[], "host"),
     ("libblkio_driver", &[], "client"),
     ("libblkio_force_enable_completion_eventfd", &[], "client"),
     ("libblkio_num_entries", &[], "client"),
@@ -502,6 +508,7 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("mem", &["iomem"], "host"),
     ("mem_align", &["iomem_align"], "host"),
     ("nice", &[], "host"),
+    ("no_completion_thread", &[], "host"),
     ("nonvectored", &[], "host"),
     ("nowait", &[], "host"),
     ("numa_cpu_nodes", &[], "host"),
@@ -515,10 +522,13 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("prio", &[], "host"),
     ("prio_hint", &[], "priority"),
     ("prioclass", &[], "host"),
+    ("priohint", &[], "priority"),
     ("random_generator", &[], "data"),
     ("rate_cycle", &["ratecycle"], "errors"),
     ("rate_iops_min", &[], "errors"),
     ("rate_min", &["ratemin"], "errors"),
+    ("rbd_encryption_format", &[], "host"),
+    ("rbd_encryption_passphrase", &[], "host"),
     ("rbdname", &[], "client"),
     ("refill_buffers", &[], "data"),
     ("registerfiles", &[], "host"),
@@ -532,6 +542,7 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("stats", &[], "report"),
     ("stream_id", &[], "host"),
     ("sync_file_range", &[], "host"),
+    ("thinkcycles", &[], "host"),
     ("thinktime_spin", &[], "host"),
     ("thp", &[], "host"),
     ("thread", &["threads"], "host"),
@@ -553,6 +564,7 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("verify_offset", &[], "verify"),
     ("verify_pattern", &[], "verify"),
     ("verify_pattern_interval", &[], "verify"),
+    ("verify_policy", &[], "verify"),
     ("verify_state_load", &[], "verify"),
     ("verify_state_save", &[], "verify"),
     ("verify_table", &[], "verify"),
@@ -593,6 +605,7 @@ static REFUSED: &[(&str, &[&str], &str)] = &[
     ("donorname", &[], "belongs to ioengine=e4defrag, which does not work on a block device"),
     ("dp_scheme", &[], "data placement is not simulated"),
     ("dp_type", &[], "data placement is not simulated"),
+    ("end_syncfs", &[], "there is no file system; use end_fsync"),
     ("exit_on_io_done", &[], "belongs to ioengine=cpuio, which does not work on a block device"),
     ("fdp", &[], "data placement is not simulated"),
     ("fdp_pli", &[], "data placement is not simulated"),
@@ -633,6 +646,7 @@ static REFUSED: &[(&str, &[&str], &str)] = &[
     ("num_range", &[], "trims of several ranges are not sent; use bs"),
     ("object_class", &[], "belongs to ioengine=dfs, which does not work on a block device"),
     ("offset_align", &[], "give the offset itself"),
+    ("percentage_sequential", &[], "fio does not know it any more"),
     ("pi_act", &[], "protection information is not simulated"),
     ("pi_chk", &[], "protection information is not simulated"),
     ("pingpong", &[], "belongs to ioengine=net, which does not work on a block device"),
@@ -641,9 +655,12 @@ static REFUSED: &[(&str, &[&str], &str)] = &[
     ("profile", &[], "fio's profiles are not known; write their jobs as sections"),
     ("program", &[], "belongs to ioengine=exec, which does not work on a block device"),
     ("protocol", &[], "belongs to ioengine=net, which does not work on a block device"),
+    ("ramp_size", &[], "use ramp_time"),
+    ("random_sequence_stride", &[], "belongs to random_distribution=sequence, which is not supported"),
     ("read_beyond_wp", &[], "zoned drives are not simulated"),
     ("read_iolog", &[], "use `ssdlab replay`"),
     ("read_iolog_chunked", &[], "use `ssdlab replay`"),
+    ("read_mode", &[], "SCSI commands other than READ and WRITE are not sent"),
     ("readfua", &[], "reads past a drive's cache are not simulated"),
     ("recover_zbd_write_error", &[], "zoned drives are not simulated"),
     ("replay_align", &[], "use `ssdlab replay`"),
@@ -652,14 +669,19 @@ static REFUSED: &[(&str, &[&str], &str)] = &[
     ("replay_scale", &[], "use `ssdlab replay`"),
     ("replay_skip", &[], "use `ssdlab replay`"),
     ("replay_time_scale", &[], "use `ssdlab replay`"),
+    ("rocm_io", &[], "belongs to ioengine=libhipfile, which does not work on a block device"),
     ("rwmixcycle", &[], "fio does not know it any more"),
     ("sg_write_mode", &[], "SCSI commands other than READ and WRITE are not sent"),
     ("single-instance", &[], "belongs to ioengine=gfapi, which does not work on a block device"),
+    ("single_instance", &[], "belongs to ioengine=libhdfs, which does not work on a block device"),
     ("skip_bad", &[], "belongs to ioengine=mtd, which does not work on a block device"),
+    ("spr_cs", &[], "use rw=randwrite over the whole drive"),
+    ("spr_num_regions", &[], "use rw=randwrite over the whole drive"),
     ("spr_op", &[], "use rw=randwrite over the whole drive"),
     ("sprandom", &[], "use rw=randwrite over the whole drive"),
     ("stat_type", &[], "belongs to ioengine=filestat, which does not work on a block device"),
     ("std_redirect", &[], "belongs to ioengine=exec, which does not work on a block device"),
+    ("steadystate_check_interval", &["ss_interval"], "steadystate looks at every second"),
     ("svcl", &[], "belongs to ioengine=dfs, which does not work on a block device"),
     ("thinktime_blocks_type", &[], "think time follows completed commands"),
     ("thinktime_iotime", &[], "use thinktime_blocks"),
@@ -670,10 +692,12 @@ static REFUSED: &[(&str, &[&str], &str)] = &[
     ("trim_verify_zero", &[], "use rw=trimwrite"),
     ("ttl", &[], "belongs to ioengine=net, which does not work on a block device"),
     ("verb", &[], "belongs to ioengine=rdma, which does not work on a block device"),
+    ("verify_bytchk", &[], "SCSI commands other than READ and WRITE are not sent"),
     ("volume", &[], "belongs to ioengine=gfapi, which does not work on a block device"),
     ("window_size", &[], "belongs to ioengine=net, which does not work on a block device"),
     ("write_iolog", &[], "the commands of a run are not written down"),
     ("write_mode", &[], "other commands than reads, writes and trims are not sent"),
+    ("write_zone_remainder", &[], "zoned drives are not simulated"),
     ("zone_reset_frequency", &[], "zoned drives are not simulated"),
     ("zone_reset_threshold", &[], "zoned drives are not simulated"),
     ("zonecapacity", &[], "zoned drives are not simulated"),
@@ -701,7 +725,7 @@ fn refused_info(&(name, aliases, help): &(&'static str, &'static [&'static str],
     OptionInfo { name, aliases, value: "any", default: "", help, usage: OptionUse::Refused }
 }
 
-/// Every option that fio knows: first those with an effect, then those that are ignored, then those that are refused.
+/// Every option that fio 3.42 of August 2026 knows, but for those of its profiles: first those with an effect, then those that are ignored, then those that are refused.
 pub fn option_table() -> impl Iterator<Item = OptionInfo> {
     let supported = SUPPORTED.iter().map(|e| e.info);
     supported.chain(IGNORED.iter().map(ignored_info)).chain(REFUSED.iter().map(refused_info))

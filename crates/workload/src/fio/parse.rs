@@ -75,10 +75,11 @@ impl JobFile {
         };
         let mut reader = Reader { sections: Vec::new(), includes: 0 };
         reader.read(&Arc::from(file), text, 0)?;
-        // Global sections add up; each job begins as a copy of what they say so far.
+        // Global sections add up; each job begins as a copy of what they say so far. As in fio, the name of one begins with
+        // `global`.
         let mut global = Job::defaults(file);
         for section in reader.sections {
-            if section.header.text == "global" {
+            if section.header.text.starts_with("global") {
                 apply(&mut global, &section, &mut result, variables)?;
             } else {
                 let mut job = global.clone();

@@ -1,4 +1,5 @@
-//! The commands of one clone of a job: its pattern, with flushes among the writes, and what verification reads.
+//! The commands of one clone of a job: its pattern, with flushes among the writes and at the end of each pass, and what
+//! verification reads.
 
 use std::collections::VecDeque;
 
@@ -89,9 +90,12 @@ impl ToRead {
     }
 }
 
-/// Reading what was written. As in fio, that is done in rounds: what is written is read before more is.
+/// Rounds, where something is done at the end of each: as in fio, a flush, and then the reading of what was written, before
+/// more is.
 #[derive(Clone, Debug)]
-struct Verification {
+struct Rounds {
+    flushes: bool,
+    reads: bool,
     /// To write again, in the next round: the pattern is that of a round.
     walk: Option<Walk>,
     pattern: Pattern,
@@ -101,7 +105,7 @@ struct Verification {
     round_bytes: u64,
     /// Whether each round goes to the same places in the same order.
     repeats: bool,
-    /// What this round has written, unless it is read at once ([`Verification::backlog`]).
+    /// What this round has written, unless it is read at once ([`Rounds::backlog`]).
     written: ToRead,
     /// Read in the middle of writing: after so many blocks, so many of them.
     backlog: u64,
@@ -109,15 +113,15 @@ struct Verification {
     waiting: VecDeque<(u64, u64)>,
     to_read: u64,
     /// Everything is written; what is left is to be read.
-    reading: bool,
+    ended: bool,
     /// A command is to come that waits for all before it.
     barrier: bool,
     /// It is the one that came last.
     must_wait: bool,
 }
 
-/// Yields the commands of one clone of a [`Job`], `fsync` and `fdatasync` included, and the reads of `verify`. Think
-/// time, rates, delays and `end_fsync` are the runner's.
+/// Yields the commands of one clone of a [`Job`], `fsync`, `fdatasync` and `end_fsync` included, and the reads of `verify`. Think
+/// time, rates and delays are the runner's, and the flush of a pass that the runner ends.
 #[derive(Clone, Debug)]
 pub struct JobSource {
     access: Access,
@@ -130,7 +134,9 @@ pub struct JobSource {
     /// The block that is trimmed is not counted, but the one that is written then.
     counts_writes: bool,
     reads_only: bool,
-    verification: Option<Box<Verification>>,
+    rounds: Option<Box<Rounds>>,
+    /// The command that came last is the flush at the end of a round.
+    ends_pass: bool,
 }
 
 impl JobSource {
@@ -144,8 +150,10 @@ impl JobSource {
         let every = |writes| Every { writes, left: writes };
         // As in fio: where nothing lies behind the span, nor before it, it begins again.
         let walk = job.walk(room_bytes).map(|walk| Walk { ends_with_span: !is_whole_drive, ..walk });
-        let verifies = job.verify.is_some() && job.do_verify && !job.verify_only && job.writes();
-        let verification = verifies.then(|| {
+        let reads_only = job.verify_only && job.rw.writes();
+        let reads = job.verify.is_some() && job.do_verify && !job.verify_only && job.rw.writes();
+        let flushes = job.flushes_at_end();
+        let rounds = (reads || flushes).then(|| {
             // Where blocks may come twice, there is no pass that a round could be.
             let round_bytes = match (&pattern.order, pattern.extent) {
                 (Order::Sequential | Order::Random(Distribution::EachBlockOnce), _) => pattern.span_bytes,
@@ -154,19 +162,21 @@ impl JobSource {
             };
             let (round, left) = round(pattern.extent, round_bytes);
             pattern.extent = round;
-            Box::new(Verification {
+            Box::new(Rounds {
+                flushes,
+                reads,
                 pattern: pattern.clone(),
                 rng: rng.clone(),
                 left,
                 round_bytes,
                 repeats: job.repeats_passes(),
-                written: ToRead::of(&pattern, walk.as_ref(), room_bytes),
+                written: if reads { ToRead::of(&pattern, walk.as_ref(), room_bytes) } else { ToRead::InOrder(0, None) },
                 walk: walk.clone(),
                 backlog: job.verify_backlog,
                 batch: if job.verify_backlog_batch > 0 { job.verify_backlog_batch } else { job.verify_backlog },
                 waiting: VecDeque::new(),
                 to_read: 0,
-                reading: false,
+                ended: false,
                 barrier: false,
                 must_wait: false,
             })
@@ -179,29 +189,34 @@ impl JobSource {
             // As in fio, a job that goes on for its time does so.
             left: job.number_ios.filter(|_| !job.time_based).map(|n| n.saturating_mul(job.loops)),
             counts_writes: matches!(job.rw, Rw::TrimWrite | Rw::RandTrimWrite),
-            reads_only: job.verify_only,
-            verification,
+            reads_only,
+            rounds,
+            ends_pass: false,
         })
     }
 
-    /// The next command that is no flush.
+    /// The next command that is no flush among the writes.
     fn access(&mut self) -> Option<Command> {
-        let Some(v) = self.verification.as_deref_mut() else { return self.access.next() };
+        let Some(r) = self.rounds.as_deref_mut() else { return self.access.next() };
         loop {
-            if let Some(read) = v.next_read() {
+            if let Some(read) = r.next_read() {
                 return Some(read);
             }
-            if !v.reading {
+            if !r.ended {
                 match self.access.next() {
                     Some(command) => {
-                        v.must_wait = std::mem::take(&mut v.barrier);
-                        v.sent(&command);
+                        r.must_wait = std::mem::take(&mut r.barrier);
+                        r.sent(&command);
                         return Some(command);
                     }
-                    None => v.read_everything(),
+                    None => {
+                        if let Some(flush) = r.end() {
+                            return Some(flush);
+                        }
+                    }
                 }
             } else {
-                self.access = v.next_round()?;
+                self.access = r.next_round()?;
             }
         }
     }
@@ -224,9 +239,9 @@ fn read(offset_bytes: u64, length_bytes: u64) -> Command {
     Command { op: Op::Read, offset_bytes, length_bytes, fua: false }
 }
 
-impl Verification {
+impl Rounds {
     fn sent(&mut self, command: &Command) {
-        if command.op != Op::Write {
+        if command.op != Op::Write || !self.reads {
             return;
         }
         if self.backlog == 0 {
@@ -246,8 +261,8 @@ impl Verification {
             next = self.waiting.pop_front();
             self.to_read = if next.is_some() { self.to_read - 1 } else { 0 };
         }
-        if next.is_none() && self.reading {
-            let Verification { walk, pattern, rng, .. } = self;
+        if next.is_none() && self.ended {
+            let Rounds { walk, pattern, rng, .. } = self;
             next = self.written.pop(|| Access::new(walk.as_ref(), pattern, rng).ok());
         }
         let (offset, length) = next?;
@@ -261,7 +276,7 @@ impl Verification {
             return None;
         }
         (self.pattern.extent, self.left) = round(self.left, self.round_bytes);
-        self.reading = false;
+        self.ended = false;
         self.barrier = true;
         if !self.repeats {
             self.rng = self.rng.stream("loop");
@@ -269,27 +284,28 @@ impl Verification {
         Access::new(self.walk.as_ref(), &self.pattern, &self.rng).ok()
     }
 
-    fn read_everything(&mut self) {
-        self.reading = true;
+    /// Everything is written: what is flushed, before all of it is read.
+    fn end(&mut self) -> Option<Command> {
+        self.ended = true;
         self.barrier = true;
         self.to_read = u64::MAX;
+        self.must_wait = self.flushes;
+        self.flushes.then_some(Command::FLUSH)
     }
 }
 
 impl JobSource {
-    /// The next command that is no flush, counted.
+    /// The next command that is no flush among the writes, counted.
     fn counted(&mut self) -> Option<Command> {
         if self.left == Some(0) {
-            // What was written is read all the same.
-            let v = self.verification.as_deref_mut()?;
-            if !v.reading {
-                v.read_everything();
-            }
-            return v.next_read();
+            // What was written is flushed and read all the same.
+            let r = self.rounds.as_deref_mut()?;
+            let flush = if r.ended { None } else { r.end() };
+            return flush.or_else(|| r.next_read());
         }
         let mut command = self.access()?;
-        let verifies = self.verification.as_deref().is_some_and(|v| v.reading);
-        let counts = !verifies && (!self.counts_writes || command.op == Op::Write);
+        let has_ended = self.rounds.as_deref().is_some_and(|r| r.ended);
+        let counts = !has_ended && (!self.counts_writes || command.op == Op::Write);
         if let Some(left) = self.left.as_mut().filter(|_| counts) {
             *left -= 1;
         }
@@ -303,15 +319,19 @@ impl JobSource {
 impl Source for JobSource {
     #[inline]
     fn next(&mut self) -> Option<Command> {
-        if std::mem::take(&mut self.due) {
-            // As in fio, none comes behind the last.
-            self.behind = Some(self.counted()?);
-            return Some(Command::FLUSH);
-        }
+        self.ends_pass = false;
+        let due = std::mem::take(&mut self.due);
         let command = match self.behind.take() {
             Some(command) => command,
+            // As in fio, none comes behind the last.
             None => self.counted()?,
         };
+        self.ends_pass = command.op == Op::Flush;
+        // One flush is enough where a pass ends.
+        if due && !self.ends_pass {
+            self.behind = Some(command);
+            return Some(Command::FLUSH);
+        }
         if command.op == Op::Write {
             for every in self.flushes.iter_mut().filter(|e| e.writes > 0) {
                 every.left -= 1;
@@ -325,17 +345,26 @@ impl Source for JobSource {
     }
 
     fn must_wait(&self) -> bool {
-        self.behind.is_none() && self.verification.as_deref().is_some_and(|v| v.must_wait)
+        self.behind.is_none() && self.rounds.as_deref().is_some_and(|r| r.must_wait)
     }
 
     fn waited(&mut self) {
-        if let Some(v) = self.verification.as_deref_mut() {
-            v.must_wait = false;
+        if let Some(r) = self.rounds.as_deref_mut() {
+            r.must_wait = false;
         }
     }
 
     fn verifies(&self) -> bool {
         // A flush behind the last write is none of the pass.
-        self.behind.is_none() && self.verification.as_deref().is_some_and(|v| v.reading)
+        self.behind.is_none() && !self.ends_pass && self.rounds.as_deref().is_some_and(|r| r.reads && r.ended)
+    }
+
+    fn is_unpaced(&self) -> bool {
+        // As in fio, reading in place of writing is a pass of verification.
+        self.reads_only || self.verifies()
+    }
+
+    fn ends_pass(&self) -> bool {
+        self.ends_pass
     }
 }

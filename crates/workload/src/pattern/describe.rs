@@ -20,7 +20,8 @@ pub enum Distribution {
     /// size.
     EachBlockOnce,
     /// fio's `zipf:theta`: the k-th most popular block is chosen in proportion to `1/k^theta`. Popular blocks are
-    /// scattered over the span unless a `center` (0 to 1, share of the span) is given; see [`super::Zipf`].
+    /// scattered over the span; `center` (0 to 1, share of the span) says where the most popular one lies; see
+    /// [`super::Zipf`].
     Zipf { theta: f64, center: Option<f64> },
     /// fio's `pareto:h`, `0 < h < 1`; see [`super::Pareto`].
     Pareto { h: f64, center: Option<f64> },

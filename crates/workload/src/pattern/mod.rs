@@ -60,6 +60,16 @@ pub trait Source {
     fn verifies(&self) -> bool {
         false
     }
+
+    /// Whether neither a rate nor a pause holds back the command that came last.
+    fn is_unpaced(&self) -> bool {
+        self.verifies()
+    }
+
+    /// Whether the command that came last is the flush at the end of a pass, which is none of the workload's own.
+    fn ends_pass(&self) -> bool {
+        false
+    }
 }
 
 impl<S: Source + ?Sized> Source for &mut S {

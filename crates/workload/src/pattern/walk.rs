@@ -53,7 +53,8 @@ impl Strided {
 /// How a pattern leaves its order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walk {
-    /// In sequence: added to the place after each block. Negative: backwards.
+    /// In sequence: added to the place after each block. Negative: backwards, from the end of the span; where that begins
+    /// with the drive, from its first block on, as in fio.
     pub step_bytes: i64,
     /// A step forward that leaves the span ends the pass, and does not begin again within it: what is behind the span could be
     /// worked on as well.
@@ -168,7 +169,7 @@ impl WalkSource {
     fn in_sequence(&self, slot: usize, length: u64, (from, to): (u64, u64)) -> u64 {
         let step = self.walk.step_bytes;
         let at = match self.last[slot] {
-            None if step < 0 => i128::from(to) + i128::from(step),
+            None if step < 0 && self.start + from > 0 => i128::from(to) + i128::from(step),
             None => return from,
             Some((_, end)) => i128::from(end) + i128::from(if self.random { 0 } else { step }),
         };
@@ -176,7 +177,7 @@ impl WalkSource {
         if fits(at) {
             return at as u64;
         }
-        // Beyond either end it begins again, where it began.
+        // Beyond either end it begins again at the other.
         let again = if step < 0 && !self.random { i128::from(to) + i128::from(step) } else { i128::from(from) };
         if fits(again) { again as u64 } else { from }
     }
@@ -270,7 +271,9 @@ mod tests {
         assert_eq!(offsets(&ends, &sequential(7).passes(2)), [0, 3, 6, 0, 3, 6]);
         assert_eq!(offsets(&ends, &sequential(8).passes(2)), [0, 3, 6, 0, 3, 6]);
         assert_eq!(offsets(&ends, &sequential(8).bytes(4 * 4096)), [0, 3, 6, 0], "as many bytes as were asked for");
-        assert_eq!(offsets(&step(-2), &sequential(5)), [3, 2, 1, 0, 3]);
+        assert_eq!(offsets(&step(-2), &sequential(5)), [0, 3, 2, 1, 0]);
+        assert_eq!(offsets(&step(-1), &sequential(5)), [0; 5]);
+        assert_eq!(offsets(&step(-2), &sequential(5).starting_at(5 * 4096)), [8, 7, 6, 5, 8]);
         assert!(Walk { step_bytes: 100, ..Walk::default() }.build(&sequential(5), &Rng::new(1)).is_err());
     }
 

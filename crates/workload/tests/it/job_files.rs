@@ -92,9 +92,29 @@ fn each_global_section_affects_the_jobs_after_it_and_adds_to_those_before() {
 }
 
 #[test]
+fn a_section_is_global_if_its_name_begins_so() {
+    let file = parse("[global]\nbs=8k\n[globals of reads]\niodepth=4\n[a]\n");
+    let seen: Vec<_> = file.jobs.iter().map(|j| (j.name.as_str(), j.sizes()[0].min_bytes(), j.iodepth)).collect();
+    assert_eq!(seen, [("a", 8192, 4)]);
+}
+
+#[test]
+fn an_empty_place_of_a_rate_leaves_what_was() {
+    let job = |options: &str| parse(&format!("[global]\n{options}\n")).jobs[0].clone();
+    assert_eq!(job("rate=1m\n[a]\nrate=,2m").rate_bytes, [Some(1 << 20), Some(2 << 20), Some(2 << 20)]);
+    assert_eq!(job("rate=1m\n[a]\nrate=,0,").rate_bytes, [Some(1 << 20), None, Some(1 << 20)]);
+    assert_eq!(job("rate_iops=100\n[a]\nrate_iops=,0").rate_iops, [Some(100), None, None]);
+}
+
+#[test]
 fn ignored_options_make_one_notice_in_alphabetical_order() {
     let file = parse("[global]\nioengine=libaio\ndirect=1\n[a]\nfilename=/dev/sdb\ndirect=1\n");
     assert_eq!(file.notices(), ["test.fio: ignored, as they do not concern the drive: direct, filename"]);
+    // Those of fio after 3.33, too.
+    let file = parse(
+        "[a]\nfiletype=block\nrbd_encryption_format=luks2\nrbd_encryption_passphrase=/a\nverify_policy=fsynced\n",
+    );
+    assert_eq!(file.ignored().count(), 4);
 }
 
 #[test]
@@ -262,6 +282,16 @@ fn a_range_of_block_sizes_rules_over_one_in_whatever_order_they_stand() {
     assert_eq!(global, [BlockSizes::Fixed(65_536), BlockSizes::Range { min: 16_384, max: 32_768 }, split]);
 }
 
+/// As fio does.
+#[test]
+fn sizes_of_a_split_are_multiples_of_its_smallest() {
+    let sizes = |split: &str| parse(&format!("[a]\nbssplit={split}\n")).jobs[0].sizes()[1].clone();
+    assert_eq!(sizes("3k/50:4k/50"), BlockSizes::Split(vec![(3072, 50), (3072, 50)]));
+    assert_eq!(sizes("3k/0:8k/100"), BlockSizes::Split(vec![(3072, 0), (6144, 100)]));
+    let all = sent("rw=write\nbssplit=4k/50:6k/50\nsize=256k");
+    assert!(all.len() == 64 && all.iter().all(|c| c.2 == 4), "{all:?}");
+}
+
 #[test]
 fn a_queue_empties_no_further_than_it_is_told() {
     let low = |options: &str| parse(&format!("[a]\nioengine=libaio\niodepth=32\n{options}\n")).jobs[0].low();
@@ -403,7 +433,10 @@ fn sent(options: &str) -> Vec<(Op, u64, u64)> {
 #[test]
 fn a_pattern_with_an_offset_goes_backwards_or_leaves_holes() {
     let places = |options: &str| sent(options).iter().map(|c| c.1).collect::<Vec<_>>();
-    assert_eq!(places("rw=read:-8k\nbs=4k\nsize=20k"), [12, 8, 4, 0, 12]);
+    assert_eq!(places("rw=read:-8k\nbs=4k\nsize=20k\noffset=20k"), [32, 28, 24, 20, 32]);
+    // As in fio, from the drive's first block.
+    assert_eq!(places("rw=write:-8k\nbs=4k\nsize=20k"), [0, 12, 8, 4, 0]);
+    assert_eq!(places("rw=read:-4k\nbs=4k\nsize=20k"), [0; 5]);
     assert_eq!(places("rw=write:12k\nbs=4k\nsize=32k"), [0, 16]);
     assert_eq!(places("rw=write:12k\nbs=4k\nsize=32k\nloops=2"), [0, 16, 0, 16]);
     assert_eq!(places("rw=write:12k\nbs=4k\nsize=32k\nio_size=40k").len(), 10);
@@ -534,7 +567,7 @@ fn where_blocks_are_written_once_each_write_is_read_as_it_was_made_and_before_th
     for options in [
         "rw=randwrite\nbs=4k",
         "rw=randwrite\nbsrange=4k-64k",
-        "rw=write\nbssplit=4k/50:6k/50",
+        "rw=write\nbssplit=4k/50:8k/50",
         "rw=randrw\nbs=8k",
         "rw=rw\nbsrange=4k-16k",
         "rw=randtrimwrite\nbs=4k,64k,4k",
@@ -562,14 +595,47 @@ fn where_blocks_are_written_once_each_write_is_read_as_it_was_made_and_before_th
     assert_eq!(ops("loops=2\nnorandommap").matches('w').count(), 8);
 }
 
+/// As fio 3.33 does.
+#[test]
+fn a_flush_ends_each_pass_before_it_is_read_back() {
+    let ops = |options: &str| {
+        let all = sent(&format!("rw=write\nbs=4k\nsize=16k\nend_fsync=1\n{options}"));
+        all.iter().map(|c| c.0.name().chars().next().unwrap()).collect::<String>()
+    };
+    for (options, expected) in [
+        ("", "wwwwf"),
+        ("loops=3", "wwwwfwwwwfwwwwf"),
+        ("verify=crc32c", "wwwwfrrrr"),
+        ("verify=crc32c\nloops=2", "wwwwfrrrrwwwwfrrrr"),
+        ("verify=crc32c\nverify_only", "rrrr"),
+        ("io_size=40k", "wwwwfwwwwfwwf"),
+        ("rw=randwrite\nnorandommap\nio_size=64k", "wwwwwwwwwwwwwwwwf"),
+        ("fsync=1", "wfwfwfwf"),
+        ("fsync=2", "wwfwwf"),
+        ("rw=read", "rrrr"),
+        ("number_ios=3\nverify=crc32c", "wwwfrrr"),
+        ("end_fsync=0\nfsync_on_close=1\nloops=2", "wwwwfwwwwf"),
+    ] {
+        assert_eq!(ops(options), expected, "{options}");
+    }
+    let file = parse("[j]\nrw=write\nbs=4k\nsize=8k\nfsync=1\nend_fsync=1\nverify=crc32c\n");
+    let mut source = file.jobs[0].source(GIB, (0, 0), &Rng::new(1)).unwrap();
+    let mut told = Vec::new();
+    while source.next().is_some() {
+        told.push((source.ends_pass(), source.must_wait(), source.verifies()));
+        source.waited();
+    }
+    let (other, end, read) = ((false, false, false), (true, true, false), (false, false, true));
+    assert_eq!(told, [other, other, other, end, (false, true, true), read]);
+}
+
 #[test]
 fn what_is_trimmed_and_written_without_a_map_is_verified_too() {
     let all = sent("rw=randtrimwrite\nbs=4k,64k,4k\nnorandommap\nsize=1m\nverify=crc32c");
     let of = |op: Op| all.iter().filter(|c| c.0 == op).map(|c| (c.1, c.2)).collect::<std::collections::BTreeSet<_>>();
     assert!(of(Op::Write).len() > 100 && of(Op::Read) == of(Op::Write), "{all:?}");
     // Neither is the end of a longer write left out, nor read beyond the drive's.
-    let all =
-        sent("rw=randwrite\nbssplit=4k/50:6k/50\nnorandommap\noffset=1048564k\nba=512\nio_size=400k\nverify=crc32c");
+    let all = sent("rw=randwrite\nbsrange=4k-6k\nnorandommap\noffset=1048564k\nba=512\nio_size=400k\nverify=crc32c");
     assert!(all.iter().all(|c| c.1 + c.2 <= GIB / 1024), "{all:?}");
     let read = |at: u64| all.iter().any(|c| c.0 == Op::Read && (c.1..c.1 + c.2).contains(&at));
     assert!(all.iter().filter(|c| c.0 == Op::Write).all(|c| (c.1..c.1 + c.2).all(read)), "{all:?}");
@@ -645,6 +711,8 @@ fn what_fio_knows_and_ssdlab_does_not_do_is_refused_with_the_reason() {
         ("create_only=1", "send nothing else"),
         ("nrfiles=4", "4 files are 4 streams"),
         ("profile=tiobench", "fio's profiles are not known"),
+        ("ss_interval=2", "steadystate looks at every second"),
+        ("end_syncfs=1", "use end_fsync"),
     ] {
         let message = error(&format!("[a]\n{line}\n"));
         assert!(message.starts_with("test.fio:2: ") && message.contains(expected), "{line}: {message}");

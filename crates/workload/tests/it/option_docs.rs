@@ -31,7 +31,7 @@ fn tables() -> String {
     text.push_str("\n## Options that are refused\n\n");
     text.push_str("They would change what a drive is sent, and ssdlab does not do what they ask for. ");
     text.push_str(
-        "With the tables above, these are all options of fio: what is in none of them, fio does not know either.\n\n",
+        "With the tables above, these are all options that fio had in August 2026 (3.42), but for those of its profiles: what is in none of them, it did not know either.\n\n",
     );
     text.push_str("| option | why |\n|---|---|\n");
     for option in option_table().filter(|o| o.usage == OptionUse::Refused) {
