@@ -267,12 +267,13 @@ impl LogBlock {
                 let is_held_back = held_back[column as usize] && room == Room::Missing;
                 if !is_held_back && self.make_room(waiting.page..end) {
                     // A log may have been closed that older pages wait for, without anything else to be done.
+                    self.do_chores(sink);
                     (k, held_back, left) = (0, [false; MAX_COLUMNS], self.may_go());
                 } else {
                     held_back[column as usize] = true;
                     k += 1;
+                    self.do_chores(sink);
                 }
-                self.do_chores(sink);
                 continue;
             };
             let (place, row) = self.logs.take(log, spot.lane, spot.row);
