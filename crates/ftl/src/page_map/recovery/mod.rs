@@ -240,8 +240,9 @@ impl PageMap {
     /// What was trimmed, and where it was last: of rows that have been programmed, the journal tells, though they may have been
     /// erased since. Rows that this cut has kept from being are unknown to it.
     fn note_held(&mut self, cut: &Cut) {
-        let number = |&(block, page): &(BlockId, u32)| self.medium.sequence(block, page);
-        let never_were: BTreeSet<SequenceNumber> = cut.undone.iter().chain(&cut.torn).map(number).collect();
+        // A row that failed on a bad block has come to be on the one in its place, or is to.
+        let rows = cut.undone.iter().chain(&cut.torn).filter(|&&(block, _)| !self.medium.is_bad(block));
+        let never_were: BTreeSet<_> = rows.map(|&(block, page)| self.medium.sequence(block, page)).collect();
         let held = self.log.unsaved_trims().flat_map(|trim| &trim.held);
         self.recovery.held = held.filter(|(_, sequence)| !never_were.contains(sequence)).copied().collect();
     }
