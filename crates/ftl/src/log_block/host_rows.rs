@@ -39,7 +39,7 @@ pub struct HostRows {
     of_die: Vec<u32>,
     /// Given to dies that have not begun.
     not_begun: u32,
-    /// By die: whether it has had its page since the bank was last at rest.
+    /// By die: whether it has had its page since one of its bank that had had one took the next, with the bank at rest.
     loaded: Vec<bool>,
     /// By die: the number of the page that it was given last.
     given: Vec<u64>,
@@ -126,13 +126,13 @@ impl HostRows {
 
     /// Whether a die can take a page now.
     #[must_use]
-    pub fn can_take(&mut self, die: DieId) -> bool {
-        let bank = die.number() / self.dies_per_bank;
-        if self.loaded[die.index()] && self.at_work[bank as usize] == 0 {
-            let first = (bank * self.dies_per_bank) as usize;
-            self.loaded[first..first + self.dies_per_bank as usize].fill(false);
-        }
-        !self.loaded[die.index()]
+    pub fn can_take(&self, die: DieId) -> bool {
+        !self.loaded[die.index()] || self.is_at_rest(die)
+    }
+
+    /// Whether no program of a die's bank is under way.
+    fn is_at_rest(&self, die: DieId) -> bool {
+        self.at_work[(die.number() / self.dies_per_bank) as usize] == 0
     }
 
     /// Pages that wait for a die.
@@ -151,6 +151,11 @@ impl HostRows {
         self.of_superblock[page.superblock as usize] -= 1;
         self.of_die[die.index()] -= 1;
         self.not_begun += 1;
+        if self.loaded[die.index()] {
+            debug_assert!(self.is_at_rest(die));
+            let first = (die.number() / self.dies_per_bank * self.dies_per_bank) as usize;
+            self.loaded[first..first + self.dies_per_bank as usize].fill(false);
+        }
         self.loaded[die.index()] = true;
         self.given[die.index()] = number;
         self.at_work[(die.number() / self.dies_per_bank) as usize] += 1;

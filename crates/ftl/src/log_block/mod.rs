@@ -232,6 +232,9 @@ impl LogBlock {
     /// so that a merge serves all of them. The oldest page of a column that finds none has the first claim on one. It waits no
     /// longer than another log takes pages: one that is full is closed.
     fn place_what_fits(&mut self, sink: &mut impl OpSink) {
+        if self.chores.busy() >= self.merges_at_once {
+            return;
+        }
         let in_order = self.is_in_order();
         let mut held_back = [false; MAX_COLUMNS];
         let mut k = 0;
@@ -249,6 +252,10 @@ impl LogBlock {
                 continue;
             }
             let Some(waiting) = self.host.get(k) else { return };
+            if self.held == Some(waiting.page) && !self.host.is_among_first(k, self.forced_to) {
+                k += 1;
+                continue;
+            }
             let spot = self.geometry.spot(waiting.page);
             let column = self.geometry.column(spot.superblock);
             if self.chores.is_busy(column) || !self.host.can_take(waiting.die) {
@@ -256,10 +263,6 @@ impl LogBlock {
                 continue;
             }
             left -= 1;
-            if self.held == Some(waiting.page) && !self.host.is_among_first(k, self.forced_to) {
-                k += 1;
-                continue;
-            }
             let room = self.logs.room(spot, column);
             let Room::Now(log) = room else {
                 let end = if in_order { waiting.command_end } else { waiting.page + 1 };
@@ -289,8 +292,11 @@ impl LogBlock {
         }
     }
 
-    /// Pages that wait for dies which could take one now: others need not be looked at.
+    /// Pages that wait for dies which could take one now: others need not be looked at. In order, the oldest alone is.
     fn may_go(&mut self) -> u32 {
+        if self.is_in_order() {
+            return self.host.waiting();
+        }
         let LogBlock { geometry, chores, host, .. } = self;
         let columns = (0..geometry.columns).filter(|&column| !chores.is_busy(column));
         let dies = columns.flat_map(|column| geometry.dies(column)).map(|die| DieId::new(die as u32));
