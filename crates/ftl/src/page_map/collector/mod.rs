@@ -65,6 +65,9 @@ pub struct Collector {
     row_tags: [u32; 64],
 }
 
+/// Units of a collector's buffer, at most: more than any flash has.
+const MAX_BUFFER_UNITS: u32 = 1 << 31;
+
 impl Collector {
     /// Whether work ahead of need goes on while the host is busy.
     #[inline(always)]
@@ -86,7 +89,8 @@ impl Collector {
             victims_per_start: spec.victims_per_start,
             rows_per_read: spec.rows_per_read,
             // At least one read, and beside it the units of earlier ones that do not fill a row.
-            buffer_units: (spec.buffer_superpages * superblocks.width() * row_units)
+            buffer_units: (spec.buffer_superpages.saturating_mul(superblocks.width() * row_units))
+                .min(MAX_BUFFER_UNITS)
                 .max((spec.rows_per_read + 1) * row_units - 1),
             round: Round::None,
             stalled: DieSet::with_room(domains),

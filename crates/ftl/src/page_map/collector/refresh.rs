@@ -66,10 +66,11 @@ impl PageMap {
         self.collector.domains[d].refreshes.iter().find(|refresh| self.still_stands(refresh))
     }
 
-    /// Whether it holds what it held when this was asked for.
+    /// Whether it holds what it held when this was asked for. Of one that holds nothing any more there is nothing to move.
     fn still_stands(&self, refresh: &Refresh) -> bool {
         let sb = refresh.superblock;
-        self.superblocks.state(sb) == State::Closed && self.first_row(sb) == refresh.first_row
+        let is_closed = self.superblocks.state(sb) == State::Closed && self.superblocks.valid(sb) > 0;
+        is_closed && self.first_row(sb) == refresh.first_row
     }
 
     /// The number of a superblock's first row.
@@ -85,7 +86,13 @@ impl PageMap {
 
     #[cold]
     fn refresh_next(&mut self, d: usize, sink: &mut impl OpSink) -> bool {
-        if self.collector.domains[d].is_collecting() || self.is_frozen() || self.refresh_candidate(d).is_none() {
+        if self.collector.domains[d].is_collecting() || self.is_frozen() {
+            return false;
+        }
+        while self.collector.domains[d].refreshes.front().is_some_and(|first| !self.still_stands(first)) {
+            self.collector.domains[d].refreshes.pop_front();
+        }
+        if self.refresh_candidate(d).is_none() {
             return false;
         }
         // Of those that other collections have moved since, none makes what follows more urgent.
@@ -107,7 +114,7 @@ impl PageMap {
         domain.refreshes.retain(|refresh| refresh.superblock != sb);
         domain.selector.remove(local);
         // Its last units need not wait for others.
-        domain.gained += row_units;
+        domain.gained = domain.gained.saturating_add(row_units);
         self.take_victim(d, sb);
         true
     }
@@ -148,6 +155,31 @@ mod tests {
         assert_ne!(again.block(), last.block());
         assert_eq!(map.superblocks.state(map.superblocks.of_block(again.block())), State::Victim);
         small::work(&mut map, &mut ops);
+        assert_eq!(map.check_invariants(), Ok(()));
+    }
+
+    #[test]
+    fn what_has_been_trimmed_since_leaves_the_line_without_being_moved() {
+        let mut map = small::map(true);
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
+        for page in 0..256 {
+            map.write(LogicalPage::new(page), 1, 0);
+            map.dispatch(&mut ops);
+            small::work(&mut map, &mut ops);
+        }
+        // Six superblocks of 32 units each.
+        for page in (0..192).step_by(32) {
+            let unit = map.unit_of(LogicalPage::new(page)).expect("it is on flash");
+            let sb = map.superblocks.of_unit(unit, map.medium.layout());
+            assert_eq!(map.superblocks.state(sb), State::Closed);
+            map.want_refresh(sb, true);
+        }
+        map.trim(LogicalPage::FIRST..LogicalPage::new(160), &mut ops);
+        assert!(map.refresh_if_due(0, &mut ops));
+        assert!(map.collector.domains[0].refreshes.is_empty(), "five hold nothing, and the last is being moved");
+        small::work(&mut map, &mut ops);
+        let moved = map.unit_of(LogicalPage::new(160)).expect("it is on flash");
+        assert_eq!(map.counters.gc_units, 32, "at {moved}");
         assert_eq!(map.check_invariants(), Ok(()));
     }
 }

@@ -72,7 +72,7 @@ impl PageMap {
         self.allocator.expect(d, true);
         let domain = &mut self.collector.domains[d];
         // What it gives back is a superblock of the cache: worth a row of padding, so that it need not wait.
-        domain.gained += self.row_units;
+        domain.gained = domain.gained.saturating_add(self.row_units);
         domain.begin_victim(Reading::new(sb, self.superblocks.dies_of(d)));
         true
     }
@@ -86,7 +86,7 @@ impl PageMap {
         self.leave_cache(d, sb);
         self.allocator.expect(d, false);
         let domain = &mut self.collector.domains[d];
-        domain.gained += dead;
+        domain.gained = domain.gained.saturating_add(dead);
         domain.dead -= u64::from(dead);
         domain.credit.set_rate(self.pacing.credit_for_moved_unit_micro(dead, valid));
         domain.begin_victim(Reading::new(sb, self.superblocks.dies_of(d)));
