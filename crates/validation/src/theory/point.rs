@@ -23,8 +23,9 @@ const BARE_MEASURED: f64 = 20.0;
 const COMPRESSED_PAGES_MIN: u32 = 512;
 /// Greatest size, per mille, of data of two sizes, of which the formula knows only the mean.
 const MIXED_SIZE_MAX: u32 = 900;
-/// Two streams, over which the bracket of the tables holds on one die of 8,192 blocks: hundredths of a per cent, pages of a block,
-/// and per mille of the pages and of the writes.
+/// Two streams, where one die of 8,192 blocks has hot blocks enough to be judged (at 90/10 and 95/5 it may miss the bracket of
+/// the tables by a quarter of a per cent even so): hundredths of a per cent, pages of a block, and per mille of the pages and of the
+/// writes.
 const TWO_STREAMS_OP_MIN: u32 = 700;
 const TWO_STREAMS_PAGES_MIN: u32 = 64;
 const TWO_STREAMS_SHARE_MIN: u32 = 50;
@@ -452,7 +453,7 @@ impl Point {
                 || !within(1000 - TWO_STREAMS_WRITES_MAX, self.hot_writes)
             {
                 return Some(format!(
-                    "the drive has too few hot blocks: the bracket was tried from op={} and b={TWO_STREAMS_PAGES_MIN} on, for r of \
+                    "the drive has too few hot blocks: points are judged from op={} and b={TWO_STREAMS_PAGES_MIN} on, for r of \
                      {} to {} and f of {} to {}",
                     TWO_STREAMS_OP_MIN / 100,
                     100 - TWO_STREAMS_WRITES_MAX / 10,

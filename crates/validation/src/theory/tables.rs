@@ -518,7 +518,7 @@ fn orders_too_alike(rows: &[(Point, (Expectation, Measured))]) -> Vec<(Point, f6
 
 /// How far a drive of few blocks may lie below the values of both orders of ties, and how far above, per cent: what a
 /// sample may differ by.
-const BELOW_BRACKET_PERCENT: f64 = 2.0;
+const BELOW_BRACKET_PERCENT: f64 = 1.5;
 const ABOVE_BRACKET_PERCENT: f64 = 0.3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -588,7 +588,7 @@ mod tests {
         assert_eq!(first(6.95).verdict, Verdict::Between);
         assert!((first(6.45).error.expect("of a value") - 0.78125).abs() < 1e-9);
         for value in [6.4, 7.0] {
-            assert_eq!(of(value)(6.4 * 0.979).verdict, Verdict::Missed);
+            assert_eq!(of(value)(6.4 * 0.984).verdict, Verdict::Missed);
             assert_eq!(of(value)(7.0 * 1.011).verdict, Verdict::Missed);
         }
     }

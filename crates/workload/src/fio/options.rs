@@ -725,7 +725,8 @@ fn refused_info(&(name, aliases, help): &(&'static str, &'static [&'static str],
     OptionInfo { name, aliases, value: "any", default: "", help, usage: OptionUse::Refused }
 }
 
-/// Every option that fio 3.42 of August 2026 knows, but for those of its profiles: first those with an effect, then those that are ignored, then those that are refused.
+/// Every option that fio 3.42 of August 2026 knows, but for those of its profiles: first those with an effect, then those that
+/// are ignored, then those that are refused.
 pub fn option_table() -> impl Iterator<Item = OptionInfo> {
     let supported = SUPPORTED.iter().map(|e| e.info);
     supported.chain(IGNORED.iter().map(ignored_info)).chain(REFUSED.iter().map(refused_info))

@@ -21,7 +21,8 @@
 //! every kind.
 //!
 //! Sequence numbers go on behind the greatest that was given to any row on flash, torn ones included: firmware leaves a gap;
-//! and behind those that it has noted of trims, of what was trimmed and of lost pages, since the rows themselves may have been erased.
+//! and behind those that it has noted of trims, of what was trimmed and of lost pages, since the rows themselves may have been
+//! erased.
 
 mod fault;
 mod newest;
