@@ -1,5 +1,6 @@
 //! Where the time went, in figures and in words.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use ssdlab_core::{Breakdown, CAUSES, Cause, Nanos, Op, format_duration, to_us};
@@ -94,9 +95,20 @@ pub fn after_start(breakdown: &Breakdown, starting: Nanos) -> Breakdown {
 #[must_use]
 pub fn main_cause(breakdown: &Breakdown) -> Option<(Cause, f64)> {
     let total = breakdown.sum();
-    // Of equal causes the first in report order.
-    let main = CAUSES.iter().copied().rev().max_by_key(|&c| breakdown.get(c))?;
+    let main = largest(|a, b| breakdown.get(a).cmp(&breakdown.get(b)))?;
     (total > 0).then(|| (main, 100.0 * breakdown.get(main) as f64 / total as f64))
+}
+
+/// The cause that took the largest part of a slow request; `None` where nothing is known.
+#[must_use]
+pub fn main_cause_of(io: &SlowIo) -> Option<Cause> {
+    let part = |c: Cause| io.causes_us.get(c.key()).copied().unwrap_or(0.0);
+    largest(|a, b| part(a).total_cmp(&part(b))).filter(|&c| part(c) > 0.0)
+}
+
+/// Of equal causes the first in report order.
+fn largest(compare: impl Fn(Cause, Cause) -> Ordering) -> Option<Cause> {
+    CAUSES.iter().copied().rev().max_by(|&a, &b| compare(a, b))
 }
 
 /// Microseconds by cause key, without the causes that took no time.
@@ -264,6 +276,24 @@ mod tests {
         assert_eq!(after_start(&b, 255 * MILLISECOND).sum(), 45 * MILLISECOND);
         let silent = sentence_of_start(&Breakdown::default(), MILLISECOND);
         assert_eq!(silent, "1.00 ms: 1.00 ms until the device was ready after its power came back");
+    }
+
+    #[test]
+    fn of_equal_causes_the_first_in_report_order_is_the_main_one() {
+        let equal = parts(&[(Cause::Erase, MICROSECOND), (Cause::Buffer, MICROSECOND), (Cause::Link, 10)]);
+        assert_eq!(main_cause(&equal).map(|(cause, _)| cause), Some(Cause::Buffer));
+        let io = |breakdown: Breakdown| SlowIo {
+            at_s: 0.0,
+            op: "read".to_owned(),
+            offset_bytes: 0,
+            length_bytes: 4096,
+            latency_us: 2.01,
+            causes_us: causes_us(&breakdown, 1),
+            sentence: String::new(),
+        };
+        assert_eq!(main_cause_of(&io(equal)), Some(Cause::Buffer));
+        let unknown = Breakdown::default();
+        assert_eq!((main_cause(&unknown), main_cause_of(&io(unknown))), (None, None));
     }
 
     #[test]

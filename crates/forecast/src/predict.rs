@@ -333,8 +333,8 @@ pub fn read_predictions(folder: &Path) -> Result<Vec<Prediction>, PredictionErro
     Ok(all)
 }
 
-/// Predictions beside the figures of `claims`, as a Markdown table: every predicted figure has a row for each figure that was
-/// published of it, met or missed, and one if none was. What was said not to be there has a row once it was published.
+/// Predictions beside the figures of `claims`, as a Markdown table: every predicted figure has a row for each figure or bound
+/// that was published of it, met or missed, and one if none was. What was said not to be there has a row once it was published.
 #[must_use]
 pub fn beside_figures(predictions: &[Prediction], claims: &[Claim]) -> String {
     if predictions.is_empty() {
@@ -354,8 +354,8 @@ pub fn beside_figures(predictions: &[Prediction], claims: &[Claim]) -> String {
         for figure in &prediction.figures {
             let predicted = figure_text(figure.value, &figure.unit);
             let published = published(prediction, (&figure.test, &figure.settings, &figure.metric), claims);
-            let cells = |(value, unit): &(f64, String)| judged.cells(prediction, Some(figure), *value, unit);
-            let mut rows: Vec<String> = published.iter().map(cells).collect();
+            let mut rows: Vec<String> =
+                published.iter().map(|published| judged.cells(prediction, Some(figure), published)).collect();
             if rows.is_empty() {
                 rows.push("– | – | –".to_owned());
             }
@@ -370,15 +370,15 @@ pub fn beside_figures(predictions: &[Prediction], claims: &[Claim]) -> String {
         }
         for title in prediction.without.keys() {
             let Some(figure) = known.iter().find(|figure| figure.title == *title) else { continue };
-            for (value, unit) in published(prediction, (figure.test.name, &figure.settings, &figure.metric), claims) {
-                let row = judged.cells(prediction, None, value, &unit);
+            for published in published(prediction, (figure.test.name, &figure.settings, &figure.metric), claims) {
+                let row = judged.cells(prediction, None, &published);
                 text.push_str(&format!("| {name} | {title} | none | – | {row} |  |\n"));
             }
         }
     }
     text.push_str(&beside_nothing(predictions, claims));
-    text.push_str(&first.told("Within the band"));
-    text.push_str(&again.told("Within the band of a later prediction of the same drive"));
+    text.push_str(&first.told(""));
+    text.push_str(&again.told(" of a later prediction of the same drive"));
     text.push_str(&of_few_estimates(predictions));
     text
 }
@@ -453,6 +453,14 @@ fn name_among(predictions: &[Prediction], k: usize) -> String {
     if prediction.quick { format!("{name}, quick") } else { name }
 }
 
+/// What was published of a predicted figure.
+#[derive(PartialEq)]
+enum Published {
+    Value(f64, String),
+    /// Lowest and highest value that make the published words true.
+    Bounds([Option<f64>; 2], String),
+}
+
 /// How many published figures were met.
 #[derive(Default)]
 struct Judged {
@@ -460,11 +468,18 @@ struct Judged {
     outside: usize,
     no_band: usize,
     said_not_to_be: usize,
+    bounds_met: usize,
+    bounds_missed: usize,
 }
 
 impl Judged {
-    /// A published figure, how far off the predicted one is (if it was not said not to be there), and whether the band has it.
-    fn cells(&mut self, prediction: &Prediction, figure: Option<&Predicted>, value: f64, unit: &str) -> String {
+    /// A published figure, how far off the predicted one is (if it was not said not to be there), and whether the band has it;
+    /// of bounds, whether the predicted figure lies within them.
+    fn cells(&mut self, prediction: &Prediction, figure: Option<&Predicted>, published: &Published) -> String {
+        let (value, unit) = match published {
+            Published::Value(value, unit) => (*value, unit),
+            Published::Bounds(bounds, unit) => return self.cells_of_bounds(prediction, figure, *bounds, unit),
+        };
         let shown = figure_text(value, unit);
         let Some(figure) = figure else {
             if prediction.quick {
@@ -493,13 +508,47 @@ impl Judged {
         format!("{shown} | {off} | {word}")
     }
 
-    fn told(&self, what: &str) -> String {
-        let Judged { within, outside, no_band, said_not_to_be } = *self;
+    fn cells_of_bounds(
+        &mut self,
+        prediction: &Prediction,
+        figure: Option<&Predicted>,
+        [low, high]: [Option<f64>; 2],
+        unit: &str,
+    ) -> String {
+        let text = |value: f64| figure_text(value, unit);
+        let shown = match (low.map(text), high.map(text)) {
+            (Some(low), Some(high)) if low == high => format!("exactly {low}"),
+            (Some(low), Some(high)) => format!("{low} to {high}"),
+            (Some(low), None) => format!("at least {low}"),
+            (None, high) => format!("at most {}", high.unwrap_or_default()),
+        };
+        let is_met = |value: f64| low.is_none_or(|low| value >= low) && high.is_none_or(|high| value <= high);
+        let word = match figure {
+            _ if prediction.quick => "not judged",
+            Some(figure) if is_met(figure.value) => {
+                self.bounds_met += 1;
+                "bound met"
+            }
+            _ => {
+                self.bounds_missed += 1;
+                "**bound missed**"
+            }
+        };
+        format!("{shown} | – | {word}")
+    }
+
+    /// `of`: what is said of the predictions behind each sentence's subject.
+    fn told(&self, of: &str) -> String {
+        let Judged { within, outside, no_band, said_not_to_be, bounds_met, bounds_missed } = *self;
+        let bounds = match bounds_met + bounds_missed {
+            0 => String::new(),
+            all => format!("\nBounds met by the figures{of}: {bounds_met} of {all} that were published.\n"),
+        };
         let all = within + outside + no_band + said_not_to_be;
         if all == 0 {
-            return String::new();
+            return bounds;
         }
-        let mut text = format!("\n{what}: {within} of {all} published figures");
+        let mut text = format!("\nWithin the band{of}: {within} of {all} published figures");
         if no_band > 0 {
             text.push_str(&format!("; {no_band} of them had no band"));
         }
@@ -507,7 +556,7 @@ impl Judged {
             text.push_str(&format!("; {said_not_to_be} of them, it was predicted, would not be there"));
         }
         text.push_str(".\n");
-        text
+        text + &bounds
     }
 }
 
@@ -532,23 +581,29 @@ fn published(
     prediction: &Prediction,
     (test, settings, metric): (&str, &BTreeMap<String, String>, &str),
     claims: &[Claim],
-) -> Vec<(f64, String)> {
+) -> Vec<Published> {
     let drive = slug(&prediction.device);
-    let mut values: Vec<(f64, String)> = Vec::new();
+    let mut all: Vec<Published> = Vec::new();
     for claim in claims {
-        let Check::Value(check) = &claim.check else { continue };
-        if check.metric != metric {
+        let (of, said) = match &claim.check {
+            Check::Value(check) => (&check.metric, Published::Value(check.value, check.unit.clone())),
+            Check::Range(check) => {
+                (&check.metric, Published::Bounds([check.at_least, check.at_most], check.unit.clone()))
+            }
+            _ => continue,
+        };
+        if of != metric {
             continue;
         }
         let same_run = claims::needed(std::slice::from_ref(claim), &[&drive])
             .iter()
             .any(|run| run.test == test && are_the_same(test, &run.settings, settings));
         // Two who print the same say it once.
-        if same_run && !values.iter().any(|(value, _)| *value == check.value) {
-            values.push((check.value, check.unit.clone()));
+        if same_run && !all.contains(&said) {
+            all.push(said);
         }
     }
-    values
+    all
 }
 
 #[cfg(test)]
@@ -760,6 +815,38 @@ mod tests {
         let quick = Prediction { quick: true, ..prediction() };
         let table = beside_figures(&[quick], &claims);
         assert!(table.contains("| 64 MB/s | +100 % | not judged |") && !table.contains("Within"), "{table}");
+    }
+
+    #[test]
+    fn a_published_bound_of_a_predicted_figure_is_judged_and_counted_apart() {
+        let bounds = |bounds: &str| {
+            let file = format!(
+                "[[claim]]\nid = \"mine\"\ndevices = [\"bx200-480gb\"]\nquantity = \"sequential read\"\npublished = \"p\"\n\
+                 source = \"s\"\ncheck.range = {{ test = \"sequential-read\", metric = \"bandwidth\", unit = \"MB/s\", {bounds} }}"
+            );
+            claims::parse("f.toml", &file).unwrap()
+        };
+        let table = |claims: &[Claim]| beside_figures(&[prediction()], claims);
+        for (bound, row) in [
+            ("at_least = 500.0", "| at least 500 MB/s | – | bound met |"),
+            ("at_most = 500.0", "| at most 500 MB/s | – | **bound missed** |"),
+            ("at_least = 500.0, at_most = 540.0", "| 500 MB/s to 540 MB/s | – | bound met |"),
+        ] {
+            let table = table(&bounds(bound));
+            assert!(table.contains(row) && !table.contains("beside nothing predicted"), "{table}");
+            assert!(!table.contains("Within the band"), "{table}");
+        }
+        let both = [bounds("at_least = 500.0"), bounds("at_most = 500.0")].concat();
+        let table = table(&both);
+        assert!(table.ends_with("\nBounds met by the figures: 1 of 2 that were published.\n"), "{table}");
+        let quick = beside_figures(&[Prediction { quick: true, ..prediction() }], &both);
+        assert!(quick.contains("| at least 500 MB/s | – | not judged |") && !quick.contains("Bounds met"), "{quick}");
+        // Of what was said not to be there, a bound was published.
+        let mut without = prediction();
+        let gone = without.figures.pop().unwrap();
+        without.without.insert(gone.title, "the drive has none".to_owned());
+        let table = beside_figures(&[without], &both);
+        assert!(table.contains("| none | – | at least 500 MB/s | – | **bound missed** |"), "{table}");
     }
 
     #[test]

@@ -168,10 +168,65 @@ pub fn is_as_declared(outcome: &Outcome) -> bool {
     let (Ok(full), Ok(quick)) = (of(false), of(true)) else { return true };
     test.all_params().filter(|p| p.of_method).all(|p| {
         let ours = outcome.params.get(p.key);
-        // A drive in small gets as many requests less as it is smaller, and files that are smaller likewise.
-        let shrunk = outcome.small_by.is_some() && (p.key.ends_with("requests") || p.shrinks_with_drive());
-        shrunk || ours.is_none() || ours == full.get(p.key) || ours == quick.get(p.key)
+        is_of_small_drive(outcome, p.key) || ours.is_none() || ours == full.get(p.key) || ours == quick.get(p.key)
     })
+}
+
+/// Whether a parameter of a run is another one because the drive was one in small: it gets as many requests less as it is
+/// smaller, and files and spans that are smaller likewise.
+#[must_use]
+pub fn is_of_small_drive(outcome: &Outcome, key: &str) -> bool {
+    let shrinks =
+        || find_test(&outcome.test).is_ok_and(|def| def.all_params().any(|p| p.key == key && p.shrinks_with_drive()));
+    outcome.small_by.is_some() && (key.ends_with("requests") || shrinks())
+}
+
+/// Whether a test comes to a [`Verdict`](crate::Verdict).
+#[must_use]
+pub fn gives_verdict(test: &str) -> bool {
+    [trim::DEF.name, power_cut::DEF.name].contains(&test)
+}
+
+/// Charts that more than one kind of test draws: where the drive has a power or a heat model, and where the test looks at them.
+const COMMON_CHARTS: &[&str] =
+    &["latency-percentiles", "stalls", "felt", "rate-over-time", "power-over-time", "temperature-over-time"];
+
+/// Ids of the charts that a test can draw: which of them a run has hangs on its parameters and on its drive.
+pub fn charts_of(test: &str) -> impl Iterator<Item = &'static str> {
+    let own: &[&str] = match test {
+        "consistency" => {
+            &["iops-whole-log", "iops-whole-linear", "iops-tail-log", "iops-tail-linear", "iops-autocorrelation"]
+        }
+        "steady-state" => &["iops-by-round", "waf-by-round"],
+        "qd-scaling" => &["random", "sequential", "power"],
+        "mixed-random" | "mixed-sequential" => &["bandwidth-by-mix", "power-by-mix"],
+        "as-ssd" => &["rates", "score"],
+        "atto" => &["rate-by-size"],
+        "hdtach" | "disk-inspection" => &["rate-by-position"],
+        "fragmented-read" => &["read-by-position"],
+        "trim" => &["write-by-position"],
+        "slc-cache" => &["rate-by-position", slc_cache::RECOVERY_CHART],
+        "destroyer" | "heavy" | "light" => &[
+            "data-rate",
+            "service-time",
+            "slow-requests",
+            "power",
+            "service-time-through-trace",
+            "waiting-through-trace",
+        ],
+        "endurance" => &["losses", "write-amplification", "old-data"],
+        "fileserver" => &["iops-by-load"],
+        "analyzedisk" => &["service-time-density", "service-time-density-log"],
+        "storagemark-desktop"
+        | "storagemark-boot"
+        | "storagemark-workstation"
+        | "storagemark-database"
+        | "storagemark-streaming" => &["service-time-through-mix"],
+        "worn-in" => &["read-by-position", "of-fresh"],
+        "power" => &["rest", "load"],
+        _ => &[],
+    };
+    own.iter().chain(COMMON_CHARTS).copied()
 }
 
 /// Runs one test on devices of one model.

@@ -1,10 +1,12 @@
 //! How regular a series of seconds is: whether it repeats itself, and how long it stays on one side of its median.
 
+use std::ops::RangeInclusive;
+
 use super::figures::{chart, mean, series};
 use crate::outcome::{Axis, Chart, Mark};
 
 /// Lags looked at, in values: seconds, or moments of a drive in small. At a lag of one neighbours resemble each other on any drive with work that takes longer.
-const LAGS: std::ops::RangeInclusive<usize> = 2..=60;
+const LAGS: RangeInclusive<usize> = 2..=60;
 
 /// By how many standard errors of noise, `1 / sqrt(n)`, an autocorrelation must rise above those of the lags before it: twice
 /// that is exceeded by chance at one lag in forty, and there are sixty.
@@ -14,6 +16,8 @@ const STANDS_OUT: f64 = 4.0;
 pub(super) struct Regularity {
     /// How many values it has.
     values: usize,
+    /// Autocorrelation at a lag of one, of which no figure is made: a peak at two is one above it.
+    of_neighbours: Option<f64>,
     /// Lag and autocorrelation there.
     by_lag: Vec<(usize, f64)>,
     /// Lengths of the stretches on one side of the median.
@@ -22,7 +26,12 @@ pub(super) struct Regularity {
 
 impl Regularity {
     pub(super) fn of(values: &[f64]) -> Self {
-        Regularity { values: values.len(), by_lag: autocorrelation(values), runs: runs(values) }
+        Regularity {
+            values: values.len(),
+            of_neighbours: autocorrelation(values, 1..=1).first().map(|&(_, r)| r),
+            by_lag: autocorrelation(values, LAGS),
+            runs: runs(values),
+        }
     }
 
     /// The lag of the largest autocorrelation, and its value; the shorter of two equal lags. `None` of a series that is
@@ -40,7 +49,9 @@ impl Regularity {
     /// series that merely drifts is most like itself at the shortest lag, and less and less from there on.
     pub(super) fn period(&self) -> Option<(usize, f64)> {
         let (mut lowest, mut found) = (f64::INFINITY, None);
-        for w in self.by_lag.windows(3) {
+        let at_one = self.of_neighbours.map(|r| (1, r));
+        let from_one: Vec<(usize, f64)> = at_one.into_iter().chain(self.by_lag.iter().copied()).collect();
+        for w in from_one.windows(3) {
             let (before, (lag, r), after) = (w[0].1, w[1], w[2].1);
             lowest = lowest.min(before);
             let is_peak = before < r && r >= after && r > self.noise() && r - lowest > self.noise();
@@ -90,9 +101,9 @@ impl Regularity {
     }
 }
 
-/// At every lag of [`LAGS`] that leaves three quarters of the series to compare: the sum of products of deviations from
+/// At every one of `lags` that leaves three quarters of the series to compare: the sum of products of deviations from
 /// the mean over the sum of their squares.
-fn autocorrelation(values: &[f64]) -> Vec<(usize, f64)> {
+fn autocorrelation(values: &[f64], lags: RangeInclusive<usize>) -> Vec<(usize, f64)> {
     let m = mean(values);
     let deviations: Vec<f64> = values.iter().map(|v| v - m).collect();
     let squares: f64 = deviations.iter().map(|d| d * d).sum();
@@ -100,7 +111,7 @@ fn autocorrelation(values: &[f64]) -> Vec<(usize, f64)> {
         return Vec::new();
     }
     let at = |lag: usize| deviations.iter().zip(&deviations[lag..]).map(|(a, b)| a * b).sum::<f64>() / squares;
-    LAGS.filter(|&lag| lag * 4 <= values.len()).map(|lag| (lag, at(lag))).collect()
+    lags.filter(|&lag| lag * 4 <= values.len()).map(|lag| (lag, at(lag))).collect()
 }
 
 /// Lengths of the stretches that lie on one side of the median; a value equal to it counts as above.
@@ -131,8 +142,12 @@ mod tests {
         // On a slope as well, and with two values to a period.
         let on_a_slope: Vec<f64> = metronome.iter().enumerate().map(|(i, v)| v + 4.0 * i as f64).collect();
         assert_eq!(Regularity::of(&on_a_slope).period().map(|p| p.0), Some(7));
-        let every_third: Vec<f64> = (0..600).map(|i| if i % 3 == 0 { 300.0 } else { 5_700.0 }).collect();
-        assert_eq!(Regularity::of(&every_third).period().map(|p| p.0), Some(3));
+        let every = |n: usize| (0..600).map(|i| if i % n == 0 { 300.0 } else { 5_700.0 }).collect::<Vec<f64>>();
+        for n in [2, 3] {
+            let found = Regularity::of(&every(n));
+            assert_eq!((found.period().map(|p| p.0), found.strongest().map(|p| p.0)), (Some(n), Some(n)));
+            assert!(found.chart("", 1).unwrap().series[0].points[0][0] == 2.0, "no figure is made of neighbours");
+        }
     }
 
     #[test]

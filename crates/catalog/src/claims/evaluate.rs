@@ -1,17 +1,16 @@
 //! Lays the outcomes of the bench beside what was published.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value as Json;
-use ssdlab_bench::suite::{INTERVAL_ENDS, find_test};
-use ssdlab_bench::{Metric, Outcome};
+use ssdlab_bench::suite::{INTERVAL_ENDS, find_test, is_of_small_drive};
+use ssdlab_bench::{Metric, Outcome, explain};
 
 use super::ClaimKind;
 use super::check::{Band, Check, Figure, Order, RangeCheck, Ranking, ValueCheck, Values};
-use super::facts::facts_of;
+use super::facts::{drive_with_facts, facts_of};
 use super::{Claim, check};
-use crate::resolve::resolve;
 
 /// How a published figure and ours compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -45,8 +44,9 @@ impl ClaimState {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimRow {
     pub id: String,
+    /// [`Claim::kind`], but for a calibration that is missed: that counts as measured.
     pub kind: ClaimKind,
-    /// Another claim that says the same; this one is not counted.
+    /// Another claim that says the same and has a row as well; this one is not counted.
     pub repeats: Option<String>,
     /// Drive that it was checked on; of an order, the one that ought to be ahead.
     pub device: String,
@@ -106,7 +106,7 @@ pub fn evaluate(claims: &[Claim], devices: &[&str], outcomes: &[Outcome]) -> Vec
             let drives: Vec<&str> = claim.drives().into_iter().collect();
             if drives.iter().any(|d| devices.contains(d)) {
                 without_missing(&mut judged, &drives, outcomes);
-                explain_miss(&mut judged, claim);
+                count_miss(&mut judged, claim);
                 rows.push(judged);
             }
             continue;
@@ -114,11 +114,25 @@ pub fn evaluate(claims: &[Claim], devices: &[&str], outcomes: &[Outcome]) -> Vec
         for device in claim.devices.iter().filter(|d| devices.contains(&d.as_str())) {
             let mut judged = judge_over_interval(claim, device, outcomes);
             without_missing(&mut judged, &[device], outcomes);
-            explain_miss(&mut judged, claim);
+            count_miss(&mut judged, claim);
             rows.push(judged);
         }
     }
+    count_repeats_of_nothing(&mut rows);
     rows
+}
+
+/// Of those that repeat a figure which has no row here, the first of each drive is counted in its place.
+fn count_repeats_of_nothing(rows: &mut [ClaimRow]) {
+    let counted: BTreeSet<String> = rows.iter().filter(|row| row.repeats.is_none()).map(|row| row.id.clone()).collect();
+    let mut stands_in = BTreeSet::new();
+    for row in rows {
+        if let Some(id) = row.repeats.take_if(|id| !counted.contains(id))
+            && !stands_in.insert((id.clone(), row.device.clone()))
+        {
+            row.repeats = Some(id);
+        }
+    }
 }
 
 /// A check that nothing was run for because the catalog does not have a drive is not one that somebody forgot to run.
@@ -133,9 +147,16 @@ fn without_missing(row: &mut ClaimRow, drives: &[&str], outcomes: &[Outcome]) {
     }
 }
 
-/// Adds the reason that the claim gives for a miss.
-fn explain_miss(row: &mut ClaimRow, claim: &Claim) {
-    if let (ClaimState::Missed, Some(known)) = (row.state, &claim.known_miss) {
+/// Says what a miss counts as, and adds the reason that the claim gives for it.
+fn count_miss(row: &mut ClaimRow, claim: &Claim) {
+    if row.state != ClaimState::Missed {
+        return;
+    }
+    // What is missed although a parameter was chosen for it is a miss like any other.
+    if row.kind == ClaimKind::Calibration {
+        row.kind = ClaimKind::Measured;
+    }
+    if let Some(known) = &claim.known_miss {
         row.known_miss = true;
         row.reason = format!("{}; {known}", row.reason);
     }
@@ -173,7 +194,7 @@ fn judge_over_interval(claim: &Claim, device: &str, outcomes: &[Outcome]) -> Cla
     let state = row.state;
     let mut depends_on: Vec<&str> = Vec::new();
     for (end, choice) in INTERVAL_ENDS {
-        let Some(claim) = claim_at(claim, end) else { break };
+        let Some(claim) = claim_at(claim, end, outcomes) else { continue };
         let other = judge_on(&claim, device, outcomes);
         if !matches!(other.state, ClaimState::Met | ClaimState::Missed) {
             continue;
@@ -195,18 +216,25 @@ fn judge_over_interval(claim: &Claim, device: &str, outcomes: &[Outcome]) -> Cla
     row
 }
 
-/// The claim about the figures whose names have this end; `None` of a claim without figures.
-fn claim_at(claim: &Claim, end: &str) -> Option<Claim> {
+/// The claim about the figures whose names have this end; `None` of a claim without such figures. A side of an order that has
+/// none, of another test or of a chart, is the same at every choice.
+fn claim_at(claim: &Claim, end: &str, outcomes: &[Outcome]) -> Option<Claim> {
     let mut claim = claim.clone();
     match &mut claim.check {
         Check::Value(check) => check.metric.push_str(end),
         Check::Range(check) => check.metric.push_str(end),
         Check::Ranking(check) => check.metric.push_str(end),
-        // Of a chart there is only one.
-        Check::Order(order) if order.higher.band.is_none() && order.lower.band.is_none() => {
-            for side in [&mut order.higher, &mut order.lower] {
-                side.metric.push_str(end);
+        Check::Order(order) => {
+            let with_end = |side: &Figure| {
+                let at_end = Figure { metric: format!("{}{end}", side.metric), ..side.clone() };
+                (side.band.is_none() && figure(&at_end, outcomes).is_ok()).then_some(at_end)
+            };
+            let (higher, lower) = (with_end(&order.higher), with_end(&order.lower));
+            if higher.is_none() && lower.is_none() {
+                return None;
             }
+            order.higher = higher.unwrap_or_else(|| order.higher.clone());
+            order.lower = lower.unwrap_or_else(|| order.lower.clone());
         }
         _ => return None,
     }
@@ -234,7 +262,7 @@ fn judge_on(claim: &Claim, device: &str, outcomes: &[Outcome]) -> ClaimRow {
 }
 
 /// The run that was published: all its parameters are those that the test has with `params`. Of runs that were shortened,
-/// the one nearest to it.
+/// the one nearest to it; every one that was not comes before them.
 fn find<'a>(outcomes: &'a [Outcome], device: &str, test: &str, params: &Values) -> Result<&'a Outcome, String> {
     let mut of_test = outcomes.iter().filter(|o| o.device == device && o.test == test).peekable();
     if of_test.peek().is_none() {
@@ -242,7 +270,7 @@ fn find<'a>(outcomes: &'a [Outcome], device: &str, test: &str, params: &Values) 
     }
     let reads = [false, true].map(|quick| as_the_test_reads(test, params, quick));
     of_test
-        .filter_map(|o| shortened_beyond(o, params, &reads).map(|keys| (keys, o)))
+        .filter_map(|o| shortened(o, params, &reads).map(|keys| (keys, o)))
         .min_by_key(|(keys, _)| *keys)
         .map(|(_, outcome)| outcome)
         .ok_or_else(|| {
@@ -255,9 +283,10 @@ fn find<'a>(outcomes: &'a [Outcome], device: &str, test: &str, params: &Values) 
 /// A parameter of which the outcome has what the test then decided, unless somebody set it.
 const LEFT_TO_THE_TEST: [&str; 2] = ["auto", "by-form"];
 
-/// How many of its parameters were shortened in another way than by `--quick`; `None` if it is another run than the one with
-/// `params`, which the test `reads` so in full and with `--quick`.
-fn shortened_beyond(outcome: &Outcome, params: &Values, reads: &[BTreeMap<String, Json>; 2]) -> Option<usize> {
+/// How many of its parameters were shortened in another way than by `--quick`, and how many to what `--quick` makes of them,
+/// whoever did that; `None` if it is another run than the one with `params`, which the test `reads` so in full and with
+/// `--quick`.
+fn shortened(outcome: &Outcome, params: &Values, reads: &[BTreeMap<String, Json>; 2]) -> Option<(usize, usize)> {
     let [full, quick] = reads;
     let given = params.iter().all(|(key, value)| {
         outcome.params.get(key).is_some_and(|ours| same(ours, value) || full.get(key) == Some(ours))
@@ -265,25 +294,22 @@ fn shortened_beyond(outcome: &Outcome, params: &Values, reads: &[BTreeMap<String
     if !given {
         return None;
     }
-    let mut beyond = 0;
+    let (mut beyond, mut as_quick) = (0, 0);
     for (key, read) in full.iter().filter(|(key, _)| !params.contains_key(*key)) {
         let Some(ours) = outcome.params.get(key) else { continue };
         let is_left = LEFT_TO_THE_TEST.iter().any(|word| read == word) && !outcome.set_params.contains(key);
-        if is_left || ours == read || quick.get(key) == Some(ours) {
+        if is_left || ours == read {
             continue;
         }
-        let by_size =
-            outcome.small_by.is_some() && (key.ends_with("requests") || shrinks_with_drive(&outcome.test, key));
-        if !by_size && !outcome.shortened_params.contains(key) {
+        if quick.get(key) == Some(ours) {
+            as_quick += 1;
+        } else if is_of_small_drive(outcome, key) || outcome.shortened_params.contains(key) {
+            beyond += 1;
+        } else {
             return None;
         }
-        beyond += 1;
     }
-    Some(beyond)
-}
-
-fn shrinks_with_drive(test: &str, key: &str) -> bool {
-    find_test(test).is_ok_and(|def| def.all_params().any(|p| p.key == key && p.shrinks_with_drive()))
+    Some((beyond, as_quick))
 }
 
 /// All parameters of a run as they stand in an outcome: `64MB` is a number there.
@@ -401,8 +427,7 @@ fn judge_main_cause(row: &mut ClaimRow, check: &check::MainCauseCheck, outcomes:
             .slowest
             .iter()
             .filter(|io| {
-                let main = io.causes_us.iter().max_by(|a, b| a.1.total_cmp(b.1));
-                main.is_some_and(|(cause, _)| check.causes.contains(cause))
+                explain::main_cause_of(io).is_some_and(|main| check.causes.iter().any(|cause| cause == main.key()))
             })
             .count();
         row.ours_text = format!("{hits} of {total}");
@@ -420,7 +445,9 @@ fn judge_method(row: &mut ClaimRow, check: &check::MethodCheck, outcomes: &[Outc
         for (key, published) in &check.params {
             let value = outcome.params.get(key).cloned().unwrap_or(Json::Null);
             ours.push(format!("{key}={value}"));
-            if !same(&value, published) {
+            let alone = BTreeMap::from([(key.clone(), published.clone())]);
+            let read = as_the_test_reads(&check.test, &alone, false).remove(key);
+            if !same(&value, published) && read.as_ref() != Some(&value) {
                 wrong.push(format!("{key} should be {published}"));
             }
         }
@@ -439,6 +466,7 @@ fn judge_reports(row: &mut ClaimRow, check: &check::ReportsCheck, outcomes: &[Ou
             check.metrics.iter().filter(|m| !outcome.metrics.contains_key(*m)).map(String::as_str).collect();
         row.ours_text = check.metrics.join(", ");
         verdict(row, missing.is_empty(), || format!("{} is not reported", missing.join(", ")));
+        note_shortened(row, outcome, &check.params);
         Ok(())
     });
 }
@@ -446,7 +474,7 @@ fn judge_reports(row: &mut ClaimRow, check: &check::ReportsCheck, outcomes: &[Ou
 fn judge_facts(row: &mut ClaimRow, facts: &Values) {
     row.tolerance = "as built".to_owned();
     attempt(row, |row| {
-        let drive = resolve(&row.device).map_err(|e| e.what)?;
+        let drive = drive_with_facts(&row.device).map_err(|e| e.what)?;
         let known = facts_of(&drive);
         let (mut ours, mut wrong) = (Vec::new(), Vec::new());
         for (key, published) in facts {

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use ssdlab_arrays::adapter_keys;
 use ssdlab_core::nearest;
+use ssdlab_disks::disk_keys;
 use ssdlab_nand::die_keys;
 use ssdlab_ssd::drive_keys;
 
+use crate::device::Parts;
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Drive;
 use crate::template::DIE_PREFIX;
@@ -39,21 +42,50 @@ pub(crate) fn facts_of(drive: &Drive) -> BTreeMap<String, toml::Value> {
 /// What is no key of a file, in the order of [`facts_of`].
 const DERIVED: [&str; 3] = ["die.nominal_gib", "nominal_over_provisioning_percent", "map_fits_dram"];
 
+/// The drive whose file says facts.
+///
+/// # Errors
+/// If there is no such device, or if it is no single SSD.
+pub(super) fn drive_with_facts(device: &str) -> Result<Drive, Diagnostic> {
+    match crate::device(device)?.parts {
+        Parts::Ssd(drive) => Ok(*drive),
+        _ => Err(Diagnostic::new(format!("{device} is no single SSD, and facts are of those"))
+            .help("check a figure of a test instead")),
+    }
+}
+
 /// Whether a drive can have such a fact.
 ///
 /// # Errors
 /// If none has, with the nearest.
 pub(super) fn is_fact(key: &str) -> Result<(), Diagnostic> {
-    let of_die = |path: &str| format!("{DIE_PREFIX}{path}");
-    let mut known: Vec<String> = drive_keys().keys.iter().map(|k| k.path.clone()).collect();
-    known.extend(die_keys().keys.iter().map(|k| of_die(&k.path)));
+    let mut known = keys_of_drives();
     known.extend(DERIVED.map(str::to_owned));
+    is_among(key, &known, "no drive has a fact", "facts are the keys of a drive file")
+}
+
+/// Whether a value can be chosen by this key of a drive's, a die's, a disk's or an adapter's file.
+///
+/// # Errors
+/// If there is no such key, with the nearest.
+pub(super) fn is_key(key: &str) -> Result<(), Diagnostic> {
+    let mut known = keys_of_drives();
+    known.extend([disk_keys(), adapter_keys()].into_iter().flat_map(|table| &table.keys).map(|k| k.path.clone()));
+    is_among(key, &known, "no file has a key", "there are the keys of drive, disk and adapter files")
+}
+
+fn keys_of_drives() -> Vec<String> {
+    let of_drive = drive_keys().keys.iter().map(|k| k.path.clone());
+    of_drive.chain(die_keys().keys.iter().map(|k| format!("{DIE_PREFIX}{}", k.path))).collect()
+}
+
+fn is_among(key: &str, known: &[String], none: &str, which: &str) -> Result<(), Diagnostic> {
     if known.iter().any(|k| k == key) {
         return Ok(());
     }
     let close = nearest(key, known.iter().map(String::as_str));
-    Err(Diagnostic::new(format!("no drive has a fact `{key}`")).help(if close.is_empty() {
-        "facts are the keys of a drive file, and those of its die file with `die.` in front".to_owned()
+    Err(Diagnostic::new(format!("{none} `{key}`")).help(if close.is_empty() {
+        format!("{which}, and those of a die file with `die.` in front")
     } else {
         format!("did you mean `{}`?", close.join("` or `"))
     }))

@@ -47,7 +47,8 @@ pub struct Claim {
     /// chosen; it is no evidence for the model.
     #[serde(default)]
     pub calibrates: Vec<String>,
-    /// Another claim that says the same of the same drives. This one is judged, but not counted.
+    /// Another claim that says the same of the same drives, or of these and others. This one is judged, but not counted where
+    /// the other is judged as well.
     #[serde(default)]
     pub repeats: Option<String>,
     /// What it counts as, where its check alone does not tell: a run is measured, but a key of the drive file decides it.
@@ -106,15 +107,14 @@ impl Claim {
         drives
     }
 
-    /// What a figure that is met says.
+    /// What a figure that is met says; the row of one that is missed may be of [another kind](ClaimRow::kind).
     #[must_use]
     pub fn kind(&self) -> ClaimKind {
         match &self.check {
             _ if self.counts_as.is_some() => self.counts_as.unwrap_or(ClaimKind::Measured),
             Check::Fact(_) => ClaimKind::AsBuilt,
             Check::Method(_) | Check::Reports(_) => ClaimKind::ByMethod,
-            // What is missed although a parameter was chosen for it is a miss like any other.
-            _ if !self.calibrates.is_empty() && self.known_miss.is_none() => ClaimKind::Calibration,
+            _ if !self.calibrates.is_empty() => ClaimKind::Calibration,
             _ => ClaimKind::Measured,
         }
     }
@@ -122,7 +122,10 @@ impl Claim {
     /// The same about devices by other names.
     #[must_use]
     pub fn renamed(mut self, name: impl Fn(&str) -> String) -> Claim {
+        // Several paths of one file are one device.
+        let mut seen = BTreeSet::new();
         self.devices.iter_mut().for_each(|device| *device = name(device));
+        self.devices.retain(|device| seen.insert(device.clone()));
         match &mut self.check {
             Check::Order(order) => {
                 for figure in [&mut order.higher, &mut order.lower] {

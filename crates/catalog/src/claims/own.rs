@@ -1,11 +1,11 @@
 //! Published figures of one's own, beside those of the catalog.
 
 use ssdlab_bench::plan::PlanJob;
-use ssdlab_bench::suite::find_test;
+use ssdlab_bench::suite::{charts_of, find_test, gives_verdict};
 use ssdlab_core::{CAUSES, Cause, nearest};
 
-use super::check::{Check, Figure, RangeCheck};
-use super::facts::is_fact;
+use super::check::{Check, Figure, Order, RangeCheck};
+use super::facts::{drive_with_facts, is_fact, is_key};
 use super::{Claim, NeededRun, all, parse};
 use crate::diagnostic::Diagnostic;
 
@@ -35,9 +35,10 @@ pub fn own(file: &str, text: &str) -> Result<Vec<Claim>, Diagnostic> {
             return refuse("a figure of the catalog has this id", "give it another id");
         }
         if let Some(id) = &claim.repeats
-            && !claims.iter().chain(&of_catalog).any(|other| other.id == *id && other.repeats.is_none())
+            && !claims.iter().chain(&of_catalog).any(|other| claim.can_repeat(other))
         {
-            return refuse(&format!("there is no figure {id} that it could repeat"), "leave `repeats` out");
+            let what = format!("there is no figure {id} about the same drives that it could repeat");
+            return refuse(&what, "leave `repeats` out");
         }
         claim
             .can_be_checked()
@@ -47,7 +48,14 @@ pub fn own(file: &str, text: &str) -> Result<Vec<Claim>, Diagnostic> {
 }
 
 impl Claim {
-    /// Whether tests and figures that the check names are there, with these parameters and in this unit.
+    /// Whether it can say the same as `other`, which then counts for both: `repeats` names it, and it is about the same drives.
+    #[must_use]
+    pub fn can_repeat(&self, other: &Claim) -> bool {
+        self.repeats.as_ref() == Some(&other.id) && other.repeats.is_none() && self.drives().is_subset(&other.drives())
+    }
+
+    /// Whether tests and figures that the check names are there, with these parameters and in this unit, and whether drives
+    /// could miss it.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -55,6 +63,10 @@ impl Claim {
         if self.drives().is_empty() {
             return Err(Diagnostic::new("it is about no device").help("name one in `devices`"));
         }
+        if let Some(twice) = self.devices.iter().enumerate().find(|(k, device)| self.devices[..*k].contains(device)) {
+            return Err(Diagnostic::new(format!("it names {} twice", twice.1)).help("name each device once"));
+        }
+        self.calibrates.iter().try_for_each(|key| is_key(key))?;
         for NeededRun { test, settings, .. } in self.runs() {
             let job = PlanJob {
                 lab: 0,
@@ -68,8 +80,8 @@ impl Claim {
             Check::Value(check) => {
                 is_figure(&check.test, &check.metric, Some(&check.unit))?;
                 is_number(check.value)?;
-                if check.value == 0.0 {
-                    return Err(Diagnostic::new("nothing is within some per cent of 0")
+                if check.value <= 0.0 {
+                    return Err(Diagnostic::new(format!("nothing is within some per cent of {}", check.value))
                         .help("give check.range with at_most instead"));
                 }
                 match check.tolerance_percent {
@@ -82,37 +94,89 @@ impl Claim {
                 is_figure(&check.test, &check.metric, Some(&check.unit))?;
                 is_range(check)
             }
-            Check::Order(order) => {
-                [&order.higher, &order.lower].into_iter().try_for_each(is_of_test)?;
-                is_number(order.ratio_above)
-            }
+            Check::Order(order) => is_order(order),
             Check::Ranking(ranking) => {
                 is_figure(&ranking.test, &ranking.metric, None)?;
                 ranking.published.values().copied().try_for_each(is_number)?;
+                let mut values = ranking.published.values();
+                let first = values.next();
+                if values.all(|value| Some(value) == first) {
+                    return Err(nothing_misses_it("give two or more drives in `published`, with different figures"));
+                }
                 match ranking.wrong_pairs_at_most_percent {
                     share if (0.0..100.0).contains(&share) => Ok(()),
                     share => Err(Diagnostic::new(format!("{share} % of the pairs may stand in the wrong order"))
                         .help("give wrong_pairs_at_most_percent from 0 to below 100")),
                 }
             }
-            Check::Reports(check) => check.metrics.iter().try_for_each(|metric| is_figure(&check.test, metric, None)),
+            Check::Reports(check) if check.metrics.is_empty() => {
+                Err(nothing_misses_it("name one or more figures in `metrics`"))
+            }
+            Check::Reports(check) => {
+                check.metrics.iter().try_for_each(|metric| is_figure(&check.test, metric, None).map(|_| ()))
+            }
             Check::MainCause(check) => match check.causes.as_slice() {
                 [] => Err(Diagnostic::new("it names no cause").help("give one or more in `causes`")),
                 causes => causes.iter().try_for_each(|cause| is_cause(cause)),
             },
+            Check::Method(check) if check.params.is_empty() => {
+                Err(nothing_misses_it("give one or more parameters in `params`"))
+            }
             Check::Method(check) => check.params.keys().try_for_each(|key| is_parameter(&check.test, key)),
-            Check::Fact(facts) => facts.keys().try_for_each(|key| is_fact(key)),
+            Check::Fact(facts) if facts.is_empty() => Err(nothing_misses_it("give one or more facts")),
+            Check::Fact(facts) => {
+                facts.keys().try_for_each(|key| is_fact(key))?;
+                // Whether there is such a device is asked where it is needed.
+                let others = self.devices.iter().filter(|name| crate::device(name).is_ok());
+                others.into_iter().try_for_each(|name| drive_with_facts(name).map(|_| ()))
+            }
+            Check::Verdict(check) if !gives_verdict(&check.test) => {
+                Err(Diagnostic::new(format!("{} comes to no verdict", check.test))
+                    .help("check one of its figures, with check.value or check.range"))
+            }
             Check::Verdict(_) | Check::NotSimulated(_) => Ok(()),
         }
     }
 }
 
-fn is_of_test(figure: &Figure) -> Result<(), Diagnostic> {
-    if figure.band.is_some() { Ok(()) } else { is_figure(&figure.test, &figure.metric, None) }
+fn nothing_misses_it(help: &str) -> Diagnostic {
+    Diagnostic::new("nothing could miss it").help(help.to_owned())
 }
 
-/// Whether a test has a figure of this name, in this unit.
-fn is_figure(test: &str, metric: &str, unit: Option<&str>) -> Result<(), Diagnostic> {
+fn is_order(order: &Order) -> Result<(), Diagnostic> {
+    let [higher, lower] = [unit_of(&order.higher)?, unit_of(&order.lower)?];
+    if higher != lower {
+        return Err(Diagnostic::new(format!("{higher} cannot be compared with {lower}"))
+            .help("give figures of one unit in `higher` and `lower`"));
+    }
+    is_number(order.ratio_above)?;
+    if order.ratio_above <= 0.0 {
+        return Err(nothing_misses_it("give a ratio_above of more than 0; 1 stands for any figure that is higher"));
+    }
+    if order.higher == order.lower {
+        return Err(Diagnostic::new("it compares a figure with itself").help("name two in `higher` and `lower`"));
+    }
+    Ok(())
+}
+
+/// The unit of a side of an order: of a band that of a share.
+fn unit_of(figure: &Figure) -> Result<&'static str, Diagnostic> {
+    let Some(band) = &figure.band else { return is_figure(&figure.test, &figure.metric, None) };
+    if !charts_of(&figure.test).any(|id| id == band.chart) {
+        let known: Vec<&str> = charts_of(&figure.test).collect();
+        return Err(Diagnostic::new(format!("{} draws no chart `{}`", figure.test, band.chart))
+            .help(format!("there are {}", known.join(", "))));
+    }
+    [band.from, band.to].into_iter().try_for_each(is_number)?;
+    if band.from > band.to {
+        return Err(Diagnostic::new(format!("nothing lies from {} to {}", band.from, band.to))
+            .help("give the lower bound in `from`"));
+    }
+    Ok("%")
+}
+
+/// The unit of a test's figure of this name, which is `unit` if one is given.
+fn is_figure(test: &str, metric: &str, unit: Option<&str>) -> Result<&'static str, Diagnostic> {
     let Some(known) = find_test(test)?.metric(metric) else {
         return Err(Diagnostic::new(format!("{test} has no figure `{metric}`"))
             .help("`ssdlab list tests --json` names those of each test"));
@@ -122,7 +186,7 @@ fn is_figure(test: &str, metric: &str, unit: Option<&str>) -> Result<(), Diagnos
             Err(Diagnostic::new(format!("{test} gives {metric} in {}, not in {unit:?}", known.unit))
                 .help(format!("convert the value, and say unit = {:?}", known.unit)))
         }
-        _ => Ok(()),
+        _ => Ok(known.unit),
     }
 }
 
@@ -156,7 +220,7 @@ fn is_number(value: f64) -> Result<(), Diagnostic> {
 fn is_range(check: &RangeCheck) -> Result<(), Diagnostic> {
     let help = "give at_least, at_most, or both";
     match (check.at_least, check.at_most) {
-        (None, None) => Err(Diagnostic::new("nothing could miss it").help(help)),
+        (None, None) => Err(nothing_misses_it(help)),
         (Some(low), Some(high)) if low > high => {
             Err(Diagnostic::new(format!("nothing is at least {low} and at most {high}")).help(help))
         }
@@ -196,6 +260,7 @@ mod tests {
             ("\"MB/s\"", "\"GB/s\"", "gives bandwidth in MB/s, not in \"GB/s\""),
             ("500.0", "nan", "NaN is no number"),
             ("500.0", "0.0", "nothing is within some per cent of 0"),
+            ("500.0", "-5.0", "nothing is within some per cent of -5"),
             ("percent = 10", "percent = 0", "a tolerance of 0 %"),
             ("metric =", "params = { queue_depht = 4 }, metric =", "has no parameter `queue_depht`"),
             ("metric =", "params = { queue_depth = 0 }, metric =", "queue_depth=0 does not fit"),
@@ -216,10 +281,73 @@ mod tests {
             ("main-cause = { test = \"consistency\", causes = [] }", "it names no cause"),
             ("method = { test = \"power\", params = { secnds = 60 } }", "power has no parameter `secnds`"),
             ("fact = { \"die.nominal_gb\" = 16 }", "no drive has a fact `die.nominal_gb`"),
+            ("verdict = { test = \"power\", pass = true }", "power comes to no verdict"),
+            (&order("power", "metric = \"power_max\"", "latency_mean", 1.0), "W cannot be compared with us"),
+            (&order("consistency", &band("iops-tial", 1.0), "waf", 1.0), "consistency draws no chart `iops-tial`"),
+            (&order("consistency", &band("iops-tail-log", 9.0), "waf", 1.0), "nothing lies from 9 to 5"),
+            (&order("consistency", &band("iops-tail-log", 1.0), "waf", 1.0), "% cannot be compared with ratio"),
         ] {
             let error = refused(&file(&format!("check.{check}")));
             assert!(error.contains("f.toml: figure mine-1: ") && error.contains(told), "{error}");
         }
+        let of_disk = file("check.fact = { capacity_bytes = 1 }").replace("mine.toml", "spinpoint-f1-1tb");
+        assert!(refused(&of_disk).contains("spinpoint-f1-1tb is no single SSD, and facts are of those"));
+    }
+
+    /// An order of a figure of a test over one of random-read.
+    fn order(test: &str, higher: &str, lower: &str, ratio_above: f64) -> String {
+        format!(
+            "order = {{ higher = {{ device = \"a.toml\", test = \"{test}\", {higher} }}, lower = {{ device = \"a.toml\", \
+             test = \"random-read\", metric = \"{lower}\" }}, ratio_above = {ratio_above:?} }}"
+        )
+    }
+
+    fn band(chart: &str, from: f64) -> String {
+        format!("band = {{ chart = \"{chart}\", from = {from:?}, to = 5.0 }}")
+    }
+
+    #[test]
+    fn what_no_drive_could_miss_is_refused() {
+        let nothing = "nothing could miss it";
+        let ranking = |published: &str| {
+            format!(
+                "ranking = {{ test = \"random-read\", metric = \"iops\", wrong_pairs_at_most_percent = 10, published = {{ {published} }} }}"
+            )
+        };
+        for (check, told) in [
+            (&*ranking(""), nothing),
+            (&ranking("a = 1.0"), nothing),
+            (&ranking("a = 1.0, b = 1.0"), nothing),
+            (&order("random-read", "metric = \"iops_max\"", "iops", -3.0), nothing),
+            (&order("random-read", "metric = \"iops_max\"", "iops", 0.0), nothing),
+            (&order("random-read", "metric = \"iops\"", "iops", 0.5), "it compares a figure with itself"),
+            ("method = { test = \"power\", params = {} }", nothing),
+            ("reports = { test = \"power\", metrics = [] }", nothing),
+            ("fact = {}", nothing),
+        ] {
+            let error = refused(&file(&format!("check.{check}")));
+            assert!(error.contains("f.toml: figure mine-1: ") && error.contains(told), "{error}");
+        }
+        for check in [ranking("a = 1.0, b = 2.0"), order("random-read", "metric = \"iops_max\"", "iops", 0.5)] {
+            own("f.toml", &file(&format!("check.{check}"))).unwrap_or_else(|e| panic!("{e}"));
+        }
+    }
+
+    #[test]
+    fn what_a_figure_repeats_or_calibrates_is_there_and_a_device_counts_once() {
+        let with = |head: &str| file(VALUE).replacen("id = ", &format!("{head}\nid = "), 1);
+        assert!(refused(&with("calibrates = [\"no.such.key\"]")).contains("no file has a key `no.such.key`"));
+        for key in ["gc.policy", "die.timing.read_us", "seek.average_read_ms", "link.command_us"] {
+            own("f.toml", &with(&format!("calibrates = [\"{key}\"]"))).unwrap_or_else(|e| panic!("{e}"));
+        }
+        let told = "there is no figure M005 about the same drives that it could repeat";
+        assert!(refused(&with("repeats = \"M005\"")).contains(told));
+        let other = file(VALUE).replace("mine-1", "mine-2").replace("\"mine.toml\"", "\"mine.toml\", \"its.toml\"");
+        own("f.toml", &format!("{other}{}", with("repeats = \"mine-2\""))).unwrap_or_else(|e| panic!("{e}"));
+        let twice = file(VALUE).replace("\"mine.toml\"", "\"mine.toml\", \"mine.toml\"");
+        assert!(refused(&twice).contains("figure mine-1: it names mine.toml twice"));
+        let two_paths = own("f.toml", &twice.replacen("mine.toml", "./mine.toml", 1)).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(two_paths[0].clone().renamed(|_| "mine.toml".to_owned()).devices, ["mine.toml"]);
     }
 
     #[test]

@@ -118,7 +118,6 @@ fn strict(claims: &[Claim], devices: &[&str], rows: &[ClaimRow]) -> Result<(), F
     let unexplained = |kind: ClaimKind| rows.iter().filter(|row| row.kind == kind && row.is_unexplained_miss()).count();
     for (kind, what) in [
         (ClaimKind::Measured, "published figure(s) missed for no known reason"),
-        (ClaimKind::Calibration, "figure(s) missed that parameters were chosen for"),
         (ClaimKind::ByMethod, "test(s) not run as was published"),
         (ClaimKind::AsBuilt, "drive file(s) do not say what the source says"),
     ] {

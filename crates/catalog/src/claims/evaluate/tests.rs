@@ -76,6 +76,15 @@ fn an_interval_meets_what_it_meets_at_every_choice() {
     assert_eq!(state([10.0, 5.0, 20.0], [9.0, 4.0, 19.0]), ClaimState::Met);
     assert_eq!(state([10.0, 5.0, 20.0], [9.0, 6.0, 19.0]), ClaimState::Inconclusive);
     assert_eq!(state([10.0, 5.0, 20.0], [11.0, 6.0, 21.0]), ClaimState::Missed);
+    // A side without an interval is the same at every choice.
+    let one_sided = |a: [f64; 3], b: f64| {
+        evaluate(&claim(order), &["a", "b"], &[of("a", a), outcome("b", &[], &[("iops", b, "x")])]).remove(0)
+    };
+    assert_eq!(one_sided([10.0, 5.0, 20.0], 4.0).state, ClaimState::Met);
+    assert_eq!(one_sided([10.0, 5.0, 20.0], 21.0).state, ClaimState::Missed);
+    let open = one_sided([10.0, 5.0, 20.0], 9.0);
+    assert_eq!(open.state, ClaimState::Inconclusive, "{open:?}");
+    assert_eq!(open.ours_text, "10 x against 9 x; small deep: 5 x against 9 x; large deep: 20 x against 9 x");
 }
 
 #[test]
@@ -176,7 +185,12 @@ fn a_verdict_and_the_main_cause_of_slow_ios_are_judged() {
     let rows = evaluate(&claims, &["d"], std::slice::from_ref(&o));
     assert_eq!((rows[0].state, rows[0].ours_text.as_str()), (ClaimState::Met, "2 of 3"));
     o.slowest.push(slow(1.0, 2.0));
-    assert_eq!(evaluate(&claims, &["d"], &[o])[0].state, ClaimState::Missed, "half is not most");
+    assert_eq!(evaluate(&claims, &["d"], std::slice::from_ref(&o))[0].state, ClaimState::Missed, "half is not most");
+    // Of equal causes the first in report order is the main one, as in the rest of a report.
+    o.slowest = vec![slow(2.0, 2.0)];
+    assert_eq!(evaluate(&claims, &["d"], std::slice::from_ref(&o))[0].state, ClaimState::Missed);
+    let bus = claim("devices = [\"d\"]\ncheck.main-cause = { test = \"t\", causes = [\"bus\"] }");
+    assert_eq!(evaluate(&bus, &["d"], &[o])[0].state, ClaimState::Met);
 }
 
 #[test]
@@ -188,6 +202,19 @@ fn a_method_is_judged_by_the_parameters_of_the_run() {
     let rows = evaluate(&claims, &["d"], &run(18));
     assert_eq!(rows[0].state, ClaimState::Missed);
     assert_eq!(rows[0].reason, "seconds should be 180");
+}
+
+#[test]
+fn a_method_with_a_unit_is_read_as_the_test_reads_it() {
+    let state = |size: &str| {
+        let text = format!(
+            "devices = [\"d\"]\ncheck.method = {{ test = \"random-read\", params = {{ block_size = \"{size}\" }} }}"
+        );
+        evaluate(&claim(&text), &["d"], &[run_of(&[], false, 1.0)]).remove(0).state
+    };
+    assert_eq!((state("4KiB"), state("8KiB")), (ClaimState::Met, ClaimState::Missed));
+    // What the test would not take can have been published, and is not what it has.
+    assert_eq!(state("4 pages"), ClaimState::Missed);
 }
 
 #[test]
@@ -212,6 +239,13 @@ fn a_shortened_run_neither_meets_nor_misses() {
         let row = evaluate(&claim(VALUE), &["d"], &[o]).remove(0);
         assert_eq!((row.state, row.ours, row.margin_percent), (ClaimState::NotRun, Some(iops), None));
         assert_eq!(row.reason, "shortened run: 18 s.");
+    }
+    for metric in ["iops", "bandwidth"] {
+        let reports =
+            claim(&format!("devices = [\"d\"]\ncheck.reports = {{ test = \"t\", metrics = [\"{metric}\"] }}"));
+        let mut o = outcome("d", &[], &[("iops", 1.0, "IOPS")]);
+        o.shortened = Some("18 s.".into());
+        assert_eq!(evaluate(&reports, &["d"], &[o]).remove(0).state, ClaimState::NotRun, "{metric}");
     }
 }
 
@@ -282,6 +316,17 @@ fn a_figure_is_judged_on_its_own_run_whatever_else_has_run() {
     let quick = run_of(&[("queue_depth", "32")], true, 4.0);
     let rows = [judged(std::slice::from_ref(&shorter)), judged(&[shorter, quick])];
     assert_eq!(rows.map(|row| (row.state, row.ours)), [3.0, 4.0].map(|ours| (ClaimState::NotRun, Some(ours))));
+    // A run at full length comes before one for another figure with just the length that `--quick` has.
+    let claims =
+        claim(&VALUE.replace("\"t\"", "\"storagemark-boot\"").replace("queue_depth = 32", "settle_seconds = 20"));
+    let of = |settings: &[(&str, &str)], iops| run_of_test("storagemark-boot", settings, false, iops);
+    let as_quick = find_test("storagemark-boot").unwrap().resolve(&[], true).unwrap().integer("requests").to_string();
+    let short = of(&[("requests", &as_quick), ("settle_seconds", "20")], 1.0);
+    let full = of(&[("settle_seconds", "20")], 100.0);
+    for outcomes in [[short.clone(), full.clone()], [full, short]] {
+        let row = evaluate(&claims, &["d"], &outcomes).remove(0);
+        assert_eq!((row.state, row.ours), (ClaimState::Met, Some(100.0)), "{row:?}");
+    }
 }
 
 #[test]
@@ -300,6 +345,10 @@ fn facts_are_compared_as_numbers() {
         "devices = [\"600p-1tb\"]\ncheck.fact = { \"die.nominal_gib\" = 48.0, \"link.generation\" = \"pcie-3\" }";
     let row = evaluate(&claim(text), &["600p-1tb"], &[]).remove(0);
     assert_eq!((row.state, row.reason.as_str()), (ClaimState::Met, ""));
+    let disk = claim("devices = [\"spinpoint-f1-1tb\"]\ncheck.fact = { capacity_bytes = 1 }");
+    let row = evaluate(&disk, &["spinpoint-f1-1tb"], &[]).remove(0);
+    assert_eq!(row.state, ClaimState::NotRun);
+    assert_eq!(row.reason, "spinpoint-f1-1tb is no single SSD, and facts are of those");
 }
 
 #[test]
@@ -349,6 +398,23 @@ fn only_what_a_run_could_have_missed_is_counted_as_measured() {
     assert!(rows.iter().all(|row| row.state == ClaimState::Met));
     assert_eq!(Tally::of(&rows, ClaimKind::Measured).met, 1, "a repeated figure counts once");
     assert_eq!(Tally::of(&rows, ClaimKind::Calibration).met, 1);
+    // Without the one that they repeat, the first of them counts.
+    let claims = [with("repeats = \"Y\"\n"), with("repeats = \"Y\"\n")];
+    let rows = evaluate(&claims, &["d"], &o);
+    assert_eq!(rows.iter().map(|row| row.repeats.as_deref()).collect::<Vec<_>>(), [None, Some("Y")]);
+    assert_eq!(Tally::of(&rows, ClaimKind::Measured).met, 1);
+}
+
+#[test]
+fn a_calibration_that_is_missed_is_a_measured_miss_whether_that_was_known_or_not() {
+    for known in ["", "known_miss = \"k\"\n"] {
+        let claims = claim(&format!("calibrates = [\"k\"]\n{known}{VALUE}"));
+        for (ours, kind) in [(100.0, ClaimKind::Calibration), (50.0, ClaimKind::Measured)] {
+            let outcomes = [outcome("d", &[("queue_depth", 32)], &[("iops", ours, "IOPS")])];
+            assert_eq!(evaluate(&claims, &["d"], &outcomes)[0].kind, kind, "{known}{ours}");
+        }
+        assert_eq!(evaluate(&claims, &["d"], &[])[0].kind, ClaimKind::Calibration);
+    }
 }
 
 #[test]
