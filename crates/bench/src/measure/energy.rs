@@ -94,24 +94,29 @@ impl Meter for PeakPower {
     }
 }
 
-/// Mean temperature of each second. Empty where the device does not know it.
+/// Mean temperature of each second. Empty where the device does not know it, and of several devices: counters that are summed up do
+/// not tell which is the warmest.
 #[derive(Clone, Debug, Default)]
 pub struct TemperaturePerSecond {
     last: Counters,
     celsius: Vec<f64>,
+    of_several: bool,
 }
+
+/// More than one device has watched in a second.
+const WATCHED_BY_SEVERAL_US: u64 = 1_500_000;
 
 impl TemperaturePerSecond {
     /// The first reading; a run itself has none at its start.
     #[must_use]
     pub fn from(counters: &Counters) -> Self {
-        TemperaturePerSecond { last: *counters, celsius: Vec::new() }
+        TemperaturePerSecond { last: *counters, ..TemperaturePerSecond::default() }
     }
 
     /// Degrees Celsius of each whole second.
     #[must_use]
     pub fn celsius(&self) -> &[f64] {
-        &self.celsius
+        if self.of_several { &[] } else { &self.celsius }
     }
 }
 
@@ -121,7 +126,9 @@ impl Meter for TemperaturePerSecond {
     fn tick(&mut self, _at: Nanos, counters: &dyn Fn() -> Counters) {
         let reading = counters();
         let since = reading.since(&std::mem::replace(&mut self.last, reading));
-        self.celsius.extend(since.heat.and_then(|heat| heat.mean_celsius()));
+        let Some(heat) = since.heat else { return };
+        self.of_several |= heat.watched_microseconds > WATCHED_BY_SEVERAL_US;
+        self.celsius.extend(heat.mean_celsius());
     }
 }
 
@@ -148,6 +155,10 @@ mod tests {
         let mut none = TemperaturePerSecond::from(&Counters::default());
         none.tick(SECOND, &Counters::default);
         assert!(none.celsius().is_empty());
+        // Two devices, one of 30 and one of 80 degrees.
+        let mut set = TemperaturePerSecond::from(&warm(0, 0));
+        set.tick(SECOND, &|| warm(110_000_000, 2_000_000));
+        assert!(set.celsius().is_empty());
     }
 
     #[test]

@@ -71,8 +71,10 @@ pub(crate) fn put_counters_as(out: &mut Outcome, counters: &Counters, elapsed: N
         put(out, &format!("energy{suffix}"), energy.joules, "J");
         put(out, &format!("power_mean{suffix}"), energy.watts(), "W");
     }
-    if let Some(heat) = counters.heat.filter(|_| elapsed > 0) {
-        put(out, &format!("held_for_heat{suffix}"), 100.0 * heat.held_nanos as f64 / elapsed as f64, "%");
+    // Of a set, times of the members are summed up on both sides: the mean of their shares.
+    if let Some(heat) = counters.heat.filter(|heat| elapsed > 0 && heat.watched_microseconds > 0) {
+        let share = heat.held_nanos as f64 / (heat.watched_microseconds as f64 * 1e3);
+        put(out, &format!("held_for_heat{suffix}"), 100.0 * share, "%");
     }
 }
 
@@ -207,7 +209,25 @@ fn by_seconds((id, title, caption): (&str, &str, &str), y: Axis, values: &[f64],
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_core::SECOND;
+    use ssdlab_device::HeatCounters;
+
     use super::*;
+
+    #[test]
+    fn a_set_is_held_for_heat_as_long_as_its_members_on_average() {
+        let member = |held_nanos| {
+            let heat = HeatCounters { celsius_microseconds: 0, watched_microseconds: 2_000_000, held_nanos };
+            Counters { heat: Some(heat), ..Counters::default() }
+        };
+        let held = |counters: &Counters| {
+            let mut out = Outcome::default();
+            put_counters(&mut out, counters, 2 * SECOND);
+            out.metrics["held_for_heat"].value
+        };
+        let (less, more) = (member(SECOND), member(2 * SECOND));
+        assert_eq!([held(&less), held(&more), held(&less.plus(&more))], [50.0, 100.0, 75.0]);
+    }
 
     #[test]
     fn a_percentile_beyond_which_no_request_lies_is_left_out_and_said_to_be() {

@@ -161,7 +161,9 @@ fn every_test_runs_reports_rising_progress_and_fills_its_outcome() {
                 assert!(s.points.iter().flatten().all(|v| v.is_finite()), "{}: {}", def.name, chart.id);
             }
             assert!(out.charts.iter().filter(|c| c.id == chart.id).count() == 1, "{}: {}", def.name, chart.id);
+            assert!(charts_of(def.name).any(|id| id == chart.id), "{} does not declare chart {}", def.name, chart.id);
         }
+        assert_eq!(out.verdict.is_some(), gives_verdict(def.name), "{}", def.name);
         assert!(out.params.contains_key("max_transfer_bytes"), "{}", def.name);
     }
 }
@@ -943,6 +945,16 @@ fn power_is_that_of_rest_and_of_what_each_load_moves() {
     close(value(&out, "power_max"), value(&out, "power_sequential_write"), 1e-4);
     // The model's link does not sleep, and the report says so.
     assert!(!out.metrics.contains_key("power_slumber") && out.notes.iter().any(|n| n.contains("Slumber")));
+}
+
+#[test]
+fn energy_of_a_load_goes_over_all_bytes_that_it_was_drawn_for() {
+    // Eight at a time, of 400 ms each: of 24 that are sent within the second, eight end after it.
+    let slow = ModelSpec { write: 400_000 * MICROSECOND, ..plain() };
+    let settings = [("idle_seconds", "1"), ("seconds", "1"), ("queue_depth", "8")];
+    let out = run(&slow, "power", &settings);
+    let bytes = 24.0 * 131_072.0;
+    close(value(&out, "energy_per_gb_sequential_write"), (0.5 * 1.2 + bytes * 2e-9) / bytes * 1e9, 1e-4);
 }
 
 #[test]

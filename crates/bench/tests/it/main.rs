@@ -4,6 +4,7 @@ mod endurance;
 mod fio_run;
 mod fragmented_read;
 mod old_data;
+mod power;
 mod replay;
 mod slowest;
 mod small;

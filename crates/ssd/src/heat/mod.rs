@@ -9,9 +9,10 @@
 //! them is exceeded, commands come in no faster than the table allows: each is held until those before it are paid for at
 //! the rate of their kind. In the last step a drive may take no command at all until it has cooled.
 //!
-//! Liberties: between two readings the mean power counts; a reading is taken with the first command that comes after it
-//! was due; one sensor for all, no hot spot of the controller; commands are held in their order, so that a held write
-//! also holds the reads behind it; flash that warms up does not lose its charge sooner.
+//! Liberties: a reading is taken with the first command that comes after it was due, and when the power goes and comes; between
+//! two readings the mean power counts, of each of the last long rests by itself and of all else together; one sensor for all,
+//! no hot spot of the controller; commands are held in their order, so that a held write also holds the reads behind it;
+//! flash that warms up does not lose its charge sooner.
 
 mod spec;
 
@@ -45,7 +46,8 @@ pub struct Heat {
     held_until: Nanos,
 }
 
-/// A temperature some time on, and its integral over that time.
+/// A temperature at some time, and its integral up to then.
+#[derive(Clone, Copy)]
 struct Later {
     celsius: f64,
     celsius_seconds: f64,
@@ -70,22 +72,40 @@ impl Heat {
     }
 
     /// What `seconds` at constant power come to.
-    fn after(&self, seconds: f64, watts: f64) -> Later {
+    fn after(&self, before: Later, seconds: f64, watts: f64) -> Later {
+        if seconds == 0.0 {
+            return before;
+        }
         let settled = self.spec.ambient_c + watts * self.spec.thermal_resistance_k_per_w;
         let decayed = -libm::expm1(-seconds / self.time_constant_s);
-        let excess = self.celsius - settled;
+        let excess = before.celsius - settled;
         Later {
             celsius: settled + excess * (1.0 - decayed),
-            celsius_seconds: self.celsius_seconds + settled * seconds + excess * self.time_constant_s * decayed,
+            celsius_seconds: before.celsius_seconds + settled * seconds + excess * self.time_constant_s * decayed,
         }
     }
 
-    fn at(&self, now: Nanos, nanojoules: u64) -> Later {
-        let seconds = (now - self.read_at) as f64 / SECOND as f64;
-        if seconds == 0.0 {
-            return Later { celsius: self.celsius, celsius_seconds: self.celsius_seconds };
+    /// `rests`: stretches of known power, in their order.
+    fn at(&self, now: Nanos, nanojoules: u64, rests: &[(Nanos, Nanos, f64)]) -> Later {
+        let since = |from: Nanos, to: Nanos| to.saturating_sub(from) as f64 / SECOND as f64;
+        let within = |&(from, to, watts): &(Nanos, Nanos, f64)| (from.max(self.read_at), to.min(now), watts);
+        let rests = || rests.iter().map(within).filter(|&(from, to, _)| from < to);
+        let mut seconds = since(self.read_at, now);
+        let mut joules = nanojoules.saturating_sub(self.nanojoules) as f64 / 1e9;
+        for (from, to, watts) in rests() {
+            seconds -= since(from, to);
+            joules -= watts * since(from, to);
         }
-        self.after(seconds, nanojoules.saturating_sub(self.nanojoules) as f64 / 1e9 / seconds)
+        // What rounding leaves is neither time nor energy.
+        let watts = if seconds > 1e-9 { joules.max(0.0) / seconds } else { 0.0 };
+        let mut later = Later { celsius: self.celsius, celsius_seconds: self.celsius_seconds };
+        let mut at = self.read_at;
+        for (from, to, resting) in rests() {
+            later = self.after(later, since(at, from), watts);
+            later = self.after(later, since(from, to), resting);
+            at = to;
+        }
+        self.after(later, since(at, now), watts)
     }
 
     /// From one reading of the sensor to the next.
@@ -94,8 +114,7 @@ impl Heat {
     }
 
     /// The firmware reads its sensor.
-    fn read(&mut self, now: Nanos, nanojoules: u64) {
-        let later = self.at(now, nanojoules);
+    fn read(&mut self, now: Nanos, nanojoules: u64, later: Later) {
         (self.celsius, self.celsius_seconds) = (later.celsius, later.celsius_seconds);
         (self.read_at, self.nanojoules) = (now, nanojoules);
         self.next_reading = (now / self.interval() + 1) * self.interval();
@@ -149,25 +168,35 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     #[cold]
     #[inline(never)]
     pub(crate) fn hold_for_heat(&mut self, now: Nanos, arrived: Nanos, op: Op, bytes: u64) -> Nanos {
-        let due = self.heat.as_deref().is_some_and(|heat| now >= heat.next_reading);
-        let drawn = if due { self.drawn() } else { 0 };
+        if self.heat.as_deref().is_some_and(|heat| now >= heat.next_reading) {
+            self.feel(now);
+        }
+        // What it draws then counts by itself.
+        self.frontend.link_sleep.note_rest();
         let waiting_watts = self.power.as_deref().map_or(0.0, |(_, meter)| meter.waiting_watts());
         let Some(heat) = self.heat.as_deref_mut() else { return arrived };
-        if due {
-            heat.read(now, drawn);
-        }
         heat.admit(arrived, op, bytes, waiting_watts)
     }
 
-    fn drawn(&self) -> u64 {
-        self.energy().map_or(0, |energy| energy.nanojoules)
+    /// The firmware reads its sensor, if it has one.
+    pub(crate) fn feel(&mut self, now: Nanos) {
+        let Some(heat) = self.heat.as_deref() else { return };
+        let drawn = self.drawn_at(now);
+        let later = heat.at(now, drawn, &self.rests(now).collect::<Vec<_>>());
+        if let Some(heat) = self.heat.as_deref_mut() {
+            heat.read(now, drawn, later);
+        }
+    }
+
+    fn drawn_at(&self, now: Nanos) -> u64 {
+        self.energy_at(now).map_or(0, |energy| energy.nanojoules)
     }
 
     /// What the sensor says and has said, whether the firmware reads it now or not.
     fn sensed(&self) -> Option<(&Heat, Nanos, Later)> {
         let heat = self.heat.as_deref()?;
         let now = self.now.max(self.frontend.in_flight.changed()).max(heat.read_at);
-        Some((heat, now, heat.at(now, self.drawn())))
+        Some((heat, now, heat.at(now, self.drawn_at(now), &self.rests(now).collect::<Vec<_>>())))
     }
 
     pub(crate) fn temperature(&self) -> Option<f64> {

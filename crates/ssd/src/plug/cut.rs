@@ -20,17 +20,22 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.plug.unclean += u64::from(!clean);
         self.plug.stands_by = false;
         let starting = std::mem::take(&mut self.plug.starting);
-        if now < starting.ready {
+        let held_up = if now < starting.ready {
             self.cut_while_starting(now, starting);
+            0
         } else {
-            self.cut_at_work(now);
-        }
+            self.cut_at_work(now)
+        };
         self.forget_all(now);
+        // A drive that starts or erases is ahead of its host: it has not come that far.
+        self.now = now + held_up;
         self.plug.out = true;
         self.plug.since = now;
+        self.feel(now);
     }
 
-    fn cut_at_work(&mut self, now: Nanos) {
+    /// Returns how long capacitors have kept it at work.
+    fn cut_at_work(&mut self, now: Nanos) -> Nanos {
         self.plug.destroyed.clear();
         self.now = self.now.max(now);
         self.drop_commands(now);
@@ -46,6 +51,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         };
         let under_way: Vec<Interrupted> = at_work.iter().zip(carried).flat_map(of_die).collect();
         self.translation.cut_power(&under_way);
+        self.now - began
     }
 
     /// Goes on without a host until everything accepted is on flash, or the capacitors are empty.

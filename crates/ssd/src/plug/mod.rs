@@ -59,6 +59,8 @@ pub struct PlugState {
     /// Times that it was put in, and how long the drive had had power when it was loaded from a file.
     cycles: u64,
     powered_before: Nanos,
+    /// Bytes that the drive had moved over its link when it was loaded, or that were noted besides.
+    link_bytes_before: u64,
     /// Time without power so far, and since when, if it is out.
     off: Nanos,
     since: Nanos,
@@ -86,6 +88,7 @@ impl PlugState {
             unclean: 0,
             cycles: 1,
             powered_before: 0,
+            link_bytes_before: 0,
             off: 0,
             since: 0,
             lost: BTreeSet::new(),
@@ -109,17 +112,23 @@ impl PlugState {
         self.starting = Starting::default();
     }
 
-    /// Time without power so far.
+    /// Time with power since the drive was built or loaded.
     #[must_use]
-    pub fn off_time(&self) -> Nanos {
-        self.off
+    pub fn time_on(&self, now: Nanos) -> Nanos {
+        let until = if self.out { self.since } else { now };
+        until.saturating_sub(self.off)
     }
 
     /// Time with power in the drive's life.
     #[must_use]
     pub fn time_powered(&self, now: Nanos) -> Nanos {
-        let until = if self.out { self.since } else { now };
-        self.powered_before + until.saturating_sub(self.off)
+        self.powered_before + self.time_on(now)
+    }
+
+    /// Of the bytes that have crossed the link in the drive's life, those before it was built or loaded.
+    #[must_use]
+    pub fn link_bytes_before(&self) -> u64 {
+        self.link_bytes_before
     }
 
     /// Whether a cut has destroyed any of these pages.
@@ -168,6 +177,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Plug for SimulatedS
         assert!(!self.plug.out, "STANDBY IMMEDIATE needs power");
         assert!(self.frontend.in_flight.is_none(), "STANDBY IMMEDIATE needs a drive without commands under way");
         self.wake_from_idle(now);
+        self.feel(now);
         self.now = self.now.max(now);
         self.save_everything();
         self.firmware.idle.rest_for_good(self.now);

@@ -11,6 +11,7 @@ use ssdlab_nand::{DieSpec, die_keys};
 
 use crate::SimulatedSsd;
 use crate::backend::SavedCorrection;
+use crate::power::link_bytes;
 use crate::spec::{DriveSpec, drive_keys};
 
 /// Raised whenever what is saved changes its form: a test tells when.
@@ -96,6 +97,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             _ => return Err(LoadError::Damaged),
         }
         (self.host, self.flash) = (saved.host, saved.flash);
+        self.plug.link_bytes_before = link_bytes(&self.host);
         (self.plug.clean, self.plug.unclean) = (saved.clean, saved.unclean);
         (self.plug.cycles, self.plug.powered_before) = (saved.cycles, saved.powered);
         (self.security.key_changes, self.security.left) = (saved.key_changes, saved.erase_left);

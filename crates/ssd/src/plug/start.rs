@@ -42,6 +42,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// See [`ssdlab_device::Plug::restore`].
     pub(super) fn start(&mut self, now: Nanos) -> Nanos {
         assert!(self.plug.out, "the power is on already");
+        self.feel(now);
         // Capacitors may have kept it at work for a while.
         self.now = now.max(self.now);
         self.plug.out = false;

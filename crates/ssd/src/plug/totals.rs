@@ -7,6 +7,7 @@ use ssdlab_ftl::Translation;
 
 use crate::SimulatedSsd;
 use crate::backend::{Correction, CorrectionCounters};
+use crate::power::link_bytes;
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct Totals {
@@ -79,7 +80,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// Erases that the drive does not know of have worn all of its blocks alike.
     pub(super) fn take_totals(&mut self, totals: &[u8]) -> Result<(), LoadError> {
         let totals = self.totals_of(totals)?;
-        self.host = self.host.plus(&totals.host.beyond(&self.host));
+        let unknown = totals.host.beyond(&self.host);
+        self.host = self.host.plus(&unknown);
+        self.plug.link_bytes_before += link_bytes(&unknown);
         let missing = totals.flash.beyond(&self.flash_counters());
         self.flash = self.flash.plus(&missing);
         self.plug.cycles = totals.cycles;

@@ -55,6 +55,27 @@ fn a_drive_at_work_inside_does_not_sleep_while_its_link_does() {
 }
 
 #[test]
+fn long_rests_are_remembered_with_their_sleep() {
+    let mut link = link();
+    link.rest(0, true);
+    link.inside(SECOND, false);
+    link.inside(SECOND + 10, true);
+    link.inside(SECOND + 20, false);
+    link.wake(2 * SECOND);
+    link.rest(3 * SECOND, true);
+    let slept = |link, drive, at_rest| Slept { link, drive, at_rest };
+    let first = slept([110, 900, SECOND - 1020], [0, 900, SECOND - 1020], SECOND);
+    let first = Rest { from: 0, to: SECOND, slept: first };
+    let last = Rest { from: 3 * SECOND, to: 3 * SECOND + 60, slept: slept([50, 0, 0], [0; 3], 60) };
+    assert_eq!(link.rests(last.to).collect::<Vec<_>>(), [first, last]);
+    (4..20).for_each(|k| {
+        link.wake(4 * k * SECOND);
+        link.rest((4 * k + 1) * SECOND, true);
+    });
+    assert_eq!(link.rests(0).count(), REMEMBERED);
+}
+
+#[test]
 fn a_link_that_is_not_managed_never_sleeps() {
     let mut link = LinkSleep::default();
     assert!(!link.is_watched());

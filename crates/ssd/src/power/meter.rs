@@ -9,15 +9,16 @@
 //! Dies draw while their arrays work: of an operation that has been booked, what still lies ahead does not count yet
 //! ([`Ahead`]). Liberties: once an operation is suspended, all of it counts; rereads of a page that did not decode, the bytes
 //! on a flash bus, and the processor's work on a command count from the moment they are booked; bytes on the host link, when
-//! their command ends.
+//! their command ends. Of a drive that is starting or erases everything, the time up to the end of that counts from the beginning,
+//! and is taken back if the power goes before.
 
 use ssdlab_core::Nanos;
 use ssdlab_device::{EnergyCounters, HostCounters};
 use ssdlab_ftl::Translation;
 use ssdlab_nand::DieSpec;
 
-use super::Slept;
 use super::spec::standby_microwatts;
+use super::{Rest, Slept};
 use crate::SimulatedSsd;
 use crate::spec::DriveSpec;
 
@@ -183,46 +184,76 @@ impl PowerMeter {
         (self.idle + self.awake) as f64 / 1e6
     }
 
-    /// Energy drawn from power on until `now`, in nanojoules, rounded down. `processor` is how long it worked.
+    /// Energy drawn in so much time with power, in nanojoules, rounded down; `u64::MAX` if it is more. `processor` is how long it
+    /// worked, and `host_bytes` what crossed the link.
     #[must_use]
-    pub fn nanojoules(
-        &self,
-        now: Nanos,
-        work: &FlashWork,
-        processor: Nanos,
-        slept: &Slept,
-        host: &HostCounters,
-    ) -> u64 {
-        let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
-        let host_bytes = host.read_bytes + host.write_bytes;
+    pub fn nanojoules(&self, time: Nanos, work: &FlashWork, processor: Nanos, slept: &Slept, host_bytes: u64) -> u64 {
         let of_eighths =
             |eighths: u64| (product(eighths, self.page_bytes) / u128::from(8 * self.units_per_page)) as u64;
         let bytes = |units: u64| of_eighths(8 * units);
         let arrays: u128 = self.array.iter().zip(&work.array).map(|(&power, &time)| product(power, time)).sum();
-        let drawn = product(self.idle, now)
-            + product(self.awake, now.saturating_sub(slept.at_rest))
+        let drawn = product(self.idle, time)
+            + product(self.awake, time.saturating_sub(slept.at_rest))
             + product(self.processor, processor)
             + arrays
             + product(self.link_byte, host_bytes)
             + product(self.bus_byte, of_eighths(work.read_eighths + 8 * work.sent_units))
             + product(self.encoded_byte, bytes(work.encoded_units))
             + product(self.decoded_byte, of_eighths(work.read_eighths));
-        let saved: u128 = (0..3)
-            .map(|k| product(self.link_saves[k], slept.link[k]) + product(self.drive_saves[k], slept.drive[k]))
-            .sum();
-        ((drawn - saved) / 1_000_000) as u64
+        in_nanojoules(drawn - self.saved(slept))
+    }
+
+    /// What is not drawn while the link sleeps, in femtojoules.
+    fn saved(&self, slept: &Slept) -> u128 {
+        let saved = |saves: &[u64; 3], times: &[Nanos; 3]| -> u128 {
+            saves.iter().zip(times).map(|(&saves, &time)| product(saves, time)).sum()
+        };
+        saved(&self.link_saves, &slept.link) + saved(&self.drive_saves, &slept.drive)
+    }
+
+    /// Mean power of a rest.
+    fn resting_watts(&self, rest: &Rest) -> f64 {
+        let time = rest.to - rest.from;
+        (product(self.idle, time) - self.saved(&rest.slept)) as f64 / time as f64 / 1e6
     }
 }
 
+fn product(a: u64, b: u64) -> u128 {
+    u128::from(a) * u128::from(b)
+}
+
+/// A counter that is full stays so: after 584 years at one watt.
+fn in_nanojoules(femtojoules: u128) -> u64 {
+    u64::try_from(femtojoules / 1_000_000).unwrap_or(u64::MAX)
+}
+
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
-    /// Energy drawn since power on, if the drive meters it.
+    /// Energy drawn since it was built or loaded, if the drive meters it.
     pub(crate) fn energy(&self) -> Option<EnergyCounters> {
-        let (_, meter) = self.power.as_deref()?;
         // The host may have been answered since the drive last did something.
-        let now = self.now.max(self.frontend.in_flight.changed());
+        self.energy_at(self.now.max(self.frontend.in_flight.changed()))
+    }
+
+    /// The same up to a time at which the host has something to tell, which a drive that starts may be ahead of.
+    pub(crate) fn energy_at(&self, now: Nanos) -> Option<EnergyCounters> {
+        let (_, meter) = self.power.as_deref()?;
         let slept = self.frontend.link_sleep.slept(now);
         let (work, processor) = (self.backend.work_done(now), self.firmware.processor.busy());
-        let now = now.saturating_sub(self.plug.off_time());
-        Some(EnergyCounters { nanojoules: meter.nanojoules(now, &work, processor, &slept, &self.host) })
+        let host_bytes = link_bytes(&self.host) - self.plug.link_bytes_before();
+        let nanojoules = meter.nanojoules(self.plug.time_on(now), &work, processor, &slept, host_bytes);
+        Some(EnergyCounters { nanojoules })
     }
+
+    /// The last long rests up to `now`: from when to when, and what was drawn in them, in watts.
+    pub(crate) fn rests(&self, now: Nanos) -> impl Iterator<Item = (Nanos, Nanos, f64)> + '_ {
+        let meter = self.power.as_deref().map(|(_, meter)| meter);
+        let of = move |rest: Rest| meter.map(|meter| (rest.from, rest.to, meter.resting_watts(&rest)));
+        self.frontend.link_sleep.rests(now).filter_map(of)
+    }
+}
+
+/// Bytes that have crossed the host link.
+#[must_use]
+pub fn link_bytes(host: &HostCounters) -> u64 {
+    host.read_bytes + host.write_bytes
 }

@@ -5,6 +5,6 @@ mod link_sleep;
 mod meter;
 mod spec;
 
-pub use link_sleep::{LinkSleep, Slept};
-pub use meter::{Ahead, ArrayWork, FlashWork, PowerMeter};
+pub use link_sleep::{LinkSleep, Rest, Slept};
+pub use meter::{Ahead, ArrayWork, FlashWork, PowerMeter, link_bytes};
 pub use spec::PowerSpec;

@@ -72,6 +72,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     fn finish_before_erase(&mut self, now: Nanos, command: &str) -> Nanos {
         assert!(self.frontend.in_flight.is_none(), "{command} needs a drive without commands under way");
         self.wake_from_idle(now);
+        self.feel(now);
         self.now = self.now.max(now);
         self.finish_inside();
         self.plug.command_came();

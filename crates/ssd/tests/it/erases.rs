@@ -101,6 +101,12 @@ fn a_secure_erase_that_is_cut_short_goes_on_before_the_drive_is_ready() {
     for cut in [0, MILLISECOND, takes - 1, takes] {
         assert_eq!(after(cut).1, alone + takes - cut, "cut {cut} ns after it began");
     }
+    // At once or much later: what is left is done once.
+    let mut at_once = drive.clone();
+    at_once.secure_erase(now);
+    at_once.cut(now + MILLISECOND);
+    let back = now + MILLISECOND;
+    assert_eq!(at_once.restore(back) - back, alone + takes - MILLISECOND);
     // It goes on where it was, however often it is cut, and is over at last.
     let mut drive = drive.clone();
     drive.secure_erase(now);

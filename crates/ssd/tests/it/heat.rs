@@ -221,6 +221,52 @@ fn time_held_ends_with_a_cut_and_is_counted_anew_after_it() {
     assert_eq!(held(&b) - before, at_cut + waited);
 }
 
+/// Degrees after so long at a constant power, by the closed form.
+fn later(celsius: f64, watts: f64, time: Nanos) -> f64 {
+    let settled = AMBIENT_C + watts * K_PER_W;
+    let ratio = time as f64 / SECOND as f64 / (J_PER_K * K_PER_W);
+    settled + (celsius - settled) * libm::exp(-ratio)
+}
+
+#[test]
+fn a_drive_without_power_cools_down_and_one_that_is_put_in_again_begins_from_there() {
+    let mut b = Bench::new(&drive(Some(heat(&[], &[]))));
+    b.rate_for(20 * SECOND);
+    let hot = b.ssd.celsius().unwrap();
+    assert!(hot > 35.0, "{hot} °C");
+    b.ssd.cut(b.now);
+    let off = 15 * SECOND;
+    b.rest(off);
+    let celsius = b.ssd.celsius().unwrap();
+    assert!((celsius - later(hot, 0.0, off)).abs() < 0.01, "{celsius} °C");
+    b.now = b.ssd.restore(b.now);
+    b.rest(20 * SECOND);
+    let expected = later(celsius, b.watts_idle(), 20 * SECOND);
+    let warm = b.ssd.celsius().unwrap();
+    // While it starts, it warms up a little.
+    assert!((warm - expected).abs() < 0.2, "{warm} °C instead of {expected} °C");
+}
+
+#[test]
+fn a_drive_that_rests_after_work_cools_down_from_where_the_work_has_left_it() {
+    for awake_mw in [None, Some(300.0)] {
+        let mut spec = drive(Some(heat(&[], &[])));
+        spec.power.as_mut().unwrap().controller_awake_mw = awake_mw;
+        let mut b = Bench::new(&spec);
+        // The last reading is as old as it gets.
+        b.rate_for(59 * SECOND / 10);
+        b.rest(SECOND);
+        let before = b.ssd.celsius().unwrap();
+        b.rest(40 * SECOND);
+        let expected = later(before, b.watts_idle(), 40 * SECOND);
+        let (celsius, _) = (b.ssd.celsius().unwrap(), b.write());
+        let read = b.ssd.celsius().unwrap();
+        for celsius in [celsius, read] {
+            assert!((celsius - expected).abs() < 0.01, "{celsius} °C instead of {expected} °C");
+        }
+    }
+}
+
 #[test]
 fn a_drive_that_never_gets_hot_answers_as_one_without_a_sensor() {
     let completions = |drive: &DriveSpec| {

@@ -569,6 +569,63 @@ fn as_much_is_read_ahead_as_the_key_says_whatever_the_drive_maps() {
     }
 }
 
+/// Nanojoules of a drive that was idle for so long.
+fn idle(time: Nanos) -> u64 {
+    (u128::from(IDLE_UW) * u128::from(time) / 1_000_000) as u64
+}
+
+#[test]
+fn a_drive_that_is_cut_before_it_is_ready_draws_up_to_the_cut_only() {
+    let mut b = Bench::new(&drive(), &die(2));
+    b.rest(SECOND);
+    b.now = b.ssd.stand_by(b.now);
+    let on = b.now;
+    b.ssd.cut(on);
+    for k in 0..5 {
+        b.now += SECOND;
+        assert!(b.ssd.restore(b.now) > b.now + 100 * MILLISECOND);
+        b.now += MILLISECOND;
+        b.ssd.cut(b.now);
+        assert_eq!(b.nanojoules(), idle(on + (k + 1) * MILLISECOND));
+    }
+    // Nor does it draw anything while it is out.
+    b.rest(SECOND);
+    assert_eq!(b.nanojoules(), idle(on + 5 * MILLISECOND));
+}
+
+#[test]
+fn bytes_of_an_earlier_life_are_not_drawn_again() {
+    let mut b = Bench::new(&drive(), &die(2));
+    (0..200).for_each(|k| {
+        b.command(Op::Write, k << 17, 128 << 10);
+    });
+    let off = b.ssd.stand_by(b.now);
+    b.ssd.cut(off);
+    let new = || Ssd::new("small", &drive(), &die(2), 1).unwrap();
+    let mut loaded = new();
+    loaded.load(&b.ssd.save()).unwrap();
+    assert_eq!(loaded.counters().nanojoules(), 0);
+    let ready = loaded.restore(0);
+    assert_eq!(loaded.counters().host, b.ssd.counters().host);
+    assert_eq!(loaded.counters().nanojoules(), idle(ready));
+    let mut counts = new();
+    counts.count_at_least(&b.ssd.totals(off)).unwrap();
+    assert_eq!(counts.counters().host, b.ssd.counters().host);
+    assert_eq!(counts.counters().nanojoules(), 0);
+}
+
+#[test]
+fn a_counter_of_energy_that_is_full_stays_full() {
+    let mut spec = drive();
+    spec.power = Some(PowerSpec { converter_percent: Some(1.0), controller_idle_mw: 1e5, ..power() });
+    let mut b = Bench::new(&spec, &die(2));
+    // Some 10 kW, and 2^64 nanojoules are 18 GJ.
+    b.rest(1_000_000 * SECOND);
+    assert!(b.nanojoules() < u64::MAX);
+    b.rest(1_000_000 * SECOND);
+    assert_eq!(b.nanojoules(), u64::MAX);
+}
+
 #[test]
 fn what_a_cut_has_left_undone_is_not_drawn() {
     let mut b = Bench::new(&drive(), &die(2));

@@ -557,6 +557,23 @@ fn commands_that_come_before_a_drive_is_ready_wait_for_it() {
 }
 
 #[test]
+fn a_start_takes_as_long_as_its_own_work_however_many_were_cut_short_before() {
+    let (mut drive, die) = mlc();
+    drive.power_loss = Some(PowerLossSpec { boot_ms: 250.0, ..PowerLossSpec::default() });
+    let mut host = Host::new(&drive, &die, 1);
+    host.work(50, 8);
+    host.cut();
+    let first = host.drive.restore(host.now) - host.now;
+    for _ in 0..6 {
+        host.now += MILLISECOND;
+        host.drive.cut(host.now);
+        host.now += MILLISECOND;
+        // No repair had begun, so that all are still to be done.
+        assert_eq!(host.drive.restore(host.now) - host.now, first);
+    }
+}
+
+#[test]
 fn a_drive_without_a_journal_reads_every_spare_area() {
     let (mut drive, die) = mlc();
     let mut ready = |journal: bool| {
