@@ -147,7 +147,8 @@ pub struct GcSpec {
     /// Collection starts when no more than these superblocks are free.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub start_free_superblocks: u32,
-    /// Superblocks collected before the firmware looks again; 0: until more than `start_free_superblocks` are free.
+    /// Superblocks collected before the firmware looks again, where space is needed; 0: until more than
+    /// `start_free_superblocks` are free. An idle drive goes on until `background_free_superblocks` are free.
     pub victims_per_start: u32,
     /// Superpages (one page of every plane of every die of the superblock) that the collector holds in memory.
     #[schemars(range(min = 1, max = 1_000_000))]
@@ -171,9 +172,10 @@ pub struct GcSpec {
     /// Free superblocks that background collection works towards.
     #[serde(default)]
     pub background_free_superblocks: u32,
-    /// Whether the collector works ahead of need and folds an SLC cache while the host is busy, too, in dies for which nothing
-    /// else waits, and so goes on moving old data, which it looks for while the host is silent. If not, all that is begun while
-    /// the host is silent, and ends with what it holds when the host is back.
+    /// Whether what an idle drive does (`background_after_idle_ms`, `slc_cache.fold_after_idle_ms`; each only where it is given)
+    /// goes on while the host is busy, too, in dies for which nothing else waits, and so does moving old data, which it looks
+    /// for while the host is silent. If not, all that is begun while the host is silent, and ends with what it holds when the
+    /// host is back.
     #[serde(default)]
     pub background_beside_host: bool,
     /// Whether superblocks that TRIM has emptied are erased at once, one after the other beside other work; if not, the
@@ -290,6 +292,9 @@ pub enum HostShare {
     BetweenRounds,
     /// For every unit moved the host gets as many as the victim's dead share frees: a paced drive.
     Balanced,
+    /// The same, and the collector waits for the host, too: it goes on all the time, and moves for each row of the host what
+    /// that row costs.
+    InStep,
     /// A fixed, small share: `trickle_per_1000`. 0 is stop-the-world.
     Trickle,
 }

@@ -130,7 +130,8 @@ impl Policies {
     pub fn check(&self, recipe: &DeviceRecipe) -> Result<(), Diagnostic> {
         let ssds = recipe.ssds();
         let mut by_pages = ssds.iter().filter(|drive| drive.spec.log_blocks.is_none());
-        let unlimited = by_pages.find(|d| !matches!(d.spec.gc.host_share, HostShare::Balanced | HostShare::Trickle));
+        let unlimited =
+            by_pages.find(|d| matches!(d.spec.gc.host_share, HostShare::Unlimited | HostShare::BetweenRounds));
         match unlimited {
             Some(drive) if self.pacing.is_some() => {
                 let what =

@@ -431,7 +431,7 @@ fn add_cache_program(die: &mut DieSpec, seed: u64) {
 }
 
 fn draw_gc(rng: &mut Rng, row_units: u32) -> GcSpec {
-    let host_share = one(rng, &[HostShare::Unlimited, HostShare::Balanced, HostShare::Trickle]);
+    let host_share = one(rng, &[HostShare::Unlimited, HostShare::Balanced, HostShare::Trickle, HostShare::InStep]);
     let policy = one(
         rng,
         &[

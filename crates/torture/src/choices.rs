@@ -65,6 +65,7 @@ fn gc(gc: &GcSpec) -> [Choice; 6] {
     let host_share = match gc.host_share {
         HostShare::Unlimited => "unlimited",
         HostShare::Balanced => "balanced",
+        HostShare::InStep => "in step",
         HostShare::Trickle => "trickle",
         HostShare::BetweenRounds => "between rounds",
     };

@@ -202,6 +202,13 @@ impl Allocator {
         open.map(Frontier::rows_left).max().unwrap_or(0)
     }
 
+    /// Rows left in the open superblocks of the die's own mode: all of the host's, and the collector's that has most of them.
+    #[must_use]
+    pub fn open_rows_left(&self, domain: usize) -> u32 {
+        let of_host: u32 = self.spaces[domain].host.iter().flatten().map(Frontier::rows_left).sum();
+        of_host + if self.shared_frontier { 0 } else { self.collector_rows_left(domain) }
+    }
+
     /// Where writes differ only in whether the cache takes them, their streams share one open superblock.
     #[inline]
     fn open_for(&self, stream: u8) -> usize {

@@ -424,7 +424,7 @@ impl PageMap {
     #[inline]
     pub(super) fn note_used(&mut self, stream: u8) {
         if self.buffer.note_used(stream) {
-            self.collector.hold_all_victims();
+            self.collector.hold_all_victims(self.pacing.follows_host());
         }
     }
 

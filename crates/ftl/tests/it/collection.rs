@@ -140,5 +140,6 @@ fn a_collection_of_an_idle_drive_chooses_no_further_victim_once_the_host_is_back
         rig.settle();
         erases(&rig).iter().sum::<u32>() - before
     };
-    assert_eq!([true, false].map(erased), [1, 6]);
+    assert_eq!(erased(true), 1);
+    assert!(erased(false) > 6);
 }

@@ -104,6 +104,7 @@ pub struct SlcCache {
     pool_per_domain: u32,
     /// What a unit written by the host at one bit per cell takes of the spare area, in millionths of a unit.
     cost_micro: i64,
+    folds_by_itself: bool,
 }
 
 impl SlcCache {
@@ -128,7 +129,8 @@ impl SlcCache {
         let pool_per_domain = spec.pool_per_set(die, superblocks.span(), superblocks.dies(), unreserved);
         let native = i64::from(die.geometry.pages_per_block) * 1_000_000;
         let cost_micro = if pool_per_domain > 0 { 1_000_000 } else { native / i64::from(slc.pages_per_block) };
-        SlcCache { policy, domains: vec![CacheDomain::default(); domains as usize], pool_per_domain, cost_micro }
+        let domains = vec![CacheDomain::default(); domains as usize];
+        SlcCache { policy, domains, pool_per_domain, cost_micro, folds_by_itself: spec.fold_after_idle_ms.is_some() }
     }
 
     /// All flash has been erased: nothing is cached.
@@ -139,6 +141,12 @@ impl SlcCache {
     /// A recovery has found a superblock that was written at one bit per cell, after all older ones.
     pub fn found(&mut self, domain: usize, sb: SuperblockId) {
         self.domains[domain].cached.push_back(sb);
+    }
+
+    /// Whether the drive folds before it has to.
+    #[must_use]
+    pub fn folds_by_itself(&self) -> bool {
+        self.folds_by_itself
     }
 
     /// Superblocks set aside in each domain; 0: none, the cache takes any.

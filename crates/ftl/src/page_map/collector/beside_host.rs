@@ -7,6 +7,7 @@ use ssdlab_nand::{BlockId, DieId};
 use super::domain::{Purpose, Trigger};
 use crate::op::{FlashOp, OpSink};
 use crate::page_map::PageMap;
+use crate::page_map::cache::SlcCache;
 
 impl PageMap {
     /// Asks for an operation of a collection, which yields if the collection works ahead of need beside the host.
@@ -45,10 +46,10 @@ impl PageMap {
             if self.collector.domains[d].is_collecting() || self.is_short_of_space(d) {
                 continue;
             }
-            if self.allocator.free_or_coming(d) < self.collector.background_free && self.can_gain(d) {
+            if self.collector.works_ahead && self.collects_ahead(d) {
                 self.start(d, Purpose::FreesSpace, Trigger::DriveIdle);
                 self.collector_step(d, sink);
-            } else if self.cache.is_some() && self.fold_fits(d) {
+            } else if self.cache.as_ref().is_some_and(SlcCache::folds_by_itself) && self.fold_fits(d) {
                 self.start_fold(d, true, sink);
             }
         }

@@ -1,12 +1,13 @@
 //! The collector: what it chooses, reads, holds and writes, for every domain; the states are in `domain.rs`.
 //!
 //! One file each: how it goes on when its buffer is full (`streaming.rs`, `stop_and_wait.rs`), rounds of firmware that
-//! does nothing else meanwhile (`rounds.rs`), which victim is chosen and when it is erased (`victims.rs`), what is read
+//! does nothing else meanwhile (`rounds.rs`), how it keeps in step with the host (`in_step.rs`), which victim is chosen and when it is erased (`victims.rs`), what is read
 //! (`reading.rs`), how units are written elsewhere (`moving.rs`), which are moved for their age (`refresh.rs`), and what
 //! goes on beside the host although it can wait (`beside_host.rs`).
 
 mod beside_host;
 mod domain;
+mod in_step;
 mod moving;
 mod reading;
 mod refresh;
@@ -37,8 +38,11 @@ use domain::{Purpose, Quota, Trigger};
 pub struct Collector {
     domains: Vec<Domain>,
     buffering: Buffering,
-    /// Work ahead of need goes on while the host is busy.
+    /// Space is freed ahead of need at all, and that goes on while the host is busy.
+    works_ahead: bool,
     beside_host: bool,
+    /// The drive is idle and works ahead of need: a domain that comes to rest is looked at again.
+    ahead_now: bool,
     /// Collection starts when no more superblocks than this are free.
     start_free: u32,
     /// Free superblocks that background collection works towards.
@@ -83,7 +87,9 @@ impl Collector {
         Collector {
             domains: (0..domains).map(|_| Domain::new(selector())).collect(),
             buffering: spec.buffering,
+            works_ahead: spec.background_after_idle_ms.is_some(),
             beside_host: spec.background_beside_host,
+            ahead_now: false,
             start_free: spec.start_free_superblocks,
             background_free: spec.background_free_superblocks,
             victims_per_start: spec.victims_per_start,
@@ -175,10 +181,11 @@ impl Collector {
         }
     }
 
-    /// The host may wait for other victims than before: all that wait for a few last units are looked at again.
+    /// The host may wait for other victims than before: all that wait for a few last units are looked at again, and collections
+    /// that wait for the host.
     #[cold]
-    pub fn hold_all_victims(&mut self) {
-        let waiting = |domain: &Domain| !domain.is_collecting() && !domain.moving.is_empty();
+    pub fn hold_all_victims(&mut self, in_step: bool) {
+        let waiting = |domain: &Domain| if domain.is_collecting() { in_step } else { !domain.moving.is_empty() };
         (0..).zip(&self.domains).filter(|(_, domain)| waiting(domain)).for_each(|(d, _)| self.held.insert(d));
     }
 
@@ -230,6 +237,9 @@ impl PageMap {
     /// Starts a collection if free superblocks have run low.
     #[inline]
     pub(super) fn start_if_due(&mut self, domain: usize, sink: &mut impl OpSink) {
+        if self.pacing.follows_host() {
+            self.go_on_in_step(domain, sink);
+        }
         if self.collection_is_due(domain) {
             self.start(domain, Purpose::FreesSpace, Trigger::Need);
             self.collector_step(domain, sink);
@@ -245,8 +255,14 @@ impl PageMap {
     #[inline]
     fn collection_is_due(&self, domain: usize) -> bool {
         !self.collector.domains[domain].is_collecting()
-            && self.allocator.free_or_coming(domain) <= self.collector.start_free
+            && self.space_is_low(domain, self.allocator.free_or_coming(domain))
             && !self.collector.stalled.contains(domain as u32)
+    }
+
+    /// Whether a collection for need is due in a domain of which so many superblocks are free, or will be.
+    #[inline]
+    fn space_is_low(&self, d: usize, free: u32) -> bool {
+        free <= self.collector.start_free || self.pacing.follows_host() && self.is_a_row_short(d)
     }
 
     /// After a step, which may have ended a collection.
@@ -256,15 +272,19 @@ impl PageMap {
             self.collector_step(domain, sink);
         } else if self.cache.is_some() && self.fold_if_due(domain, sink) || self.refresh_if_due(domain, sink) {
             // Another has begun.
+        } else if self.collector.ahead_now && self.collects_ahead(domain) {
+            self.start(domain, Purpose::FreesSpace, Trigger::DriveIdle);
+            self.collector_step(domain, sink);
         } else {
             self.release_last_units(domain, sink);
         }
     }
 
     fn start(&mut self, domain: usize, purpose: Purpose, trigger: Trigger) {
-        let quota = match purpose {
-            Purpose::FreesSpace => Quota::of(self.collector.victims_per_start),
-            Purpose::FoldsCache | Purpose::RefreshesData => Quota::Victims(1),
+        let quota = match (purpose, trigger) {
+            (Purpose::FreesSpace, Trigger::DriveIdle) => Quota::Unlimited,
+            (Purpose::FreesSpace, _) => Quota::of(self.collector.victims_per_start),
+            (Purpose::FoldsCache | Purpose::RefreshesData, _) => Quota::Victims(1),
         };
         self.collector.domains[domain].begin(purpose, trigger, quota);
         self.counters.collections += 1;
@@ -319,17 +339,27 @@ impl PageMap {
         self.allocator.free_or_coming(d) - if stuck { waiting() } else { 0 }
     }
 
-    /// The drive is idle: collects ahead of need, if the firmware does so. Returns whether a collection runs.
+    /// Whether a domain at rest would free space ahead of need.
+    pub(super) fn collects_ahead(&self, d: usize) -> bool {
+        let low = self.allocator.free_or_coming(d) < self.collector.background_free;
+        let stalled = self.collector.stalled.contains(d as u32);
+        !self.collector.domains[d].is_collecting() && low && !stalled && self.can_gain(d) && !self.is_read_only()
+    }
+
+    /// The drive is idle: collects ahead of need, if the firmware does so, in each domain as soon as nothing else is moved in
+    /// it. Returns whether a collection runs.
     pub fn collect_in_background(&mut self, sink: &mut impl OpSink) -> bool {
         if self.is_read_only() {
             return false;
         }
+        self.collector.ahead_now = true;
         let mut any = false;
         for d in 0..self.collector.domains.len() {
-            let low = self.allocator.free_or_coming(d) < self.collector.background_free;
-            if !self.collector.domains[d].is_collecting() && low && self.can_gain(d) {
+            if self.collects_ahead(d) {
                 self.start(d, Purpose::FreesSpace, Trigger::DriveIdle);
                 self.collector_step(d, sink);
+            } else if self.pacing.follows_host() {
+                self.go_on_in_step(d, sink);
             }
             any |= self.collector.domains[d].is_collecting();
         }
@@ -338,6 +368,7 @@ impl PageMap {
 
     /// The host is back: background collections end after what they hold, unless they go on beside it.
     pub fn stop_background(&mut self, sink: &mut impl OpSink) {
+        self.collector.ahead_now = false;
         if self.is_frozen() {
             return;
         }
@@ -357,6 +388,9 @@ impl PageMap {
     /// The host waits again: victims that are held up by their last units.
     pub(super) fn release_held(&mut self, sink: &mut impl OpSink) {
         while let Some(d) = self.collector.held.pop_first() {
+            if self.pacing.follows_host() {
+                self.go_on_in_step(d as usize, sink);
+            }
             self.release_last_units(d as usize, sink);
             self.note_writable(d as usize);
         }
@@ -411,7 +445,7 @@ impl PageMap {
         match trigger {
             Trigger::DriveIdle => self.free_without_victim(d) < self.collector.background_free,
             Trigger::Need | Trigger::HostIsBack => {
-                self.collector.victims_per_start != 0 || self.free_without_victim(d) <= self.collector.start_free
+                self.collector.victims_per_start != 0 || self.space_is_low(d, self.free_without_victim(d))
             }
         }
     }
@@ -440,5 +474,45 @@ impl PageMap {
         let rows = self.allocator.collector_rows_left(d);
         let room = (rows * self.row_units).saturating_sub(domain.staged.len() + domain.units_reading);
         domain.dead + u64::from(room) >= u64::from(self.superblock_units)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::Rng;
+    use ssdlab_nand::{DieId, LogicalPage};
+
+    use crate::op::FlashOp;
+    use crate::page_map::small;
+
+    /// Superblocks that are free, or wait for a few last units only, after a rest that began `just_begun`: when a collection for need had just begun, or when none ran.
+    fn free_after_a_rest(background_free: u32, victims_per_start: u32, just_begun: bool) -> u32 {
+        let (mut map, mut rng) = (small::map(false), Rng::new(3));
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
+        map.collector.background_free = background_free;
+        map.collector.victims_per_start = victims_per_start;
+        for k in 0..3000 {
+            map.write(LogicalPage::new(rng.below(small::PAGES.into()) as u32), k as u8, 0);
+            map.dispatch(&mut ops);
+            if k > 2000 && just_begun && map.is_collecting() {
+                break;
+            }
+            small::work(&mut map, &mut ops);
+        }
+        assert_eq!(map.is_collecting(), just_begun);
+        map.collect_in_background(&mut ops);
+        small::work(&mut map, &mut ops);
+        assert_eq!(map.check_invariants(), Ok(()));
+        map.allocator.free_or_coming(0)
+    }
+
+    #[test]
+    fn an_idle_drive_collects_until_as_much_is_free_as_it_works_towards_however_it_came_to_rest() {
+        for victims_per_start in [0, 1, 2] {
+            for just_begun in [false, true] {
+                let free = [3, 4, 5].map(|to| free_after_a_rest(to, victims_per_start, just_begun));
+                assert_eq!(free, [3, 4, 5], "{victims_per_start} a time, a collection has just begun: {just_begun}");
+            }
+        }
     }
 }

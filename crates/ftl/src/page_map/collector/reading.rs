@@ -23,7 +23,7 @@ impl PageMap {
         let mut any = false;
         loop {
             let room = self.collector.buffer_units;
-            if self.collector.domains[d].units_held() >= room {
+            if self.collector.domains[d].units_held() >= room || self.waits_for_host(d) {
                 return any;
             }
             if self.collector.domains[d].reading.is_none() && !self.next_victim(d) {

@@ -5,12 +5,14 @@
 
 mod balanced;
 mod between_rounds;
+mod in_step;
 mod study;
 mod trickle;
 mod unlimited;
 
 pub use balanced::Balanced;
 pub use between_rounds::BetweenRounds;
+pub use in_step::InStep;
 pub use study::{HostUnits, Study};
 pub use trickle::Trickle;
 pub use unlimited::Unlimited;
@@ -35,6 +37,11 @@ pub trait PacingPolicy {
     fn in_rounds(&self) -> bool {
         false
     }
+
+    /// Whether the collector moves no more than the host has written for.
+    fn follows_host(&self) -> bool {
+        false
+    }
 }
 
 /// The policy of a drive, chosen once.
@@ -43,6 +50,7 @@ pub enum Pacing {
     Unlimited(Unlimited),
     BetweenRounds(BetweenRounds),
     Balanced(Balanced),
+    InStep(InStep),
     Trickle(Trickle),
     Study(Study),
 }
@@ -54,6 +62,7 @@ impl Pacing {
             HostShare::Unlimited => Pacing::Unlimited(Unlimited),
             HostShare::BetweenRounds => Pacing::BetweenRounds(BetweenRounds),
             HostShare::Balanced => Pacing::Balanced(Balanced),
+            HostShare::InStep => Pacing::InStep(InStep),
             HostShare::Trickle => Pacing::Trickle(Trickle { units_per_1000: spec.trickle_per_1000 }),
         }
     }
@@ -64,6 +73,7 @@ impl Pacing {
             Pacing::Unlimited(p) => p,
             Pacing::BetweenRounds(p) => p,
             Pacing::Balanced(p) => p,
+            Pacing::InStep(p) => p,
             Pacing::Trickle(p) => p,
             Pacing::Study(p) => p,
         }
@@ -76,6 +86,7 @@ pub struct HostPacing {
     pacing: Pacing,
     limits_host: bool,
     in_rounds: bool,
+    follows_host: bool,
 }
 
 impl HostPacing {
@@ -87,7 +98,8 @@ impl HostPacing {
     #[must_use]
     pub fn of(pacing: Pacing) -> Self {
         let policy = pacing.policy();
-        HostPacing { limits_host: policy.limits_host(), in_rounds: policy.in_rounds(), pacing }
+        let (limits_host, in_rounds, follows_host) = (policy.limits_host(), policy.in_rounds(), policy.follows_host());
+        HostPacing { limits_host, in_rounds, follows_host, pacing }
     }
 
     /// See [`PacingPolicy::limits_host`].
@@ -102,6 +114,13 @@ impl HostPacing {
     #[must_use]
     pub fn in_rounds(&self) -> bool {
         self.in_rounds
+    }
+
+    /// See [`PacingPolicy::follows_host`].
+    #[inline]
+    #[must_use]
+    pub fn follows_host(&self) -> bool {
+        self.follows_host
     }
 
     /// See [`PacingPolicy::credit_for_moved_unit_micro`].

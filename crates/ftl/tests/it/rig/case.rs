@@ -228,7 +228,8 @@ prop_compose! {
         victims_per_start in 0u32..=2,
         buffer_superpages in 1u32..=8,
         streaming in any::<bool>(),
-        host_share in prop::sample::select(vec![HostShare::Unlimited, HostShare::Balanced, HostShare::Trickle]),
+        host_share in prop::sample::select(vec![HostShare::Unlimited, HostShare::Balanced, HostShare::Trickle,
+            HostShare::InStep]),
         trickle in prop::sample::select(vec![0u32, 5, 50, 500]),
         rows_per_read in 1u32..=8,
     ) -> GcChoice {
