@@ -139,7 +139,8 @@ pub struct GcSpec {
     #[serde(default = "default_choices")]
     #[schemars(range(min = 1, max = 100_000))]
     pub choices: u32,
-    /// Among superblocks of equal merit, which one goes first.
+    /// For `greedy`: which superblock goes first among those with equally few valid units. The other policies do not ask, and it
+    /// stays at its default.
     #[serde(default)]
     pub tie_break: TieBreak,
     /// Whether moved data share the host's open superblock or have one of their own.
@@ -224,7 +225,8 @@ pub enum VictimPolicy {
     Fifo,
     /// Fewest valid units among `choices` drawn at random.
     DChoices,
-    /// Highest (1 − u) / 2u × age, u the valid share, age in units written since it was closed.
+    /// Highest (1 − u) / 2u × age: the ratio of Kawaguchi et al. (1995), u the valid share, age in units written since the
+    /// superblock was closed.
     CostBenefit,
     /// Any closed block.
     Random,
@@ -361,6 +363,13 @@ impl GcSpec {
                 format!("set choices = {}, or one of these policies", default_choices()),
             ));
         }
+        if self.tie_break != TieBreak::default() && self.policy != VictimPolicy::Greedy {
+            return Err(SpecError::new(
+                "gc.tie_break",
+                "has no effect without policy = \"greedy\"",
+                "set tie_break = \"fifo\", or policy = \"greedy\"",
+            ));
+        }
         if self.host_share == HostShare::BetweenRounds && self.buffering != Buffering::StopAndWait {
             return Err(SpecError::new(
                 "gc.host_share",
@@ -383,5 +392,26 @@ impl GcSpec {
             ));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_greedy_asks_which_of_equals_goes_first() {
+        let of = |policy| GcSpec { policy, tie_break: TieBreak::Lifo, ..GcSpec::default() };
+        assert!(of(VictimPolicy::Greedy).validate().is_ok());
+        for policy in [
+            VictimPolicy::Fifo,
+            VictimPolicy::DChoices,
+            VictimPolicy::CostBenefit,
+            VictimPolicy::Random,
+            VictimPolicy::WindowedGreedy,
+        ] {
+            assert_eq!(of(policy).validate().expect_err("it has no effect").key, "gc.tie_break");
+            assert!(GcSpec { tie_break: TieBreak::Fifo, ..of(policy) }.validate().is_ok());
+        }
     }
 }

@@ -358,6 +358,13 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
         false
     }
 
+    /// Whether what the host has given last of a logical page is on flash, and recovery brings it back, whatever was accepted
+    /// before it and is not there yet. A layer that [pads](Translation::pads_at_flush) knows it of everything together only.
+    #[inline]
+    fn is_on_flash(&self, page: LogicalPage) -> bool {
+        !self.pads_at_flush() && matches!(self.source(page), Source::Flash(_))
+    }
+
     /// Forgets logical pages.
     fn trim(&mut self, pages: Range<LogicalPage>, sink: &mut impl OpSink);
 

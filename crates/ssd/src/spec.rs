@@ -786,7 +786,8 @@ impl DriveSpec {
         let g = &die.geometry;
         let block_bytes = u64::from(g.planes) * u64::from(g.pages_per_block) * u64::from(g.page_bytes);
         let pool = u64::from(self.pool_blocks_per_die(die)) * u64::from(self.flash.dies) * block_bytes;
-        (raw / 10_000 * 10_000u64.saturating_sub(lost)).saturating_sub(pool)
+        let left = u128::from(raw) * u128::from(10_000u64.saturating_sub(lost)) / 10_000;
+        (left as u64).saturating_sub(pool)
     }
 }
 
@@ -798,3 +799,32 @@ const MAX_CAPACITY_BYTES: u64 = MAX_LOGICAL_PAGES * (32 << 10);
 const MAX_LOG_BLOCK_BUFFER_KIB: u32 = 128 << 10;
 /// Unit addresses have 31 bits.
 const MAX_FLASH_UNITS: u64 = 1 << 31;
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_nand::{DieSpec, Geometry, PageOrder};
+
+    use super::*;
+
+    #[test]
+    fn a_drive_may_have_exactly_the_flash_that_it_needs() {
+        let die = DieSpec::plain(Geometry {
+            planes: 1,
+            blocks_per_plane: 104,
+            pages_per_block: 64,
+            page_bytes: 16_384,
+            spare_bytes: 0,
+            bits_per_cell: 1,
+            page_order: PageOrder::Uniform,
+        });
+        let mut drive = DriveSpec::plain("least", 1, 0);
+        (drive.gc.start_free_superblocks, drive.mapping.reserved_blocks_per_1000) = (1, 0);
+        assert_eq!(drive.usable_bytes(&die), 104 << 20);
+        let most =
+            drive.usable_bytes(&die) - u64::from(drive.spare_superblocks_needed()) * drive.superblock_bytes(&die);
+        drive.capacity_bytes = most;
+        assert!(crate::build("least", &drive, &die, 1).is_ok());
+        drive.capacity_bytes = most + 4096;
+        assert!(drive.validate(&die).is_err());
+    }
+}

@@ -100,7 +100,7 @@ prop_compose! {
         GcSpec {
             policy,
             choices: if policy.asks_choices() { 3 } else { 2 },
-            tie_break: if lifo { TieBreak::Lifo } else { TieBreak::Fifo },
+            tie_break: if lifo && policy == VictimPolicy::Greedy { TieBreak::Lifo } else { TieBreak::Fifo },
             frontier,
             start_free_superblocks,
             victims_per_start,

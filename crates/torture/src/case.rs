@@ -292,6 +292,7 @@ fn add_windowed_greedy(drive: &mut DriveSpec, seed: u64) {
     if rng.chance(1, 8) {
         drive.gc.policy = VictimPolicy::WindowedGreedy;
         drive.gc.choices = one(&mut rng, &[1, 2, 8, 64]);
+        drive.gc.tie_break = TieBreak::Fifo;
     }
 }
 
@@ -443,10 +444,11 @@ fn draw_gc(rng: &mut Rng, row_units: u32) -> GcSpec {
         ],
     );
     let choices = between(rng, 1, 8);
+    let tie_break = one(rng, &[TieBreak::Fifo, TieBreak::Lifo]);
     GcSpec {
         policy,
         choices: if policy.asks_choices() { choices } else { GcSpec::default().choices },
-        tie_break: one(rng, &[TieBreak::Fifo, TieBreak::Lifo]),
+        tie_break: if policy == VictimPolicy::Greedy { tie_break } else { TieBreak::Fifo },
         frontier: one(rng, &[Frontier::Shared, Frontier::Separate, Frontier::ByStream]),
         start_free_superblocks: one(rng, &[1, 1, 2, 3]),
         victims_per_start: between(rng, 0, 2),

@@ -177,7 +177,7 @@ impl PageMap {
         let valid = self.superblocks.gain_valid(sb, units);
         if self.superblocks.state(sb) == State::Closed {
             let (local, domain) = self.superblocks.local(sb, self.medium.layout());
-            let clock = self.counters.host_units + self.counters.gc_units;
+            let clock = self.units_written();
             self.collector.closed(domain, local, valid, self.superblock_units - valid, clock);
             if self.padding.is_some() {
                 // What is padding in it can be gained.

@@ -75,6 +75,7 @@ use metadata_log::MetadataLog;
 use older_pages::{CopyArea, Padding, Parity};
 use pacing::HostPacing;
 use parts::Parts;
+use program_window::numbers_kept;
 use recovery::Recovery;
 use superblock::{State, Superblocks};
 use validity::Validity;
@@ -185,7 +186,11 @@ impl PageMap {
             parts: Parts::of_units(config.mapping.unit_bytes()),
             buffer_room: config.buffer_units * ratio,
             allocator: Allocator::new(&superblocks, gc.frontier, config.wear_levelling.dynamic, row_units),
-            host: HostRows::new(superblocks.domains(), superblocks.width()),
+            host: HostRows::new(
+                superblocks.domains(),
+                superblocks.width(),
+                numbers_kept(config.keeps_older_pages != KeepsOlderPages::No),
+            ),
             collector: Collector::new(gc, &superblocks, superblock_units, row_units),
             pacing: HostPacing::new(gc),
             cache: config.slc_cache.map(new_cache),
@@ -472,6 +477,19 @@ impl PageMap {
         self.begin_empty();
         self.check_room();
         per_die.into_iter().max().unwrap_or(0)
+    }
+
+    /// The clock of ages: logical units that host and collector have written so far, without folds and padding.
+    #[inline]
+    fn units_written(&self) -> u64 {
+        self.counters.host_units + self.counters.gc_units
+    }
+
+    /// What it showed when so many rows fewer had been queued: on the average, as a row may hold padding, or the firmware's own.
+    fn units_written_before(&self, rows: u64) -> u64 {
+        let (now, queued) = (self.units_written(), self.medium.rows_queued());
+        let since = u128::from(now) * u128::from(rows.min(queued)) / u128::from(queued.max(1));
+        now - since as u64
     }
 
     /// Units of flash that the logical page takes which begins at `unit`.

@@ -1,5 +1,15 @@
 //! Which of a stream of programs have ended, when they end out of order.
 
+/// Programs from the oldest that has not ended on that an operation's 16 bits tell apart.
+const MOST: u64 = 1 << 16;
+
+/// How many of them are left to rows that cannot wait: where older pages are kept, those that pad, and those that a cut left to
+/// be moved. That is 16 for each stream of each die of the largest drive.
+#[must_use]
+pub fn numbers_kept(keeps_older_pages: bool) -> u64 {
+    if keeps_older_pages { MOST / 2 } else { 0 }
+}
+
 /// Numbers programs as they are issued, and knows up to which number all have ended.
 #[derive(Clone, Debug)]
 pub struct ProgramWindow {
@@ -31,8 +41,18 @@ impl ProgramWindow {
         number as usize & (self.open.len() - 1)
     }
 
+    /// Whether another program can be told apart from those under way, if so many numbers are [kept](numbers_kept).
+    #[inline]
+    #[must_use]
+    pub fn has_number(&self, kept: u64) -> bool {
+        self.issued - self.head < MOST - kept
+    }
+
     /// Issues a program that stands for `value` (a count that rises). The number's low bits come back in
     /// [`ProgramWindow::end`].
+    ///
+    /// # Panics
+    /// If there is no number left, see [`ProgramWindow::has_number`].
     #[inline]
     pub fn issue(&mut self, value: u64) -> u16 {
         if self.issued - self.head == self.open.len() as u64 {
@@ -46,6 +66,7 @@ impl ProgramWindow {
 
     #[cold]
     fn widen(&mut self) {
+        assert!(self.has_number(0), "more programs under way than there are numbers");
         let open: Vec<u64> = (self.head..self.issued).map(|number| self.open[self.at(number)]).collect();
         self.open.resize(2 * self.open.len(), 0);
         for (number, entry) in (self.head..).zip(open) {
@@ -107,6 +128,22 @@ mod tests {
         assert_eq!((w.head(), w.reached()), (0, 0));
         assert!(w.end(n[0]));
         assert_eq!((w.head(), w.reached(), w.issued()), (3, 30, 4));
+    }
+
+    #[test]
+    fn there_is_a_number_as_long_as_it_differs_from_that_of_the_oldest() {
+        let mut w = ProgramWindow::default();
+        let first = w.issue(1);
+        for value in 2..=MOST / 2 {
+            let n = w.issue(value);
+            w.end(n);
+        }
+        assert!(w.has_number(0) && !w.has_number(numbers_kept(true)));
+        let later: Vec<u16> = (MOST / 2 + 1..=MOST).map(|value| w.issue(value)).collect();
+        assert!(!later.contains(&first) && !w.has_number(0));
+        assert!(w.end(first));
+        assert!(w.has_number(0));
+        assert_eq!(w.head(), MOST / 2);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the collector does beside keeping data whole: its buffer, wear levelling, refresh.
 
-use ssdlab_ftl::{HostShare, Translation};
+use ssdlab_ftl::{Frontier, HostShare, Translation, VictimPolicy};
 use ssdlab_nand::{BlockId, DieId};
 
 use crate::properties::plain;
@@ -142,4 +142,30 @@ fn a_collection_of_an_idle_drive_chooses_no_further_victim_once_the_host_is_back
     };
     assert_eq!(erased(true), 1);
     assert!(erased(false) > 6);
+}
+
+#[test]
+fn a_policy_that_draws_does_not_give_up_while_there_is_something_to_gain() {
+    for policy in [VictimPolicy::Random, VictimPolicy::DChoices] {
+        for seed in 1..=8 {
+            let case = Case {
+                dies: 1,
+                blocks: 60,
+                start_free: 1,
+                extra_spare_percent: 0,
+                policy,
+                choices: 2,
+                frontier: Frontier::Separate,
+                host_share: HostShare::Unlimited,
+                seed,
+                ..plain()
+            };
+            let mut rig = Rig::new(&case).expect("it has spare area enough");
+            (0..rig.logical_pages).for_each(|page| rig.write(page));
+            for page in (0..64).cycle().take(64 * 100) {
+                rig.write(page);
+            }
+            rig.settle();
+        }
+    }
 }

@@ -263,7 +263,7 @@ const CHOICES: [(&str, usize); 40] = [
     ("tie break", 2),
     ("frontier", 3),
     ("buffering", 2),
-    ("host share", 4),
+    ("host share", 5),
     ("background gc", 2),
     ("superblock", 3),
     ("journal", 2),

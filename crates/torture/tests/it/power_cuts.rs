@@ -317,7 +317,8 @@ fn plugs_that_do_more_or_less_than_they_say_are_found_out_within_a_thousand_cuts
     for (bug, says) in [
         (Bug::DestroysMore, "each is the most"),
         (Bug::HidesDestroyed, "although a power cut has destroyed pages"),
-        (Bug::CompletesDestroyed, "although a power cut has destroyed pages"),
+        // Or it is found out by what is read of the page afterwards.
+        (Bug::CompletesDestroyed, "although a power cut has destroyed pages|from a drive that has no reason to"),
         (Bug::DoesNotStandBy, "unclean shutdowns went from"),
         (Bug::ExcusesTrims, "after STANDBY IMMEDIATE"),
         (Bug::CountsTwice, "unclean shutdowns went from"),
@@ -327,7 +328,10 @@ fn plugs_that_do_more_or_less_than_they_say_are_found_out_within_a_thousand_cuts
         let seeds = (0..).map(|number| run_seed(1, number));
         let (cuts, what) = cuts_until_found(seeds.filter(|&s| !is_composed_to_cut(s) && may_destroy(s)), &build);
         println!("{bug:?}, {cuts} cuts: {what:?}");
-        assert!(what.as_ref().is_some_and(|what| what.contains(says)), "{bug:?} after {cuts} cuts: {what:?}");
+        assert!(
+            what.as_ref().is_some_and(|what| says.split('|').any(|says| what.contains(says))),
+            "{bug:?} after {cuts} cuts: {what:?}"
+        );
         is_found(bug, (cuts, what));
     }
 }

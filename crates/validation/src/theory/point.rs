@@ -343,7 +343,11 @@ impl Point {
             spare_per_10000: self.op_per_10000,
             policy,
             choices: self.choices,
-            tie_break: if self.ties == Ties::FirstCome { TieBreak::Fifo } else { TieBreak::Lifo },
+            tie_break: if policy == VictimPolicy::Greedy && self.ties == Ties::LastCome {
+                TieBreak::Lifo
+            } else {
+                TieBreak::Fifo
+            },
             frontier: match self.kind {
                 Kind::TwoStreams => Frontier::ByStream,
                 Kind::HotColdApart | Kind::CostBenefitApart => Frontier::Separate,

@@ -42,3 +42,45 @@ impl PageMap {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::Rng;
+    use ssdlab_nand::{DieId, LogicalPage};
+
+    use crate::op::FlashOp;
+    use crate::page_map::pacing::HostPacing;
+    use crate::page_map::small;
+    use crate::spec::{GcSpec, HostShare};
+    use crate::translation::Translation;
+
+    /// Of a drive that is written at random for long: how many rows were moved in all, and at most from one row of the host's
+    /// to the next.
+    fn rows_moved(host_share: HostShare) -> [u64; 2] {
+        let (mut map, mut rng) = (small::map(false), Rng::new(5));
+        map.pacing = HostPacing::new(&GcSpec { host_share, ..small::gc() });
+        (map.room_changes_by_row, map.streams_freely) = (true, false);
+        map.collector.buffer_units = 8;
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
+        let mut most = 0;
+        for k in 0..12_000 {
+            let before = map.counters();
+            map.write(LogicalPage::new(rng.below(small::PAGES.into()) as u32), k as u8, 0);
+            map.dispatch(&mut ops);
+            small::work(&mut map, &mut ops);
+            let rows = map.counters().host_rows - before.host_rows;
+            if k > 4000 && rows == 1 {
+                most = most.max(map.counters().gc_rows - before.gc_rows);
+            }
+        }
+        assert_eq!(map.check_invariants(), Ok(()));
+        [map.counters().gc_rows, most]
+    }
+
+    #[test]
+    fn a_little_is_moved_for_each_row_of_the_host_and_no_more_in_all() {
+        let [balanced, in_step] = [HostShare::Balanced, HostShare::InStep].map(rows_moved);
+        assert!(in_step[1] * 2 <= balanced[1], "{in_step:?} {balanced:?}");
+        assert!(in_step[0] < balanced[0] * 11 / 10, "{in_step:?} {balanced:?}");
+    }
+}

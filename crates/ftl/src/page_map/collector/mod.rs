@@ -58,8 +58,8 @@ pub struct Collector {
     revived: DieSet,
     /// Domains with victims that wait for programs to end.
     finishing: DieSet,
-    /// Domains with victims that wait for a few last units, while the host waits for nothing: these are looked at again
-    /// once it does.
+    /// Domains with victims that wait for a few last units, while the host waits for nothing, or whose collection waits for the
+    /// host: these are looked at again once it waits.
     held: DieSet,
     /// Domains in which TRIM has left closed superblocks empty that are to be erased at once, and those of them in which one
     /// is being erased.
@@ -387,7 +387,10 @@ impl PageMap {
 
     /// The host waits again: victims that are held up by their last units.
     pub(super) fn release_held(&mut self, sink: &mut impl OpSink) {
-        while let Some(d) = self.collector.held.pop_first() {
+        // Those that go on waiting for the host come into it again.
+        let mut held = self.collector.held.clone();
+        while let Some(d) = held.pop_first() {
+            self.collector.held.remove(d);
             if self.pacing.follows_host() {
                 self.go_on_in_step(d as usize, sink);
             }

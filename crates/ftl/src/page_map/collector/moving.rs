@@ -7,6 +7,7 @@ use crate::op::{FlashOp, OpKind, OpSink};
 use crate::page_map::PageMap;
 use crate::page_map::allocator::{Place as RowPlace, Writer};
 use crate::page_map::map::{Map, Place};
+use crate::page_map::program_window::numbers_kept;
 use crate::page_map::superblock::SuperblockId;
 use crate::page_map::write_buffer::WriteBuffer;
 
@@ -26,8 +27,12 @@ struct MovedRow {
 }
 
 impl PageMap {
-    /// Writes one row of staged units; with `pad`, even if they do not fill it. Returns whether it did.
+    /// Writes one row of staged units; with `pad`, even if they do not fill it. Returns whether it did. Once it has not, the end
+    /// of one of its programs may change that.
     pub(super) fn write_row(&mut self, d: usize, pad: bool, sink: &mut impl OpSink) -> bool {
+        if !self.has_program_number(d) {
+            return false;
+        }
         let mut stream = self.stream_of_staged(d);
         if !self.allocator.collector_has_room(d, stream) {
             let Some(other) = self.other_stream_with_room(d) else { return false };
@@ -139,8 +144,19 @@ impl PageMap {
     /// A row of [`PageMap::move_row`] has been programmed.
     pub(in crate::page_map) fn row_is_moved(&mut self, op: &FlashOp, sink: &mut impl OpSink) {
         let d = self.superblocks.domain_of_die(self.medium.layout().die_of(op.block()).0);
+        let had_number = self.has_program_number(d);
         self.collector.domains[d].programs.end(op.number());
         self.erase_where_finished(d, sink);
+        if !had_number {
+            // Rows of a collection may have waited for just this one.
+            self.collector_step(d, sink);
+        }
+    }
+
+    /// Whether the collector may begin another program in a domain, numbers that are kept aside.
+    #[inline]
+    fn has_program_number(&self, d: usize) -> bool {
+        self.collector.domains[d].programs.has_number(numbers_kept(self.copies.is_some()))
     }
 
     #[inline(always)]
@@ -282,6 +298,26 @@ mod tests {
             assert!(held.contains(&map.medium.tag(unit)), "unit {unit} does not come from superblock {from}");
         }
         true
+    }
+
+    #[test]
+    fn rows_wait_once_numbers_would_be_taken_for_those_of_older_ones() {
+        let (mut map, mut rng) = (small::map(false), Rng::new(2));
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
+        let older: Vec<u16> = (0..1 << 16).map(|_| map.collector.domains[0].programs.issue(0)).collect();
+        while map.collector.domains[0].staged.len() < map.row_units {
+            map.write(LogicalPage::new(rng.below(small::PAGES.into()) as u32), 1, 0);
+            map.dispatch(&mut ops);
+            small::work(&mut map, &mut ops);
+        }
+        map.collector_step(0, &mut ops);
+        small::work(&mut map, &mut ops);
+        assert_eq!(map.counters().gc_rows, 0);
+        older.into_iter().for_each(|number| assert!(map.collector.domains[0].programs.end(number)));
+        map.collector_step(0, &mut ops);
+        small::work(&mut map, &mut ops);
+        assert!(map.counters().gc_rows > 0);
+        assert_eq!(map.check_invariants(), Ok(()));
     }
 
     #[test]

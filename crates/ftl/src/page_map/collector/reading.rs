@@ -23,7 +23,11 @@ impl PageMap {
         let mut any = false;
         loop {
             let room = self.collector.buffer_units;
-            if self.collector.domains[d].units_held() >= room || self.waits_for_host(d) {
+            if self.collector.domains[d].units_held() >= room {
+                return any;
+            }
+            if self.waits_for_host(d) {
+                self.collector.held.insert(d as u32);
                 return any;
             }
             if self.collector.domains[d].reading.is_none() && !self.next_victim(d) {

@@ -9,6 +9,14 @@ use crate::page_map::superblock::{State, SuperblockId};
 /// Collections between two looks at the spread of wear.
 const WEAR_CHECK_INTERVAL: u64 = 64;
 
+/// Whether a collection goes on that has gained nothing for long.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Vain {
+    No,
+    TakeLeast,
+    GiveUp,
+}
+
 impl PageMap {
     /// Chooses the next victim and begins to read it.
     pub(super) fn next_victim(&mut self, d: usize) -> bool {
@@ -32,12 +40,14 @@ impl PageMap {
         if !self.space_is_wanted(d, collection.trigger) {
             return false;
         }
-        if self.works_in_vain(d) {
+        let vain = self.works_in_vain(d);
+        if vain == Vain::GiveUp {
             self.give_up(d);
             return false;
         }
-        let cold = if self.is_short_of_room_after_cuts(d) { None } else { self.cold_victim(d) };
-        let Some(local) = cold.or_else(|| self.pick(d)) else { return false };
+        let goes_by_gain = vain == Vain::TakeLeast || self.is_short_of_room_after_cuts(d);
+        let cold = if goes_by_gain { None } else { self.cold_victim(d) };
+        let Some(local) = cold.or_else(|| self.pick(d, goes_by_gain)) else { return false };
         self.take_victim(d, self.superblocks.global(local, d));
         true
     }
@@ -48,11 +58,19 @@ impl PageMap {
         self.collector.domains[d].choose_no_more();
     }
 
-    /// Whether as many victims have been chosen as move everything twice, and the host has changed nothing meanwhile: what
-    /// still counts as dead are gaps, which move along.
-    fn works_in_vain(&mut self, d: usize) -> bool {
+    /// Whether as many victims have been chosen as move everything twice, and the host has changed nothing meanwhile. Then
+    /// what still counts as dead are gaps, which move along; but a policy that draws may just have missed where it is, and
+    /// the superblocks that hold least come first before it gives up.
+    fn works_in_vain(&mut self, d: usize) -> Vain {
         let changes = self.counters.host_units + self.counters.trimmed_units;
-        self.collector.domains[d].want_victim(changes) > 2 * self.superblocks.per_domain()
+        let all = u64::from(self.superblocks.per_domain());
+        let domain = &mut self.collector.domains[d];
+        let chosen = u64::from(domain.want_victim(changes));
+        match chosen {
+            _ if chosen <= 2 * all => Vain::No,
+            _ if chosen <= 3 * all && domain.selector.may_miss() => Vain::TakeLeast,
+            _ => Vain::GiveUp,
+        }
     }
 
     /// The superblock of the cache that is folded next becomes the victim.
@@ -92,17 +110,16 @@ impl PageMap {
         domain.begin_victim(Reading::new(sb, self.superblocks.dies_of(d)));
     }
 
-    fn pick(&mut self, d: usize) -> Option<u32> {
-        if self.is_short_of_room_after_cuts(d)
-            && let Some(local) = self.least_valid(d)
-        {
+    /// The policy's choice; `goes_by_gain`: what frees most, whatever the policy would choose.
+    fn pick(&mut self, d: usize, goes_by_gain: bool) -> Option<u32> {
+        if goes_by_gain && let Some(local) = self.least_valid(d) {
             self.collector.domains[d].selector.remove(local);
             return Some(local);
         }
         let candidates = Candidates {
             valid: self.superblocks.valid_of_domain(d),
             capacity: self.superblock_units,
-            clock: self.counters.host_units + self.counters.gc_units,
+            clock: self.units_written(),
         };
         self.collector.domains[d].selector.pick(&candidates, &mut self.rng)
     }

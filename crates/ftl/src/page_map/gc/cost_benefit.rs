@@ -1,6 +1,9 @@
 //! Cost-benefit: the greatest (1 - u) / 2u x age, where u is the valid share and age the time since the block was
-//! closed, counted in units written (Rosenblum, Ousterhout 1991; Kawaguchi et al. 1995). Among equals the block with
-//! the lowest number goes. Looks at every closed block each time.
+//! closed, counted in units written. Among equals the block with the lowest number goes. Looks at every closed block each
+//! time.
+//!
+//! The ratio is that of Kawaguchi et al. (1995), whose age is the time since the block's last invalidation. The first such
+//! policy (Rosenblum, Ousterhout 1991) has (1 - u) / (1 + u), and the age of the youngest data.
 //!
 //! Age stands for how long what is valid will stay so, and that hangs on writes: a drive that rests does not age, one that
 //! is faster does not age faster, and all victims are the same however long programs take. The collector's writes count like

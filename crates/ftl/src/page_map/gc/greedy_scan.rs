@@ -10,6 +10,8 @@ use crate::spec::TieBreak;
 /// Bits of the number that orders blocks of equal count: enough for 10^12 dead units.
 const ORDER_BITS: u32 = 40;
 const ORDER_MASK: u64 = (1 << ORDER_BITS) - 1;
+/// The greatest count that has room above it.
+const MOST_UNITS: u32 = (1 << (64 - ORDER_BITS)) - 1;
 /// Of a block that is not a candidate.
 const NOT_CLOSED: u64 = u64::MAX;
 
@@ -29,10 +31,10 @@ impl GreedyScan {
     }
 
     /// Whether a look at every block costs less than what the units that die from one victim to the next would: some
-    /// twentieth of a block, with a list to be mended for each.
+    /// twentieth of a block, with a list to be mended for each. The largest blocks have too many units for it.
     #[must_use]
     pub fn suits(blocks: u32, capacity: u32) -> bool {
-        blocks <= capacity.saturating_mul(2)
+        capacity <= MOST_UNITS && blocks <= capacity.saturating_mul(2)
     }
 
     #[inline]
@@ -74,6 +76,18 @@ impl VictimSelector for GreedyScan {
 mod tests {
     use super::*;
     use crate::page_map::gc::Greedy;
+
+    #[test]
+    fn the_fullest_goes_last_in_the_largest_blocks_that_it_takes() {
+        assert!(GreedyScan::suits(9, MOST_UNITS) && !GreedyScan::suits(9, MOST_UNITS + 1));
+        for tie_break in [TieBreak::Fifo, TieBreak::Lifo] {
+            let mut scan = GreedyScan::new(3, tie_break);
+            [MOST_UNITS, 5, MOST_UNITS - 1].into_iter().zip(0..).for_each(|(valid, block)| scan.close(block, valid, 0));
+            let candidates = Candidates { valid: &[], capacity: MOST_UNITS, clock: 0 };
+            let order: Vec<u32> = std::iter::from_fn(|| scan.pick(&candidates, &mut Rng::new(1))).collect();
+            assert_eq!(order, [1, 2, 0]);
+        }
+    }
 
     #[test]
     fn chooses_what_the_lists_choose() {

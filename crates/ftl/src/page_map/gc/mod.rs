@@ -49,8 +49,8 @@ pub trait VictimSelector {
     fn remove(&mut self, block: u32);
 
     /// Picks a victim and takes it out; `None` if no block is closed. A block without dead units may be picked: it gains nothing,
-    /// and the caller sees to it that there is something to gain. Among equals a policy that ranks blocks goes by
-    /// [`GcSpec::tie_break`].
+    /// and the caller sees to it that there is something to gain. Which goes first among equals each policy says for itself;
+    /// greedy goes by [`GcSpec::tie_break`].
     fn pick(&mut self, candidates: &Candidates, rng: &mut Rng) -> Option<u32>;
 }
 
@@ -68,6 +68,12 @@ pub enum Selector {
 }
 
 impl Selector {
+    /// Whether it may pass over a block again and again in which there is something to gain.
+    #[must_use]
+    pub fn may_miss(&self) -> bool {
+        matches!(self, Selector::DChoices(_) | Selector::Random(_) | Selector::Study(_))
+    }
+
     /// A policy over `blocks` blocks of at most `capacity` units.
     #[must_use]
     pub fn new(spec: &GcSpec, blocks: u32, capacity: u32) -> Self {

@@ -37,7 +37,6 @@ use serde::{Deserialize, Serialize};
 use ssdlab_nand::{BlockId, Cut, EMPTY_TAG, Interrupted, LogicalPage, LogicalPages, SequenceNumber, UnitAddress};
 
 use super::PageMap;
-use super::host_rows::HostRows;
 use super::last_rows::LastRows;
 use super::map::Place;
 use super::map_prefetch::MapPrefetch;
@@ -310,7 +309,7 @@ impl PageMap {
                 self.fill_row(block, page, &mut repairs);
             }
         }
-        self.host = HostRows::after_cut(self.superblocks.domains(), self.superblocks.width(), self.buffer.accepted());
+        self.host.restart_after_cut(self.buffer.accepted());
         if let Some(padding) = &mut self.padding {
             padding.restart(self.buffer.accepted());
         }

@@ -136,7 +136,7 @@ impl PageMap {
             self.superblocks.set_state(sb, State::Closed);
             let (local, _) = self.superblocks.local(sb, self.medium.layout());
             let valid = self.superblocks.valid(sb);
-            let clock = self.counters.host_units + self.counters.gc_units;
+            let clock = self.units_written();
             self.collector.closed(domain, local, valid, self.superblock_units - valid, clock);
         }
         self.can_gain(domain)
@@ -278,9 +278,7 @@ impl PageMap {
         }
         let (local, _) = self.superblocks.local(w.sb, self.medium.layout());
         let valid = self.superblocks.valid(w.sb);
-        // By how many units were programmed since.
-        let now = self.counters.host_units + self.counters.gc_units;
-        let clock = now.saturating_sub(w.age.saturating_mul(self.row_units.into()));
+        let clock = self.units_written_before(w.age);
         self.collector.closed(domain, local, valid, self.superblock_units - valid, clock);
     }
 }
@@ -290,7 +288,9 @@ mod tests {
     use ssdlab_nand::{DieId, LogicalPage};
 
     use crate::op::FlashOp;
+    use crate::page_map::PageMap;
     use crate::page_map::small;
+    use crate::translation::Translation;
 
     #[test]
     fn a_superblock_made_of_reserve_holds_nothing_that_was_moved_there_before() {
@@ -309,6 +309,33 @@ mod tests {
         map.see_to_room(0);
         let enlisted = map.allocator.free_superblocks(0).next().expect("what is closed is full");
         assert_eq!(map.recovery.origin(enlisted, 3), None);
+    }
+
+    /// What the clock showed at some time, and what it is taken to have shown: half of what is written lies before.
+    fn clocks(mut map: PageMap, mut write: impl FnMut(&mut PageMap, u32)) -> [u64; 2] {
+        (0..small::PAGES).for_each(|page| write(&mut map, page));
+        let (then, rows) = (map.units_written(), map.medium.rows_queued());
+        (0..small::PAGES).for_each(|page| write(&mut map, page));
+        assert_eq!(map.units_written_before(u64::MAX), 0);
+        [then, map.units_written_before(map.medium.rows_queued() - rows)]
+    }
+
+    #[test]
+    fn ages_after_a_cut_are_in_the_unit_of_those_before() {
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
+        let full = clocks(small::map(true), |map, page| {
+            map.write(LogicalPage::new(page), 1, 0);
+            map.dispatch(&mut ops);
+            small::work(map, &mut ops);
+        });
+        let padded = clocks(small::map(true), |map, page| {
+            map.write(LogicalPage::new(page), 1, 0);
+            map.force(map.accepted_units(), &mut ops);
+            small::work(map, &mut ops);
+        });
+        for [then, found] in [full, padded] {
+            assert!(then > 0 && then.abs_diff(found) * 5 < then, "{found} for {then}");
+        }
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl Case {
         let gc = GcSpec {
             policy: self.policy,
             choices: if self.policy.asks_choices() { self.choices } else { GcSpec::default().choices },
-            tie_break: if self.lifo { TieBreak::Lifo } else { TieBreak::Fifo },
+            tie_break: if self.lifo && self.policy == VictimPolicy::Greedy { TieBreak::Lifo } else { TieBreak::Fifo },
             frontier: if self.cache.is_some() { Frontier::Separate } else { self.frontier },
             start_free_superblocks: if self.has_pool() { self.start_free.max(3) } else { self.start_free },
             victims_per_start: self.victims_per_start,
