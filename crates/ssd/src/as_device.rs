@@ -25,7 +25,6 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Device for Simulate
             self.wake_from_idle(now);
         }
         self.frontend.in_flight.begun(now);
-        self.backend.keep_times(now);
         if self.frontend.host_queue.sends(request.op) {
             self.accept(now, now, request);
         } else {

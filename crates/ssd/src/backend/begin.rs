@@ -89,6 +89,9 @@ impl Backend {
             return self.begin_on_plane(d, now, translation, probe);
         }
         let mut free_at = now;
+        if self.turns.is_some() && self.is_at_reads(d) {
+            self.pass_turn_on(d);
+        }
         if self.cache_program.is_some() {
             // It may be interrupted in its turn.
             self.begin_loaded(d, now, translation, probe);
@@ -162,6 +165,23 @@ impl Backend {
         if let Some(next) = self.turns.as_mut().and_then(|turns| turns.hand_on(d)) {
             self.woken.insert(next.number());
         }
+    }
+
+    /// Whether a die, or a plane of it, is at something or has reads to begin, so that it cannot begin a program.
+    fn is_at_reads(&self, d: DieId) -> bool {
+        self.dies[d.index()].busy || self.a_plane_is_busy(d) || self.a_read_waits(d)
+    }
+
+    /// A die goes on with reads. If it is its turn to program, that is the next one's that can begin a program just now; this die comes
+    /// first again after it.
+    #[cold]
+    #[inline(never)]
+    fn pass_turn_on(&mut self, d: DieId) {
+        let Some(mut turns) = self.turns.take() else { return };
+        if let Some(next) = turns.pass_on(d, |other| !self.is_at_reads(other)) {
+            self.woken.insert(next.number());
+        }
+        self.turns = Some(turns);
     }
 
     /// When all data have come of the program of the host's that is next on a die, and of those that go with it; `now` or before if
@@ -291,11 +311,8 @@ impl Backend {
                 Act::Program | Act::ProgramOwn => 0,
                 Act::Read => cycles.read,
             };
-            let channel = self.dies[d.index()].channel;
             from = free_at + length;
-            if length > 0 && self.channels[usize::from(channel)].command(now, free_at, length) {
-                probe.check(|checks| checks.cycles(channel.into(), now, Interval::new(free_at, from)));
-            }
+            self.send_command(self.dies[d.index()].channel, now, Interval::new(free_at, from), probe);
         }
         let die = &mut self.dies[d.index()];
         let read = act == Act::Read;
@@ -308,10 +325,26 @@ impl Backend {
             die.sensed = 0;
             if read && op.rows() == 1 {
                 let array = scaled(self.times.read(mode)[page as usize], share);
-                die.sensed = from + self.command_time + array;
+                // Until the last one's data are out, just now, they fill the other register.
+                die.sensed = (from + self.command_time + array).max(now);
             }
         }
         Course { now, from, share }
+    }
+
+    /// Command cycles occupy a channel: at `slot`, or ahead of the next transfer.
+    #[inline]
+    pub(super) fn send_command<const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        channel: u8,
+        now: Nanos,
+        slot: Interval,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) {
+        let length = slot.to - slot.from;
+        if length > 0 && self.channels[usize::from(channel)].command(now, slot.from, length) {
+            probe.check(|checks| checks.cycles(channel.into(), now, slot));
+        }
     }
 
     /// Begins an operation. `SPECIAL`: there may be more to it than the datasheet's plain times.
@@ -462,8 +495,9 @@ impl Backend {
             .as_mut()
             .and_then(|correction| correction.begin_all(d, &op, beside, mode, course.now, translation));
         let end = self.begin::<true, EXPLAIN, CHECK>(d, op, mode, course, probe);
-        if let Some(retry) = retry {
+        if let Some(mut retry) = retry {
             self.dies[d.index()].sensed = 0;
+            retry.share = course.share;
             self.begin_retry(d, retry, end, probe);
         }
     }

@@ -134,6 +134,7 @@ impl Backend {
         if let Some(cache) = &mut self.cache_program {
             cache.registers[d.index()] = Register::Loaded(Loaded { op, mode, transfer });
         }
+        probe.explain(|explanations| explanations.loads(channel, d, now, transfer));
         let (planes, data_here) = (self.all_planes, data_here(&op, now));
         probe.check(|checks| checks.loaded(&Load { die: d, planes, mode, asked: now, data_here, transfer }));
     }
@@ -187,7 +188,9 @@ impl Backend {
         die.sensed = 0;
         die.progress = Progress::begin(array_from);
         probe.explain(|explanations| {
-            explanations.operation(d, op.kind(), [now, end, end], || Details::of(&op, die.channel, transfer));
+            // Its transfer was noted when it was booked.
+            let none = Interval::new(now, now);
+            explanations.operation(d, op.kind(), [now, end, end], || Details::of(&op, die.channel, none));
         });
         self.events.set(d.index(), end);
     }

@@ -24,7 +24,7 @@ pub struct Die {
     pub retry: Option<Box<ReadRetry>>,
     /// With cache reads, and where planes read by themselves: when each of `reads` was asked for.
     pub asked: Ring<Nanos>,
-    /// With cache reads: when the array had sensed the last.
+    /// With cache reads: when the last could go from the array's register to the other: it was sensed, and that was empty.
     pub sensed: Nanos,
     /// When planes that read by themselves may, after an interruption.
     pub reads_from: Nanos,

@@ -381,10 +381,11 @@ impl Backend {
         }
     }
 
-    /// Programs of the host keep only the low bits of the time at which their data come, and may wait for long, behind reads
-    /// that pass them. So these are to be looked at now and then while the host goes on asking.
+    /// Programs of the host keep only the low bits of the time at which their data come, and may wait for long, behind other
+    /// programs or reads that pass them. So these are looked at now and then as operations end: where something waits, some
+    /// die is at work.
     #[inline]
-    pub fn keep_times(&mut self, now: Nanos) {
+    fn keep_times(&mut self, now: Nanos) {
         if now >= self.renews_at {
             self.renew_what_waits(now);
         }
@@ -422,6 +423,8 @@ impl Backend {
     /// the consequences of this one are known: it begins the successor, or has no event any more.
     #[inline]
     pub fn end(&mut self, d: DieId) -> Ended {
+        let (now, _) = self.events.first();
+        self.keep_times(now);
         let die = &mut self.dies[d.index()];
         die.busy = false;
         let op = die.current;

@@ -103,6 +103,11 @@ impl Backend {
         waits(d) || self.planes_that_read(d).any(waits)
     }
 
+    /// Whether any plane of a die reads by itself just now.
+    pub(super) fn a_plane_is_busy(&self, d: DieId) -> bool {
+        self.planes_that_read(d).any(|plane| self.dies[plane.index()].busy)
+    }
+
     /// Whether the reads of a plane go before those that wait for its die as a whole: they were asked for earlier.
     fn goes_first(&self, plane: DieId, d: DieId) -> bool {
         let asked = |part: DieId| self.dies[part.index()].asked.front();

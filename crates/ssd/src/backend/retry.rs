@@ -10,6 +10,7 @@
 use ssdlab_core::Nanos;
 use ssdlab_nand::DieId;
 
+use super::begin::scaled;
 use super::correction::{ReadRetry, RetryStep};
 use super::{Backend, NEVER};
 use crate::power::ArrayWork;
@@ -105,7 +106,8 @@ impl Backend {
         self.events.set(d.index(), to);
     }
 
-    /// Senses the rows concerned again, as often as the step asks for, and moves what was sensed. Returns when it is out.
+    /// Senses the rows concerned again, as often as the step asks for, and moves what was sensed. One command is enough for a
+    /// soft decision, whose sensings the die puts together itself. Returns when it is out.
     pub(super) fn sense_again<const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
         d: DieId,
@@ -116,17 +118,16 @@ impl Backend {
         let op = self.dies[d.index()].current;
         let read_time = self.times.read(step.mode);
         let rows = (0..8).filter(|row| step.rows >> row & 1 != 0);
-        let once: Nanos = rows.map(|row| read_time[op.page() as usize + row]).sum();
+        let once = scaled(rows.map(|row| read_time[op.page() as usize + row]).sum(), step.share);
         let array = once * u64::from(step.senses);
         // What failed to decode may lie on any of the planes.
         let planes = self.planes_sensed(step.units.max(1) as u32, step.rows);
         self.work.add(ArrayWork::sensing(planes), array);
         self.work.read_eighths += 8 * step.units;
-        let ready = now + self.command_time + array;
+        let ready = now + self.read_command_time() + array;
         let length = (step.units * self.unit_picos).div_ceil(1000);
         let channel = self.dies[d.index()].channel;
-        let from = self.channels[usize::from(channel)].book(now, ready, length);
-        let transfer = Interval::new(from, from + length);
+        let transfer = self.hand_out_again(channel, [now, now, ready], length, probe);
         probe.explain(|explanations| explanations.crosses(channel, d, transfer));
         let (senses, units) = (step.senses, step.units as u32);
         let planes = self.planes_of(d, &op);
@@ -137,17 +138,40 @@ impl Backend {
                 mode: step.mode,
                 work: Work::ReadAgain { page: op.page(), rows: step.rows, senses, units },
                 begin: now,
-                share: ssdlab_nand::WHOLE,
+                share: step.share,
                 data_here: now,
                 transfer,
                 end: transfer.to,
             });
         });
-        from + length
+        transfer.to
+    }
+
+    /// Command and addresses of a read, whether or not they occupy the channel.
+    fn read_command_time(&self) -> Nanos {
+        self.cycles.map_or(self.command_time, |cycles| cycles.read)
+    }
+
+    /// Books what a read occupies a channel with: its command from `asked` on, and its data, `length` of them, once they are
+    /// `ready`. Returns when the data cross it, with what goes before them.
+    fn hand_out_again<const EXPLAIN: bool, const CHECK: bool>(
+        &mut self,
+        channel: u8,
+        [now, asked, ready]: [Nanos; 3],
+        length: Nanos,
+        probe: &mut Probe<EXPLAIN, CHECK>,
+    ) -> Interval {
+        let mut length = length;
+        if let Some(cycles) = self.cycles {
+            self.send_command(channel, now, Interval::new(asked, asked + cycles.read), probe);
+            length += cycles.data_out + self.channels[usize::from(channel)].take_owed();
+        }
+        let from = self.channels[usize::from(channel)].book(now, ready, length);
+        Interval::new(from, from + length)
     }
 
     /// Reads the other pages of a stripe, which lie on the other dies in turn; on a single die, behind one another.
-    /// Returns when the last is out.
+    /// Which places of these they are is not known: they take the datasheet's tR. Returns when the last is out.
     pub(super) fn read_stripe<const EXPLAIN: bool, const CHECK: bool>(
         &mut self,
         d: DieId,
@@ -163,17 +187,17 @@ impl Backend {
         let planes = self.planes_sensed(step.stripe_units.max(1) as u32, 1);
         self.work.add(ArrayWork::sensing(planes), read_time * u64::from(step.stripe));
         self.work.read_eighths += 8 * step.stripe_units * u64::from(step.stripe);
+        let command = self.read_command_time();
         let mut last = now;
         for k in 0..step.stripe as usize {
             let others = (dies - 1).max(1);
             let other = DieId::new(((whole.index() + 1 + k % others) % dies) as u32);
             let channel = self.dies[other.index()].channel;
-            let ready = now + self.command_time + read_time * (k / others + 1) as u64;
-            let from = self.channels[usize::from(channel)].book(now, ready, length);
-            let transfer = Interval::new(from, from + length);
+            let asked = now + (command + read_time) * (k / others) as u64;
+            let transfer = self.hand_out_again(channel, [now, asked, asked + command + read_time], length, probe);
             probe.explain(|explanations| explanations.crosses(channel, other, transfer));
             probe.check(|checks| checks.stripe_page(channel.into(), now, transfer));
-            last = last.max(from + length);
+            last = last.max(transfer.to);
         }
         last
     }

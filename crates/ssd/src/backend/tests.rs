@@ -140,6 +140,7 @@ fn a_scheduler_that_is_a_nanosecond_fast_anywhere_is_stopped() {
 fn steps_up_the_ladder_count_as_work() {
     let step = |senses, units, stripe, stripe_units| RetryStep {
         mode: CellMode::Tlc,
+        share: WHOLE,
         rows: 0b11,
         senses,
         units,

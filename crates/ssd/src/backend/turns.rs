@@ -51,6 +51,13 @@ impl Turns {
                 self.line.push_back(die);
                 false
             }
+            // Nobody in line could take it when it fell free.
+            Turn::Waits if self.left > 0 => {
+                self.left -= 1;
+                self.dies[die.index()] = Turn::None;
+                self.line.retain(|&waits| waits != die);
+                true
+            }
             Turn::Waits => false,
         }
     }
@@ -73,6 +80,22 @@ impl Turns {
     /// A die cannot begin its program yet: if it is its turn, that goes to the next. Returns the die whose turn it is then, if any waits.
     pub fn hand_on(&mut self, die: DieId) -> Option<DieId> {
         if self.dies[die.index()] == Turn::Has { self.give_up(die) } else { None }
+    }
+
+    /// A die cannot begin its program yet, but is to be asked first again: if it is its turn, that goes to the first in line that
+    /// `can` begin one. Returns the die whose turn it is then, if there is any.
+    pub fn pass_on(&mut self, die: DieId, can: impl Fn(DieId) -> bool) -> Option<DieId> {
+        if self.dies[die.index()] != Turn::Has {
+            return None;
+        }
+        let next = self.line.iter().position(|&waits| can(waits)).and_then(|at| self.line.remove(at));
+        match next {
+            Some(next) => self.dies[next.index()] = Turn::Has,
+            None => self.left += 1,
+        }
+        self.dies[die.index()] = Turn::Waits;
+        self.line.push_front(die);
+        next
     }
 
     /// A die has no program to begin after all. Returns the die whose turn it is instead, if any waits.
@@ -115,5 +138,20 @@ mod tests {
         assert_eq!(t.give_up(two), None);
         assert_eq!(t.ended(), None);
         assert!(t.may_begin(four) && t.may_begin(zero) && !t.may_begin(one));
+    }
+
+    #[test]
+    fn a_die_that_passes_its_turn_on_comes_first_again() {
+        let [zero, one, two, three] = [0, 1, 2, 3].map(DieId::new);
+        let mut t = Turns::new(1, 4);
+        assert_eq!([zero, one, two, three].map(|die| t.may_begin(die)), [true, false, false, false]);
+        assert_eq!(t.pass_on(two, |_| true), None, "it is not its turn");
+        assert_eq!(t.ended(), Some(one));
+        assert_eq!(t.pass_on(one, |die| die == three), Some(three));
+        assert!(t.may_begin(three) && !t.may_begin(two));
+        assert_eq!(t.ended(), Some(one));
+        assert_eq!(t.pass_on(one, |_| false), None, "nobody can");
+        assert!(t.may_begin(two), "whoever can first");
+        assert_eq!((t.ended(), t.ended()), (Some(one), None));
     }
 }

@@ -26,7 +26,7 @@ pub struct Command {
     pub processed: Nanos,
     /// Reads: parts still to come from flash. Writes: merge reads still to come, or [`IN_PARTS`].
     pub parts: u32,
-    /// First unit not yet admitted to the write buffer.
+    /// First unit not yet admitted to the write buffer; of a write that waits for flash, the first not yet seen there.
     pub next_unit: LogicalPage,
     /// Bytes not yet on the link.
     pub bytes_left: u64,
@@ -57,6 +57,16 @@ impl Command {
     }
 }
 
+/// A command that waits for flash: a write (FUA, no write cache) for its own data, a FLUSH for everything accepted before it.
+#[derive(Clone, Copy, Debug)]
+pub struct DurableWait {
+    /// Units accepted when it began to wait. Once all of these are on flash, nothing is left to wait for.
+    pub units: u64,
+    pub slot: Slot,
+    /// Its rows may still wait for other writes to join them.
+    pub joins: bool,
+}
+
 /// The slots, and who waits for what.
 #[derive(Clone, Debug)]
 pub struct Commands {
@@ -64,10 +74,8 @@ pub struct Commands {
     free: Vec<Slot>,
     /// Writes that wait for room in the buffer, in order.
     pub writes: Ring<Slot>,
-    /// Writes (FUA, no write cache) and flushes that wait until so many units are on flash.
-    pub durable: VecDeque<(u64, Slot)>,
-    /// Since when some of these have units in the buffer that wait for others to share their row.
-    pub joining_since: Option<Nanos>,
+    /// Those that wait for flash, in the order in which they were taken in.
+    pub durable: VecDeque<DurableWait>,
     /// Finished, in order of the time at which the host sees it.
     finished: Ring<(Nanos, Slot)>,
 }
@@ -81,7 +89,6 @@ impl Commands {
             free: (0..depth).rev().map(Slot::new).collect(),
             writes: Ring::new(depth as usize, Slot::default()),
             durable: VecDeque::new(),
-            joining_since: None,
             finished: Ring::new(depth as usize, (0, Slot::default())),
         }
     }

@@ -45,10 +45,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         if !self.is_at_rest() {
             return;
         }
-        while let Some((_, slot)) = self.frontend.commands.durable.pop_front() {
-            self.refuse(slot);
+        while let Some(wait) = self.frontend.commands.durable.pop_front() {
+            self.refuse(wait.slot);
         }
-        self.frontend.commands.joining_since = None;
+        self.frontend.held.stop_joining();
     }
 
     pub(crate) fn refuse(&mut self, slot: Slot) {

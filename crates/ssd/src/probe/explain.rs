@@ -372,6 +372,19 @@ impl Explanations {
         times.add(rest, own + left);
     }
 
+    /// The same where the command had waited for a program of this die: split by what that die did, if it was at something all
+    /// the time, and all of that is remembered.
+    pub fn end_wait_for_program(&mut self, slot: Slot, die: DieId, from: Nanos, to: Nanos, rest: Cause) {
+        let log = &self.dies[die.index()];
+        let known = &log.ran[..log.logged.min(LOG)];
+        let overlap = |ran: &Ran| ran.to.min(to).saturating_sub(ran.from().max(from));
+        if known.iter().map(overlap).sum::<Nanos>() != to - from {
+            return self.end_drive_wait(slot, from, to, rest);
+        }
+        let times = &mut self.accounts[slot.index()].times;
+        known.iter().for_each(|ran| times.add(ran.cause(), overlap(ran)));
+    }
+
     /// Splits a command's wait for a die by what ran there; what is not accounted for goes to the queue.
     fn die_wait(&mut self, slot: Slot, die: DieId, from: Nanos, to: Nanos) {
         let (log, into) = (&self.dies[die.index()], &mut self.accounts[slot.index()].times);
@@ -496,7 +509,14 @@ impl Explanations {
     /// What is read again crosses a channel.
     pub fn crosses(&mut self, channel: u8, die: DieId, transfer: Interval) {
         if let Some(records) = &mut self.records {
-            records.transfer(channel, die, transfer);
+            records.transfer(channel, die, transfer.from, transfer);
+        }
+    }
+
+    /// The data of a die's next program cross a channel, which was `asked` for it.
+    pub fn loads(&mut self, channel: u8, die: DieId, asked: Nanos, transfer: Interval) {
+        if let Some(records) = &mut self.records {
+            records.transfer(channel, die, asked, transfer);
         }
     }
 

@@ -45,18 +45,30 @@ struct DieWork {
 
 const _: () = assert!(size_of::<DieWork>() == 32 && size_of::<Ended>() == 32);
 
-/// A time of up to four seconds; what is longer ends there.
+/// A length of time: to the nanosecond up to two seconds, beyond that to the microsecond; what is longer than half an hour ends
+/// there.
 #[derive(Clone, Copy, Debug)]
 struct Short(u32);
 
 impl Short {
+    /// Set in those that count in so many nanoseconds, as a binary logarithm.
+    const COARSE: u32 = 1 << 31;
+    const GRAIN: u32 = 10;
+
     #[inline]
     fn between(from: Nanos, to: Nanos) -> Self {
-        Short(u32::try_from(to.saturating_sub(from)).unwrap_or(u32::MAX))
+        let length = to.saturating_sub(from);
+        if length < Self::COARSE.into() { Short(length as u32) } else { Self::coarse(length) }
+    }
+
+    #[cold]
+    fn coarse(length: Nanos) -> Self {
+        Short(Self::COARSE | (length >> Self::GRAIN).min(u64::from(Self::COARSE - 1)) as u32)
     }
 
     fn after(self, from: Nanos) -> Nanos {
-        from + Nanos::from(self.0)
+        let count = Nanos::from(self.0 & !Self::COARSE);
+        from + if self.0 & Self::COARSE == 0 { count } else { count << Self::GRAIN }
     }
 }
 
@@ -141,6 +153,8 @@ pub struct Records {
     dies: Last<DieWork>,
     /// By part of a die: the number of its last work.
     last_of_die: Vec<usize>,
+    /// The same of its last transfer beside an operation.
+    last_crossing: Vec<usize>,
     /// No work has lasted longer, its transfer included.
     longest: Nanos,
     rounds: Last<(Interval, Cause)>,
@@ -159,6 +173,7 @@ impl Records {
             parts,
             dies: Last::new(most),
             last_of_die: vec![usize::MAX; parts.count() as usize],
+            last_crossing: vec![usize::MAX; parts.count() as usize],
             longest: 0,
             rounds: Last::new(most),
             round_since: None,
@@ -171,7 +186,8 @@ impl Records {
     pub fn power_cut(&mut self, now: Nanos) {
         self.round_ends(now);
         for die in 0..self.last_of_die.len() {
-            self.interrupted(DieId::new(die as u32), now);
+            self.ends_early(self.last_of_die[die], now);
+            self.ends_early(self.last_crossing[die], now);
         }
     }
 
@@ -192,18 +208,22 @@ impl Records {
         self.last_of_die[die.index()] = self.dies.push(DieWork::new(die, What::Retry, time, 0, none));
     }
 
-    /// Data cross a channel beside an operation.
+    /// Data cross a channel beside an operation, which was `asked` for them by then.
     #[cold]
-    pub fn transfer(&mut self, channel: u8, die: DieId, transfer: Interval) {
-        self.longest = self.longest.max(transfer.to - transfer.from);
-        let none = Interval::new(transfer.from, transfer.from);
-        self.dies.push(DieWork::new(die, What::Transfer, none, channel, transfer));
+    pub fn transfer(&mut self, channel: u8, die: DieId, asked: Nanos, transfer: Interval) {
+        self.longest = self.longest.max(transfer.to - asked);
+        let none = Interval::new(asked, asked);
+        self.last_crossing[die.index()] = self.dies.push(DieWork::new(die, What::Transfer, none, channel, transfer));
     }
 
     /// What a die was at ends early.
     #[cold]
     pub fn interrupted(&mut self, die: DieId, now: Nanos) {
-        if let Some(work) = self.dies.get_mut(self.last_of_die[die.index()]) {
+        self.ends_early(self.last_of_die[die.index()], now);
+    }
+
+    fn ends_early(&mut self, number: usize, now: Nanos) {
+        if let Some(work) = self.dies.get_mut(number) {
             let transfer = work.transfer();
             work.length = Short::between(work.from, work.time().to.min(now));
             work.transfer_length = Short::between(transfer.from, transfer.to.min(now));
@@ -308,5 +328,27 @@ fn name_of(kind: OpKind) -> &'static str {
         OpKind::SafetyProgram => "copy of an older page: program",
         OpKind::RetireRead => "bad block: read",
         OpKind::RetireProgram => "bad block: program",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_work_is_not_cut_off() {
+        let kept = |length: Nanos| {
+            let time = Interval::new(5, 5 + length);
+            let work = DieWork::new(DieId::FIRST, What::Retry, time, 0, Interval::new(time.to, time.to + length));
+            (work.time().to - 5, work.transfer().to - work.transfer().from)
+        };
+        for exact in [0, 1, 1_999_999_999, (1 << 31) - 1] {
+            assert_eq!(kept(exact), (exact, exact));
+        }
+        for rounded in [1 << 31, 4_294_967_296, 10_000_000_123, 1_800_000_000_999] {
+            let (die, channel) = kept(rounded);
+            assert!(die == channel && (rounded - 1023..=rounded).contains(&die), "{rounded} ns became {die}");
+        }
+        assert_eq!(kept(Nanos::MAX / 4).0, ((1 << 31) - 1) << 10);
     }
 }

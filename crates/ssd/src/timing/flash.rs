@@ -20,7 +20,8 @@ pub struct TimingReferee {
     units_per_page: u64,
     /// How often a row crosses the channel to be programmed in the die's own mode.
     passes: u64,
-    /// What cycles add to the data of a read and of a program.
+    /// Command and addresses of a read that occupy the channel; what cycles add to the data of a read and of a program.
+    read_cycles: Nanos,
     data_out: Nanos,
     program_cycles: Nanos,
     /// With cache reads: from one register to the other.
@@ -55,19 +56,22 @@ struct Die {
     /// Planes of the operation under way, and when it ends.
     planes: u8,
     free_at: Nanos,
-    /// When the array had sensed the last read, if that was the last operation.
+    /// When the array had sensed the last read and the data of the one before were out, if that was the last operation.
     sensed: Option<Nanos>,
+    /// Its share of the array time.
+    share: u64,
     /// Whether the operation under way, or interrupted, is a program.
     programs: bool,
     /// What is left of an operation that was interrupted.
     left: Option<Nanos>,
 }
 
-/// A plane that reads by itself: when it is through, and when it had sensed its last page.
+/// A plane that reads by itself: when it is through, and of its last page what a [`Die`] has.
 #[derive(Clone, Copy, Debug, Default)]
 struct PlaneRead {
     free_at: Nanos,
     sensed: Option<Nanos>,
+    share: u64,
 }
 
 /// The second register of a die.
@@ -81,7 +85,7 @@ struct Register {
 
 impl Die {
     fn idle(channel: u32) -> Self {
-        Die { channel, planes: 0, free_at: 0, sensed: None, programs: false, left: None }
+        Die { channel, planes: 0, free_at: 0, sensed: None, share: 0, programs: false, left: None }
     }
 }
 
@@ -118,6 +122,7 @@ impl TimingReferee {
             unit_picos: if rate > 0.0 { (unit_bytes / rate * 1e6).round() as u64 } else { 0 },
             units_per_page: drive.units_per_page(die).into(),
             passes: die.features.program_passes.into(),
+            read_cycles: cycles.map_or(0, |c| nanos_from_us(c.read_us)),
             data_out: cycles.map_or(0, |c| nanos_from_us(c.data_out_us)),
             program_cycles: cycles.map_or(0, |c| nanos_from_us(c.program_us)),
             cache_read: die.features.cache_read_busy_us.map(nanos_from_us),
@@ -165,6 +170,11 @@ impl TimingReferee {
         if let Some(handed_over) = self.cache_program {
             self.note_register(op, handed_over);
         }
+        // What still leaves by the second register goes before what is sensed now.
+        let data_out = match apart {
+            Some(plane) => self.planes_reads[op.die.index()][plane].free_at,
+            None => self.dies[op.die.index()].free_at,
+        };
         let die = &mut self.dies[op.die.index()];
         let channel = &mut self.transfers[die.channel as usize];
         channel.retain(|t| t.to > op.begin);
@@ -175,12 +185,12 @@ impl TimingReferee {
         let sensed = match op.work {
             Work::Read { page, rows: 1, .. } if self.cache_read.is_some() => {
                 let of_row = self.read[op.mode.index()][page as usize];
-                Some(op.begin + self.command + share_of(of_row, op.share))
+                Some((op.begin + self.command + share_of(of_row, op.share)).max(data_out))
             }
             _ => None,
         };
         if let Some(plane) = apart {
-            self.planes_reads[op.die.index()][plane] = PlaneRead { free_at: op.end, sensed };
+            self.planes_reads[op.die.index()][plane] = PlaneRead { free_at: op.end, sensed, share: op.share };
             die.sensed = None;
             return Ok(());
         }
@@ -188,7 +198,7 @@ impl TimingReferee {
         if self.planes_read_apart {
             self.planes_reads[op.die.index()].iter_mut().for_each(|plane| plane.sensed = None);
         }
-        *die = Die { planes: op.planes, free_at: op.end, sensed, programs, ..*die };
+        *die = Die { planes: op.planes, free_at: op.end, sensed, share: op.share, programs, ..*die };
         Ok(())
     }
 
@@ -350,10 +360,10 @@ impl TimingReferee {
             self.check_planes(op)?;
             if let Some(plane) = self.reads_apart(op) {
                 // What it must wait for beside the die's own work, and goes on from, is the plane's.
-                let PlaneRead { free_at, sensed } = self.planes_reads[op.die.index()][plane];
+                let PlaneRead { free_at, sensed, share } = self.planes_reads[op.die.index()][plane];
                 die.sensed = None;
                 if free_at >= die.free_at {
-                    (die.free_at, die.sensed, die.planes) = (free_at, sensed, op.planes);
+                    (die.free_at, die.sensed, die.share, die.planes) = (free_at, sensed, share, op.planes);
                 }
             }
         }
@@ -374,11 +384,15 @@ impl TimingReferee {
             self.check_register(op)?;
         }
         self.check_share(op)?;
+        if matches!(op.work, Work::ReadAgain { .. }) {
+            // The same places, which are as slow as they were.
+            require(TimingRule::Share, op.share, die.share)?;
+        }
         self.check_program_limit(op)?;
         match op.work {
             Work::Read { page, rows, .. } | Work::ReadAgain { page, rows, .. } => {
-                let sensed =
-                    op.begin + self.command + share_of(self.sensing(op.mode, page, rows), op.share) * op.work.senses();
+                let once = share_of(self.sensing(op.mode, page, rows), op.share);
+                let sensed = self.addressed(op) + once * op.work.senses();
                 require(TimingRule::ReadTime, from, sensed)?;
                 self.check_transfer(op, sensed)?;
                 require(TimingRule::DataOut, op.end, to)
@@ -408,6 +422,14 @@ impl TimingReferee {
                 require(TimingRule::EraseTime, op.end, op.begin + self.command + erased)
             }
         }
+    }
+
+    /// When the command and address cycles of an operation are over. Those that occupy the channel are over when it begins, but
+    /// for what is sensed again.
+    #[inline]
+    fn addressed(&self, op: &Operation) -> Nanos {
+        let again = matches!(op.work, Work::ReadAgain { .. });
+        op.begin + self.command + if again { self.read_cycles } else { 0 }
     }
 
     /// When neither a die nor any plane of it is at anything.
@@ -449,7 +471,7 @@ impl TimingReferee {
             None => asked.max(self.all_free_at(die)),
         };
         op.begin = op.begin.max(self.way_free_at(&op));
-        let addressed = op.begin + self.command;
+        let addressed = self.addressed(&op);
         let length = self.transfer_time(&op);
         let course = |ready| {
             let from = self.channel_free_at(&op, ready, length);
@@ -504,10 +526,10 @@ impl TimingReferee {
         };
         let once = (eighths * self.unit_picos).div_ceil(8000);
         match op.work {
-            Work::Read { .. } => once + self.data_out,
+            Work::Read { .. } | Work::ReadAgain { .. } => once + self.data_out,
             Work::Program { .. } if op.mode == self.native => once * self.passes + self.program_cycles,
             Work::Program { .. } => once + self.program_cycles,
-            Work::ReadAgain { .. } | Work::ProgramLoaded { .. } | Work::Copy { .. } | Work::Erase => once,
+            Work::ProgramLoaded { .. } | Work::Copy { .. } | Work::Erase => once,
         }
     }
 

@@ -158,7 +158,7 @@ impl CopyAndRead {
 /// What the referee enforces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimingRule {
-    /// The array time of a place lies within what the die file allows.
+    /// The array time of a place lies within what the die file allows, and is no less when it is sensed again.
     Share,
     /// No more dies program at once than the controller lets.
     ProgramLimit,

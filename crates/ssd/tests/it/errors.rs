@@ -7,7 +7,7 @@ use ssdlab_ecc::ldpc::code::LdpcCode;
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
 use ssdlab_ftl::{RowSpan, SuperblockSpan, Translation, VictimPolicy};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors};
-use ssdlab_nand::{DieSpec, LogicalPage, PageOrder};
+use ssdlab_nand::{BusCycles, DieSpec, LogicalPage, PageOrder, VariationSpec};
 use ssdlab_ssd::{DriveSpec, RefreshSpec, Ssd};
 use ssdlab_testkit::{ideal_die, ideal_drive};
 
@@ -156,6 +156,41 @@ fn a_retry_takes_another_sensing_another_transfer_and_the_decoding_of_both() {
     host.command(Op::Write, 7);
     host.command(Op::Flush, 0);
     assert_eq!(host.command(Op::Read, 7).latency(), plain.latency());
+}
+
+/// Where cycles occupy the channel, a further sensing has them again.
+#[test]
+fn a_retry_takes_the_cycles_of_a_read() {
+    let mut die = ideal_die();
+    die.features.cycles = Some(BusCycles { read_us: 1000.0, data_out_us: 30.0, program_us: 1.0, erase_us: 1.0 });
+    let mut host = Host::on(die, Some(bch(3)), aging(0.1, 100.0), |_| ());
+    host.fill();
+    let plain = host.command(Op::Read, 7).latency();
+    assert_eq!(plain, 1_000_000 + SENSE + 30_000 + TRANSFER);
+    host.drive.age(YEAR_S);
+    assert_eq!(host.command(Op::Read, 7).latency(), 2 * (plain + BCH_ATTEMPT));
+}
+
+/// A page that is slower, or faster, than the datasheet has it is so each time.
+#[test]
+fn a_retry_takes_the_array_time_of_its_page() {
+    let mut die = ideal_die();
+    die.variation = Some(VariationSpec {
+        program_dies_percent: 0.0,
+        program_blocks_percent: 0.0,
+        program_pages_percent: 0.0,
+        read_pages_percent: 10.0,
+        erase_blocks_percent: 0.0,
+        program_gain_at_rated_cycles_percent: 0.0,
+        erase_growth_at_rated_cycles_percent: 0.0,
+    });
+    let mut host = Host::on(die, Some(bch(3)), aging(0.1, 100.0), |_| ());
+    host.fill();
+    let read = |host: &mut Host| [0, 5, 10, 15].map(|page| host.command(Op::Read, page).latency());
+    let plain = read(&mut host);
+    assert!(plain.iter().all(|&latency| latency != COMMAND + SENSE + TRANSFER), "{plain:?}");
+    host.drive.age(YEAR_S);
+    assert_eq!(read(&mut host), plain.map(|latency| 2 * (latency + BCH_ATTEMPT)));
 }
 
 #[test]
@@ -356,7 +391,7 @@ fn a_page_rebuilt_from_its_stripe_waits_for_all_others_of_it() {
     host.drive.age(YEAR_S);
     let before = 3 * LDPC_ATTEMPT + 3 * COMMAND + 7 * SENSE + 3 * TRANSFER;
     // Nine pages on three other dies, two channels: the last is sensed third on its die.
-    let stripe = COMMAND + 3 * SENSE + TRANSFER + LDPC_ATTEMPT;
+    let stripe = 3 * (COMMAND + SENSE) + TRANSFER + LDPC_ATTEMPT;
     let mut rebuilt = Vec::new();
     for round in 0..20 {
         for page in 0..PAGES {

@@ -28,7 +28,8 @@ use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{Act, FlashOp, OpKind, Translation};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors, Stress};
 use ssdlab_nand::{
-    BlockHistory, BlockId, CellMode, DieId, DieSpec, Layout, LogicalPage, SpecError, UnitAddress, memory, planes_sensed,
+    BlockHistory, BlockId, CellMode, DieId, DieSpec, Layout, LogicalPage, SpecError, UnitAddress, WHOLE, memory,
+    planes_sensed,
 };
 
 use host_read_masks::{HostReadMasks, units_read};
@@ -70,6 +71,8 @@ pub struct ReadRetry {
     /// Whether firmware sees to it, and since when it has waited for that.
     pub is_in_turn: bool,
     pub waits_since: Nanos,
+    /// Of the array time, as the plain read took it.
+    pub share: u64,
 }
 
 impl ReadRetry {
@@ -95,6 +98,8 @@ impl ReadRetry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryStep {
     pub mode: CellMode,
+    /// Of the array time of the rows, in 2^-16.
+    pub share: u64,
     /// Rows that are sensed, one bit each, and how often.
     pub rows: u8,
     pub senses: u32,
@@ -546,6 +551,7 @@ impl Correction {
             first_out: 0,
             is_in_turn: false,
             waits_since: 0,
+            share: WHOLE,
         });
         for (k, &(row, odds, unit)) in read.iter().enumerate() {
             // One of them errs; as long as none has, the chance is that of the first of those left.
@@ -614,6 +620,7 @@ impl Correction {
         }
         Some(RetryStep {
             mode: retry.mode,
+            share: retry.share,
             rows,
             senses: cost.extra_senses,
             units: u64::from(units) * u64::from(cost.extra_transfers),

@@ -367,6 +367,34 @@ fn a_power_cut_finds_what_is_loaded_not_begun() {
     }
 }
 
+/// The data of the second row cross while the array programs the first, and are noted then; those of the third cross once the
+/// array has taken over the second. A power cut ends what is on its way.
+#[test]
+fn what_is_loaded_is_noted_when_it_crosses_the_channel() {
+    let noted = |cut: Option<Nanos>| {
+        let mut b = cached(ONE_DIE, &BASE);
+        b.drive.recorder().expect("it explains itself").record(100);
+        write(&mut b, 0..3);
+        match cut {
+            Some(cut) => {
+                b.wait(cut);
+                b.drive.cut(b.now);
+            }
+            None => _ = b.finish(),
+        }
+        let timeline = b.drive.recorder().expect("it explains itself").recorded_since(0);
+        let of = |part: &str| -> Vec<(Nanos, Nanos)> {
+            let track = timeline.tracks.iter().find(|track| track.part == part).expect("it was at work");
+            track.stretches.iter().map(|stretch| (stretch.from, stretch.to)).collect()
+        };
+        (of("die 0"), of("channel 0"))
+    };
+    let transfers = [(2_000, 45_520), (47_520, 91_040), (551_520, 595_040)];
+    let programs = [(0, 545_520), (545_520, 1_049_520), (1_049_520, 2_553_520)];
+    assert_eq!(noted(None), (programs.to_vec(), transfers.to_vec()));
+    assert_eq!(noted(Some(60_000)), (vec![(0, 60_000)], vec![(2_000, 45_520), (47_520, 60_000)]));
+}
+
 /// A program fails while the next of its block is loaded: that goes back to the queue, behind what has to be moved, and nothing
 /// is lost. Reads keep some dies from standing in line for their turn, so that others are loaded meanwhile.
 #[test]

@@ -42,6 +42,23 @@ fn with_cache_reads_the_next_page_is_sensed_while_the_last_one_leaves() {
     assert_eq!(b.finish(), [2_000 + 75_000 + UNIT_TRANSFER]);
 }
 
+/// Another die's data hold the channel: a page leaves late, the next waits in the array's register until then, and only then the one
+/// after it can be sensed.
+#[test]
+fn a_page_fills_the_arrays_register_until_the_last_one_has_left() {
+    let mut b = Bench::with(TWO_DIES, &BASE, |_, die| die.features.cache_read_busy_us = Some(4.0)).filled(7);
+    b.read(ROW, 4);
+    // Pages 0, 1 and 3 of the first die, lower ones all.
+    for row in [0, 2, 6] {
+        b.read(row * ROW, 1);
+    }
+    let other = 42_000 + ROW_TRANSFER;
+    let first = other + UNIT_TRANSFER;
+    assert!(42_000 + 4_000 + 42_000 < first, "the second has been sensed by then");
+    let third = first + 4_000 + 42_000 + UNIT_TRANSFER;
+    assert_eq!(b.finish(), [other, first, first + UNIT_TRANSFER, third]);
+}
+
 /// A die of two planes, with two units of 4 KiB on a page of each, that read by themselves.
 fn planes_apart(die: &mut DieSpec) {
     die.features.independent_plane_reads = true;
@@ -214,6 +231,22 @@ fn no_more_dies_program_at_once_than_the_controller_lets() {
         };
         assert_eq!(done, expected, "{most:?}");
     }
+}
+
+/// A die that reads when its turn to program comes lets the next one program, and has its turn after that.
+#[test]
+fn who_reads_keeps_nobody_from_programming() {
+    let shape = Shape { dies: 3, channels: 3, ..ONE_DIE };
+    let mut b = Bench::with(shape, &BASE, |drive, _| drive.controller.programs_at_once = Some(1)).filled(3);
+    for row in 3..6 {
+        b.send(Op::Write, row * ROW, ROW, true);
+    }
+    b.wait(540_000);
+    // On the second die, which is next in line.
+    b.read(ROW, 1);
+    let program = 2_000 + ROW_TRANSFER + 500_000;
+    assert_eq!(b.finish(), [program, 3 * program, 2 * program, 52_880]);
+    assert_eq!(b.drive.check_books(), Ok(()));
 }
 
 const SUSPEND: Suspend = Suspend {

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use ssdlab_core::Nanos;
-use ssdlab_nand::{CellMode, DieId, WHOLE};
+use ssdlab_nand::{BusCycles, CellMode, DieId, VariationSpec, WHOLE};
 use ssdlab_ssd::timing::{Interval, LinkReferee, Load, Operation, TimingReferee, TimingRule, Work};
 use ssdlab_ssd::{DriveSpec, LinkGeneration, LinkSpec, PcieSpec};
 
@@ -287,6 +287,86 @@ fn as_many_dies_of_a_channel_work_at_once_as_the_controller_interleaves() {
         let seen = earliest_is_exact(&referee, op, 10_000, Some(TimingRule::InterleaveLimit), false);
         assert!(seen.contains(&TimingRule::InterleaveLimit));
     }
+}
+
+/// Cache read: a page stays in the array's register until it has been sensed and the data of the one before are out.
+#[test]
+fn the_next_page_is_sensed_once_the_arrays_register_is_empty() {
+    const BUSY: Nanos = 4_000;
+    let (drive, mut die) = specs(TWO_DIES, &BASE);
+    die.features.cache_read_busy_us = Some(4.0);
+    let sensed = |begin: Nanos| begin + BASE.command + BASE.read[0];
+    let read = |begin: Nanos, from: Nanos| Operation {
+        die: DieId::FIRST,
+        planes: BOTH,
+        mode: CellMode::Mlc,
+        work: Work::Read { page: 0, rows: 1, eighths: 8 },
+        begin,
+        share: WHOLE,
+        data_here: begin,
+        transfer: Interval::new(from, from + UNIT_TRANSFER),
+        end: from + UNIT_TRANSFER,
+    };
+    // The data of the first leave at once, or once the second has been sensed.
+    for late in [0, 300_000] {
+        let mut referee = TimingReferee::new(&drive, &die);
+        let first = read(0, sensed(0) + late);
+        referee.issue(&first).expect("an idle die");
+        let begin = sensed(0) + BUSY;
+        let second = read(begin, sensed(begin).max(first.end));
+        referee.issue(&second).expect("the first is in the other register");
+        let begin = sensed(begin).max(first.end) + BUSY;
+        let third = read(begin, sensed(begin).max(second.end));
+        let early = referee.clone().issue(&Operation { begin: begin - 1, ..third }).expect_err("a nanosecond early");
+        assert_eq!((early.rule, early.earliest), (TimingRule::PlaneBusy, begin));
+        referee.issue(&third).expect("the earliest legal course");
+    }
+}
+
+/// What is sensed again takes the cycles of a read once more, and its places are as slow as they were.
+#[test]
+fn what_is_sensed_again_has_cycles_and_the_share_of_its_places() {
+    let (drive, mut die) = specs(TWO_DIES, &BASE);
+    die.features.cycles = Some(BusCycles { read_us: 1.0, data_out_us: 0.5, program_us: 1.5, erase_us: 0.25 });
+    die.variation = Some(VariationSpec {
+        program_dies_percent: 0.0,
+        program_blocks_percent: 0.0,
+        program_pages_percent: 0.0,
+        read_pages_percent: 5.0,
+        erase_blocks_percent: 0.0,
+        program_gain_at_rated_cycles_percent: 0.0,
+        erase_growth_at_rated_cycles_percent: 0.0,
+    });
+    let mut referee = TimingReferee::new(&drive, &die);
+    // A sixteenth slower.
+    let (share, once) = (WHOLE + WHOLE / 16, BASE.read[0] + BASE.read[0] / 16);
+    let op = |work, begin: Nanos, from: Nanos| Operation {
+        die: DieId::FIRST,
+        planes: BOTH,
+        mode: CellMode::Mlc,
+        work,
+        begin,
+        share,
+        data_here: begin,
+        transfer: Interval::new(from, from + UNIT_TRANSFER + 500),
+        end: from + UNIT_TRANSFER + 500,
+    };
+    // The cycles of the plain read are over when it begins.
+    let plain = op(Work::Read { page: 0, rows: 1, eighths: 8 }, 1_000, 1_000 + once);
+    referee.issue(&plain).expect("an idle die");
+    let again = Work::ReadAgain { page: 0, rows: 1, senses: 2, units: 1 };
+    let from = plain.end + 1_000 + 2 * once;
+    let legal = op(again, plain.end, from);
+    let refused = |early: Operation| {
+        let violation = referee.clone().issue(&early).expect_err("a nanosecond early");
+        (violation.rule, violation.earliest)
+    };
+    assert_eq!(refused(op(again, plain.end, from - 1)), (TimingRule::ReadTime, from));
+    let Interval { from, to } = legal.transfer;
+    let short = Operation { transfer: Interval::new(from, to - 1), ..legal };
+    assert_eq!(refused(short), (TimingRule::TransferTime, to));
+    assert_eq!(refused(Operation { share: share - 1, ..legal }), (TimingRule::Share, share));
+    referee.issue(&legal).expect("the earliest legal course");
 }
 
 /// Cache program: when data may go into the second register, and what may begin then.

@@ -1,7 +1,7 @@
 //! Link, processor, buffer and queue.
 
-use ssdlab_core::{Nanos, Op};
-use ssdlab_device::{Completion, Device};
+use ssdlab_core::{Cause, Nanos, Op};
+use ssdlab_device::{Completion, Device, Held, Plug};
 use ssdlab_ftl::{RowSpan, Translation};
 use ssdlab_nand::DieSpec;
 use ssdlab_ssd::{DriveSpec, LinkGeneration, NotQueued, PcieSpec};
@@ -315,6 +315,47 @@ fn writes_that_wait_for_flash_share_a_row_with_those_that_come_at_once() {
         // Pages 0, 2, 4 … of the block are lower pages: the sixth row is the first upper one of two.
         let upper = if joins { 0 } else { 2 } * (BASE.program[1] - BASE.program[0]);
         assert_eq!(done.iter().max(), Some(&(last + upper)), "{joins}");
+    }
+}
+
+/// The firmware decodes a second write for 20 ms: the first waits for it for half a millisecond, and for no die meanwhile.
+#[test]
+fn a_write_that_waits_for_others_to_join_it_goes_without_them_after_half_a_millisecond() {
+    let times = Times { write_command: 20_000_000, ..BASE };
+    let mut b = Bench::with(ONE_DIE, &times, |drive, _| drive.write_buffer.joins_waiting_writes = true);
+    b.send(Op::Write, 0, 1, true);
+    b.send(Op::Write, 9, 1, true);
+    let done = b.completions();
+    let told = |k: usize| [Cause::Controller, Cause::Program].map(|cause| done[k].breakdown.get(cause));
+    assert_eq!([0, 1].map(|k| done[k].latency()), [20_500_000 + 545_520, 40_000_000 + 545_520]);
+    assert_eq!([0, 1].map(told), [[20_500_000, 545_520], [40_000_000, 545_520]]);
+}
+
+/// Reads pass the program of one forced write; the other's die has nothing else to do. A FLUSH waits for both.
+#[test]
+fn a_forced_write_waits_for_its_own_data_and_a_flush_for_all() {
+    let begin = || {
+        let mut b = Bench::written(TWO_CHANNELS, &BASE, 2);
+        (0..3).for_each(|unit| b.read(unit, 1));
+        b.send(Op::Write, 2 * ROW, ROW, true);
+        b.send(Op::Write, 3 * ROW, ROW, true);
+        b.send(Op::Flush, 0, 0, false);
+        b
+    };
+    let [first, second] = [3 * 52_880 + 545_520, 545_520];
+    let mut b = begin();
+    let done = b.completions();
+    assert_eq!([3, 4, 5].map(|k| done[k].latency()), [first, second, first]);
+    let told = |k: usize| [Cause::Read, Cause::Program].map(|cause| done[k].breakdown.get(cause));
+    assert_eq!([3, 4].map(told), [[3 * 52_880, 545_520], [0, 545_520]]);
+    // Of what was answered nothing is lost, though what came before it was not on flash.
+    for (cut, held) in [(second - 1, [Held::Nothing; 2]), (second, [Held::Nothing, Held::Write(1)])] {
+        let mut b = begin();
+        b.wait(cut);
+        b.drive.cut(b.now);
+        b.now = b.drive.restore(b.now + 1_000_000);
+        b.wait(0);
+        assert_eq!([2, 3].map(|row| b.drive.held(row * ROW)), held, "cut after {cut} ns");
     }
 }
 

@@ -89,6 +89,19 @@ fn a_program_that_reads_pass_begins_when_the_last_of_them_has_ended() {
     assert_eq!(written, READS * read + slow.command + ROW_TRANSFER + slow.program[0]);
 }
 
+/// The host need not send anything meanwhile: all reads wait outside from the beginning.
+#[test]
+fn nor_does_a_program_wait_longer_because_the_host_is_silent_meanwhile() {
+    const READS: u64 = 800;
+    let slow = Times { read: [1_000_000_000; 2], ..BASE };
+    let mut b = Bench::written(ONE_DIE, &slow, 1);
+    b.read(0, 1);
+    b.send(Op::Write, ROW, ROW, true);
+    (1..READS).for_each(|_| b.read(0, 1));
+    let read = slow.command + slow.read[0] + UNIT_TRANSFER;
+    assert_eq!(b.finish()[1], READS * read + slow.command + ROW_TRANSFER + slow.program[0]);
+}
+
 #[test]
 fn a_read_waits_for_an_erase_under_way() {
     const INTO_THE_ERASE: Nanos = 1_000_000;
