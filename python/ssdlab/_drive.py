@@ -191,7 +191,8 @@ class Drive:
                 of ``ssdlab attach`` holds, instead of a new one. A test that would fill the drive first does not, unless
                 ``prefill`` says so.
             stored_days: with ``start``: it has lain without power at 30 °C for so long.
-            quick: on an eighth of the drive for an eighth of the time. Figures that depend on the size of the drive (the longest
+            quick: on an eighth of the drive for an eighth of the time (Storage Bench: a hundredth of its requests, which puts
+                drives in no order). Figures that depend on the size of the drive (the longest
                 latencies, stalls, energy, amounts) are left out, and a note says so.
             records: keep a record of each command with its causes: of all (some 100 to 200 bytes each), or of the first so
                 many. What prepares the drive is among them, and comes first.

@@ -170,6 +170,33 @@ def _number(value: Any, name: str) -> float:
     return float(value)
 
 
+#: What a page has of each year: column and words, and the figures of which there are percentiles over the drives.
+_COUNTS = (
+    ("year", "Years"),
+    ("works", "Work"),
+    ("lost_data", "Lost data"),
+    ("failed", "Failed"),
+    ("beyond_measured", "Worn beyond what was measured"),
+    ("beyond_aged", "Hold older data than is known"),
+)
+_FIGURES = (
+    ("write_latency_p99", "Writes: 99th percentile of a drive (µs)"),
+    ("read_latency_p99", "Reads: 99th percentile of a drive (µs)"),
+    ("waf", "Write amplification"),
+    ("wear", "Mean wear, share of the rated life"),
+)
+_PERCENTILES = (("p50", "Median"), ("p95", "95th"), ("p99", "99th"))
+
+#: Of a notebook's cell, too: a table that is wider scrolls by itself, and colours are those of the reader's scheme.
+_STYLE = (
+    "<style>.ssdlab-fleet{overflow-x:auto}.ssdlab-fleet caption{text-align:left;padding:.4em 0}"
+    ".ssdlab-fleet table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
+    ".ssdlab-fleet th,.ssdlab-fleet td{padding:.2em .4em;text-align:right;vertical-align:bottom}"
+    ".ssdlab-fleet th{font-weight:600;max-width:9em;white-space:normal}"
+    ".ssdlab-fleet th[colspan]{max-width:none;text-align:center;border-bottom:1px solid}</style>"
+)
+
+
 class FleetReport:
     """A fleet year by year: percentiles over its drives, and what was lost."""
 
@@ -200,9 +227,9 @@ class FleetReport:
     def html(self) -> str:
         """The table as a page."""
         return (
-            "<!doctype html><meta charset='utf-8'><title>"
-            f"{html.escape(self.title)}</title><style>body{{font:15px system-ui;margin:2em}}"
-            "td,th{padding:.2em .7em;text-align:right}</style>" + self._html() + "\n"
+            "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
+            f"<meta name='color-scheme' content='light dark'><title>{html.escape(self.title)}</title>"
+            "<style>body{font:15px system-ui;margin:2em}p{max-width:45em}</style>" + self._html() + "\n"
         )
 
     def plot(self) -> Any:
@@ -211,16 +238,11 @@ class FleetReport:
 
         columns = self.table.to_dict()
         charts = []
-        for name, title in (
-            ("write_latency_p99", "Writes: 99th percentile of a drive (us)"),
-            ("read_latency_p99", "Reads: 99th percentile of a drive (us)"),
-            ("waf", "Write amplification"),
-            ("wear", "Mean wear, share of the rated life"),
-        ):
+        for name, title in _FIGURES:
             rows = [
                 {"year": year, "drives": f"{percent} of the fleet", "value": columns[f"{name}_{percent}"][k]}
                 for k, year in enumerate(columns["year"])
-                for percent in ("p50", "p95", "p99")
+                for percent, _ in _PERCENTILES
                 if not math.isnan(columns[f"{name}_{percent}"][k])
             ]
             chart = altair.Chart(altair.Data(values=rows), title=title).mark_line(point=True)
@@ -242,8 +264,23 @@ class FleetReport:
     def _html(self) -> str:
         """With every year."""
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        table = self.table._html(len(self.table))
-        return f"<b>{html.escape(self.title)}</b><p>{self.spares} drives lost</p>{notes}{table}"
+        return f"<b>{html.escape(self.title)}</b><p>{self.spares} drives lost</p>{notes}{self._table()}"
+
+    def _table(self) -> str:
+        """Every year a row, in the words of the charts; the names of the columns are those of :attr:`table` and the CSV file."""
+        columns = self.table.to_dict()
+        shown = [columns[name] for name, _ in _COUNTS]
+        shown += [columns[f"{name}_{percent}"] for name, _ in _FIGURES for percent, _ in _PERCENTILES]
+        counts = "".join(f"<th scope='col' rowspan='2'>{words}</th>" for _, words in _COUNTS)
+        groups = "".join(f"<th scope='colgroup' colspan='{len(_PERCENTILES)}'>{words}</th>" for _, words in _FIGURES)
+        percents = "".join(f"<th scope='col'>{words}</th>" for _, words in _PERCENTILES) * len(_FIGURES)
+        rows = ("".join(f"<td>{_cell(column[k])}</td>" for column in shown) for k in range(len(self.table)))
+        return (
+            f"{_STYLE}<div class='ssdlab-fleet' tabindex='0' role='region' aria-label='Year by year'><table>"
+            "<caption>Of the drives that work: the median, 95th and 99th percentile over them</caption>"
+            f"<thead><tr>{counts}{groups}</tr><tr>{percents}</tr></thead>"
+            f"<tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table></div>"
+        )
 
 
 class FleetResult:
@@ -520,6 +557,15 @@ def _by_end(table: Table, years: float) -> Table:
     ends = numpy.minimum(table["year"], years).astype("<f8").tobytes()
     (columns,) = table.__reduce__()[1]
     return _restored([("year", "", "<f8", ends, []) if column[0] == "year" else column for column in columns])
+
+
+def _cell(value: Any) -> str:
+    """A figure for a reader: four digits are more than is known."""
+    if not isinstance(value, float):
+        return f"{value:,}"
+    if math.isnan(value):
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _csv(value: Any) -> str:

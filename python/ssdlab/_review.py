@@ -87,7 +87,8 @@ def review(
         only: names of tests; without them, all that belong into a review.
         settings: parameters for every test that takes them.
         figures: a file of published figures of your own, beside those of the catalog.
-        quick: on an eighth of the drive for an eighth of the time; figures that depend on the size of the drive are left out.
+        quick: on an eighth of the drive for an eighth of the time (Storage Bench: a hundredth of its requests, which puts drives
+            in no order); figures that depend on the size of the drive are left out.
         seed: of every random number; without it, that of the drives.
         threads: tests that run at the same time; never changes a result.
 

@@ -286,7 +286,18 @@ def test_what_is_not_there_is_not_told_as_zero():
 
 def test_the_page_of_a_fleet_has_every_year():
     report = told(drives=2, years=12.0).report()
-    assert len(report.table) == 12 and report.html().count("<tr>") == 13 == report._repr_html_().count("<tr>")
+    # Of the head there are two.
+    assert len(report.table) == 12 and report.html().count("<tr>") == 14 == report._repr_html_().count("<tr>")
+
+
+def test_the_page_of_a_fleet_is_in_words_fits_the_screen_and_knows_the_dark():
+    page = told(drives=2, years=3.0).report().html()
+    assert "content='light dark'" in page and "overflow-x:auto" in page
+    table = page[page.index("<div class='ssdlab-fleet'") :]
+    for words in ("Write amplification", "Writes: 99th percentile of a drive (µs)", "Median", "Worn beyond what was measured"):
+        assert words in table
+    assert "_p50" not in table and "beyond_" not in table and "<td>3</td><td>2</td>" in table
+    assert [row.count("<td>") for row in table.split("<tr>")[3:]] == [18] * 3
 
 
 def test_a_last_year_that_is_not_whole_is_not_told_as_one():

@@ -114,7 +114,8 @@ pub struct ReviewArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct CommonArgs {
-    /// Run on an eighth of the drive for an eighth of the time
+    /// Run on an eighth of the drive for an eighth of the time; Storage Bench plays a hundredth of its requests, and
+    /// then puts drives in no order
     #[arg(long)]
     pub quick: bool,
     /// Seed of every random number; the same seed gives the same bytes

@@ -146,7 +146,7 @@ fn panels(
                 first.overlay_drives || (first.mark == Mark::Scatter && found.iter().all(|(_, c)| c.series.len() == 1));
             // On one axis, the curve of the quicker drive would lie on its begin.
             let far = reach_far_apart(&found);
-            let figures = if found.len() > 1 && overlay && same_kind && !far {
+            let mut figures = if found.len() > 1 && overlay && same_kind && !far {
                 vec![merged(&found, &colours, stems.unique(file("comparison")))]
             } else {
                 let mut figures: Vec<Figure> = found
@@ -177,10 +177,18 @@ fn panels(
                 }
                 figures
             };
+            if outcomes.len() > 1 && outcomes.iter().any(|o| o.writes_short_by().is_some()) {
+                for figure in &mut figures {
+                    figure.caption = format!("{} {TOO_SHORT}", figure.caption).trim_start().to_owned();
+                }
+            }
             Panel { chart_id: id.to_owned(), figures, csv }
         })
         .collect()
 }
+
+/// Under charts of several drives.
+const TOO_SHORT: &str = "The trace was too short to put drives in an order.";
 
 /// Curves whose highest points are so many times apart need a logarithmic scale.
 const FAR: f64 = 30.0;

@@ -5,9 +5,8 @@ use ssdlab_bench::{Chart, ClaimKind, Mark, Outcome};
 
 use crate::compare::{self, TestGroup};
 use crate::felt;
-use crate::html::{UNLIKE, figure_of, key_metrics, keys_of, label};
+use crate::html::{figure_of, in_no_order, key_metrics, keys_of, label};
 use crate::number;
-use crate::reach;
 use crate::review::{ClaimState, Review};
 use crate::write::Written;
 
@@ -146,7 +145,7 @@ fn metric_rows(review: &Review, group: &TestGroup) -> Vec<Vec<String>> {
         let marks: Vec<&str> = [
             any(|o| o.shortened.is_some()).then_some("shortened"),
             any(|o| !o.not_steady.is_empty()).then_some("not settled"),
-            (i == 0 && !reach::are_alike(review, &group.outcomes)).then_some(UNLIKE),
+            in_no_order(review, &group.outcomes).filter(|_| i == 0),
         ]
         .into_iter()
         .flatten()

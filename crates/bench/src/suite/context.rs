@@ -6,13 +6,14 @@ use ssdlab_core::{Nanos, Rng, SECOND, nanos_from_us};
 use ssdlab_device::{Device, ExpectedErrors, LinkPolicy};
 
 use super::definition::{QUICK_DIVISOR, TestDef};
+use super::find_test;
 use super::words::size;
 use crate::error::BenchError;
 use crate::host::{Host, Job};
 use crate::lab::{Begins, Lab, PoweredOn};
 use crate::monitor::Monitor;
 use crate::outcome::Outcome;
-use crate::params::Params;
+use crate::params::{ParamDef, Params};
 
 /// Devices to test, parameters, a seed, and someone to report to.
 pub struct Context<'a> {
@@ -314,21 +315,29 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// How the test was shortened, in a sentence; `None` at full length.
-    fn shortened(&self) -> Option<String> {
+    /// How the test of this outcome was shortened, in a sentence; `None` at full length.
+    fn shortened(&self, out: &Outcome) -> Option<String> {
         let times = self.params.shortened();
+        let short = out.writes_short_by().map(|by| format!("{} times less than the published trace", factor(by)));
         if self.small.is_none() {
-            return times;
+            let short = short.map(|by| format!(" The drive is written {by} writes it: {NO_ORDER}."));
+            return times.map(|times| times + &short.unwrap_or_default());
         }
         let times = times.map_or(String::new(), |t| format!(" Here, {t}"));
+        if let Some(by) = short {
+            return Some(format!(
+                "on an eighth of the drive, which is written {by} writes the whole one, so that collection hardly begins: \
+                 {NO_ORDER}.{times}"
+            ));
+        }
         let keys = self.params.shortened_keys();
-        // What is counted in requests may be shortened by more.
         let is_time = |key: &String| self.def.params.iter().any(|p| p.key == key && p.unit == "s");
-        let writes = match keys.iter().all(is_time) {
-            true => ": an eighth of the time makes as many drive writes",
-            false => "",
+        let how = match out.length_short_by() {
+            Some((def, by)) => format!(" but for {}, {} times less than that", def.key.replace('_', " "), factor(by)),
+            None if keys.iter().all(is_time) => ": an eighth of the time makes as many drive writes".to_owned(),
+            None => String::new(),
         };
-        Some(format!("on an eighth of the drive, in the same proportions{writes}.{times}"))
+        Some(format!("on an eighth of the drive, in the same proportions{how}.{times}"))
     }
 
     /// The title of the test, with the block size that it is run with where it names one.
@@ -343,18 +352,57 @@ impl<'a> Context<'a> {
     /// An outcome with everything that is known before the test: device, parameters, whether it is shortened.
     #[must_use]
     pub fn outcome(&self, variant: &str, method: String) -> Outcome {
-        Outcome {
+        let out = Outcome {
             test: self.def.name.to_owned(),
             variant: variant.to_owned(),
             device: self.lab.name().to_owned(),
             title: self.title(),
             method,
             params: self.params.to_json(),
-            shortened: self.shortened(),
             shortened_params: self.params.shortened_keys(),
             set_params: self.params.set_keys(),
             small_by: self.small,
             ..Outcome::default()
-        }
+        };
+        Outcome { shortened: self.shortened(&out), ..out }
+    }
+}
+
+/// What becomes of figures of a trace that is too short.
+const NO_ORDER: &str = "its figures put drives in no order";
+
+/// From so many times on, what a run leaves out is what sets drives apart.
+const TOO_SHORT: f64 = 2.0;
+
+/// How many times, for a sentence.
+fn factor(times: f64) -> String {
+    let text = format!("{times:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+impl Outcome {
+    /// What its length is counted in, and how many times less it has of it than the published run in proportion to the drive,
+    /// where `--quick` shortens that by more than the drive.
+    fn length_short_by(&self) -> Option<(&'static ParamDef, f64)> {
+        // A part of a request is no difference.
+        const ALIKE: f64 = 1.01;
+        let test = find_test(&self.test).ok()?;
+        let drive = f64::from(self.small_by.unwrap_or(1));
+        let short = |def: &'static ParamDef| {
+            let published: f64 = def.default.parse().ok()?;
+            Some((def, published / self.params.get(def.key)?.as_f64()? / drive))
+        };
+        let is_counted = |def: &&'static ParamDef| {
+            def.quick_divisor > QUICK_DIVISOR && self.shortened_params.iter().any(|key| key == def.key)
+        };
+        test.params.iter().filter(is_counted).find_map(short).filter(|&(_, by)| by > ALIKE)
+    }
+
+    /// How many times less a run of Storage Bench writes its drive than the published trace writes the whole one, if that is
+    /// at least twice: its figures put drives in no order, since collection has hardly begun when it ends.
+    #[must_use]
+    pub fn writes_short_by(&self) -> Option<f64> {
+        let is_trace = |def: &ParamDef| def.quick_divisor as f64 >= TOO_SHORT * QUICK_DIVISOR as f64;
+        self.length_short_by().filter(|&(def, by)| is_trace(def) && by >= TOO_SHORT).map(|(_, by)| by)
     }
 }

@@ -128,6 +128,22 @@ fn reach(part: &Part, runs: &[Timed], capacity: u64) -> Option<String> {
     })
 }
 
+/// Rates of sequential writes below this share of an earlier depth's are no matter of the depth.
+const FALLS: f64 = 0.5;
+
+/// Of sequential writes on a drive in small: from which depth on they have fallen for what was written before. Where the whole
+/// drive is near that, a few per cent decide, and a drive in small has its spare area and its cache in proportion no more closely.
+fn falls(queue_depths: &[u64], rates: &[f64]) -> Option<String> {
+    let best_before = |i: usize| rates[..i].iter().copied().fold(0.0, f64::max);
+    let at = (1..rates.len()).find(|&i| rates[i] < FALLS * best_before(i))?;
+    let depth = queue_depths.get(at)?;
+    Some(format!(
+        "From QD{depth} on, sequential writes come to less than half of what they did before. That hangs on how much was written \
+         until then, and a drive in small may come to it some per cent earlier or later than the whole one: whether, and from \
+         which depth on, that does so takes a full run."
+    ))
+}
+
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let wanted = ctx.params.choice("pattern").to_owned();
     let most = ctx.queue_depth()?;
@@ -153,7 +169,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     };
     let mut out = ctx.outcome(if wanted == "all" { "" } else { &wanted }, String::new());
     let (mut random, mut sequential, mut power): (Vec<Series>, Vec<Series>, Vec<Series>) = Default::default();
-    let mut notes = Vec::new();
+    let (mut notes, mut fallen) = (Vec::new(), None);
     for (i, part) in parts.iter().enumerate() {
         let progress = (i as f64 / parts.len() as f64, (i + 1) as f64 / parts.len() as f64);
         let (runs, capacity) = run_part(ctx, part, progress, &mut notes)?;
@@ -161,6 +177,10 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         notes.extend(reach(part, &runs, capacity));
         let rates: Vec<f64> = runs.iter().map(|r| r.measurement.mb_per_s()).collect();
         let iops: Vec<f64> = runs.iter().map(|r| r.measurement.iops()).collect();
+        if ctx.is_small() && !part.random && !part.read {
+            fallen = falls(&queue_depths, &rates);
+            notes.extend(fallen.clone());
+        }
         let name = part.name.replace('-', " ");
         if part.random {
             random.push(series(&name, by_category(&iops)));
@@ -207,7 +227,9 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             let y = Axis { min: Some(0.0), ..y };
             let caption = "The depths follow one another on one drive, without a rest: filled once in sequence for reads, empty \
                            before the first writes.";
-            out.charts.push(chart(id, &title, caption, Mark::Line, x, y, lines));
+            let fallen = fallen.as_deref().filter(|_| id == "sequential");
+            let caption = [caption].into_iter().chain(fallen).collect::<Vec<_>>().join(" ");
+            out.charts.push(chart(id, &title, &caption, Mark::Line, x, y, lines));
         }
     }
     Ok(out)
@@ -215,7 +237,16 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
 
 #[cfg(test)]
 mod tests {
-    use super::depths_to;
+    use super::{depths_to, falls};
+
+    #[test]
+    fn writes_that_fall_for_what_was_written_before_are_told_as_such() {
+        let depths = [1, 2, 4, 8, 16, 32];
+        let told = falls(&depths, &[360.0, 319.0, 372.1, 67.5, 122.1, 70.9]).unwrap();
+        assert!(told.starts_with("From QD8 on") && told.contains("takes a full run"), "{told}");
+        assert_eq!(falls(&depths, &[363.3, 316.2, 374.4, 374.4, 374.4, 374.4]), None);
+        assert_eq!(falls(&[32], &[70.9]), None);
+    }
 
     #[test]
     fn depths_end_where_the_reviews_ended_or_the_device_does() {

@@ -258,7 +258,7 @@ pub(super) fn run_storage_bench(ctx: &mut Context<'_>, trace: Trace) -> Result<O
     put_charts(&mut out, trace, &form, &runs);
     out.tables.push(statistics_table(trace, &first.statistics, &first.playback));
     out.tables.extend(runs.iter().flat_map(|run| explain::tail_tables(run.state.name(), &run.measurement)));
-    out.notes.extend(notes(trace, &runs));
+    out.notes.extend(notes(trace, &runs, out.writes_short_by().is_none()));
     out.notes.extend(interval_note(&out));
     Ok(out)
 }
@@ -521,15 +521,20 @@ fn is_whole(trace: Trace, run: &Played) -> bool {
     run.statistics.requests() == trace.published().requests()
 }
 
-fn notes(trace: Trace, runs: &[Played]) -> Vec<String> {
+/// `comparable`: the trace was long enough to put drives in an order.
+fn notes(trace: Trace, runs: &[Played], comparable: bool) -> Vec<String> {
     let p = trace.published();
     let whole = is_whole(trace, &runs[0]);
     let has = if whole { "It has" } else { "In proportion to its length, and as nearly as the table says, it has" };
+    let rates = if comparable {
+        " Rates are comparable between drives here, and with published ones only with care."
+    } else {
+        ""
+    };
     let mut notes = vec![
         format!(
             "This is a stand-in: the requests of {} are not public. {has} the published numbers of operations, bytes, \
-             sizes, sequential requests and queue depths; which request goes where and when is an estimate. Rates are \
-             comparable between drives here, and with published ones only with care.",
+             sizes, sequential requests and queue depths; which request goes where and when is an estimate.{rates}",
             p.name
         ),
         p.remark.to_owned(),

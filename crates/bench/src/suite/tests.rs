@@ -227,6 +227,40 @@ fn quick_shortens_and_says_so() {
 }
 
 #[test]
+fn a_quick_trace_says_how_many_times_less_it_writes_the_drive() {
+    let drive = InProportion(ModelSpec { capacity_bytes: 4 << 30, ..plain() });
+    let of = |lab: &dyn Lab, test: &str, settings: &[(&str, &str)], quick| {
+        let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+        run_test(find_test(test).unwrap(), lab, &settings, 1, quick, &Monitor::silent()).unwrap()
+    };
+    let light = of(&drive, "light", &[], true);
+    assert_eq!(
+        light.shortened.as_deref(),
+        Some(
+            "on an eighth of the drive, which is written 12.5 times less than the published trace writes the whole one, so that \
+             collection hardly begins: its figures put drives in no order. Here, requests is 8323 instead of 832339."
+        )
+    );
+    close(light.writes_short_by().unwrap(), 12.5, 1e-3);
+    // An eighth of the requests has the proportions.
+    let eighth = of(&drive, "light", &[("requests", "104042")], true);
+    assert!(eighth.shortened.as_deref().unwrap().starts_with("on an eighth of the drive, in the same proportions."));
+    assert_eq!(eighth.writes_short_by(), None);
+    let whole = of(&plain(), "light", &[], true);
+    let short =
+        "The drive is written 100 times less than the published trace writes it: its figures put drives in no order.";
+    assert!(whole.shortened.as_deref().unwrap().ends_with(short), "{:?}", whole.shortened);
+    // Of times and of what shrinks with the drive there is as much.
+    let writes = of(&drive, "random-write", &[], true);
+    assert!(writes.shortened.unwrap().contains("in the same proportions: an eighth of the time makes as many"));
+    assert_eq!(of(&drive, "analyzedisk", &[], true).writes_short_by(), None);
+    // The mixes come near to it, and say how near.
+    let mixes = InProportion(ModelSpec { capacity_bytes: 128 << 30, ..of_16_gb(plain()) });
+    let boot = of(&mixes, "storagemark-boot", &[], true);
+    assert!(boot.shortened.unwrap().contains("in the same proportions but for requests, 1.25 times less than that."));
+}
+
+#[test]
 fn consistency_finds_the_drain_rate_as_its_steady_level() {
     // Random 4 KiB writes scatter everything within seconds; from then on 25 MB/s are 6103.5 IOPS.
     let out = run(&ModelSpec::default(), "consistency", &[("seconds", "100")]);

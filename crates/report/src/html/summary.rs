@@ -241,7 +241,16 @@ pub(crate) fn left_out(out: &mut String, review: &Review) {
 }
 
 /// Of figures of runs that did not cover the same.
-pub(crate) const UNLIKE: &str = "spans or times differ";
+const UNLIKE: &str = "spans or times differ";
+
+/// Of figures of traces that were too short.
+const TOO_SHORT: &str = "in no order: too short";
+
+/// Why the figures of a test put several drives in no order, if they do not.
+pub(crate) fn in_no_order(review: &Review, outcomes: &[&Outcome]) -> Option<&'static str> {
+    let is_short = outcomes.len() > 1 && outcomes.iter().any(|o| o.writes_short_by().is_some());
+    if reach::are_alike(review, outcomes) { is_short.then_some(TOO_SHORT) } else { Some(UNLIKE) }
+}
 
 /// What is the figure of a steady state only where there is one.
 const SETTLES: &str = random_writes::MEAN;
@@ -305,9 +314,9 @@ pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup
     }
     out.push_str("</tr></thead><tbody>\n");
     for group in groups {
-        let alike = reach::are_alike(review, &group.outcomes);
+        let no_order = in_no_order(review, &group.outcomes);
         for (key, label) in keys_of(&group.outcomes) {
-            let label = if alike { label } else { format!("{label} ({UNLIKE})") };
+            let label = no_order.map_or_else(|| label.clone(), |why| format!("{label} ({why})"));
             let outcome = |name: &str| group.outcomes.iter().find(|o| o.device == name).copied();
             let metric = |name: &str| outcome(name)?.metrics.get(key);
             let all: Vec<_> = review.devices.iter().map(|d| metric(&d.facts.name)).collect();
@@ -335,7 +344,7 @@ pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup
                             String::new()
                         };
                         let settled = outcome(&device.facts.name).is_none_or(|outcome| stands(outcome, key));
-                        let bar = if settled && !lower && alike { bar } else { String::new() };
+                        let bar = if settled && !lower && no_order.is_none() { bar } else { String::new() };
                         out.push_str(&format!("<td class=\"n bar\" data-l=\"{name}\"{bar}>{text}</td>"));
                     }
                     None => {

@@ -22,7 +22,7 @@ const OF_NO_DRIVE: f64 = 100.0;
 /// How a drive takes random writes that are new to it.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Fresh {
-    QuickWhileClean,
+    QuickWhenEmpty,
     Quick,
     /// Its cache takes them, and holds fewer than the test writes.
     QuickAtFirst,
@@ -55,7 +55,7 @@ impl Fresh {
             _ if ours < OF_NO_DRIVE => Fresh::NoDrive,
             r if ours < OF_DISKS && r >= 0.05 => Fresh::Slow,
             r if r < 0.5 && first / best >= 0.5 => Fresh::QuickAtFirst,
-            r if r >= 0.5 && facts.has_flash() => Fresh::QuickWhileClean,
+            r if r >= 0.5 && facts.has_flash() => Fresh::QuickWhenEmpty,
             r if r >= 0.5 => Fresh::Quick,
             r if r >= 0.05 => Fresh::Slower,
             _ => Fresh::NoDrive,
@@ -64,7 +64,7 @@ impl Fresh {
 
     const fn of_one(self) -> &'static str {
         match self {
-            Fresh::QuickWhileClean => "Quick at random writes while it has clean blocks",
+            Fresh::QuickWhenEmpty => "Quick at random writes to an empty drive",
             Fresh::Quick => "Quick at random writes",
             Fresh::QuickAtFirst => "Quick at the first random writes to an empty drive",
             Fresh::Slower => "Slower than others at random writes even when empty",
@@ -75,7 +75,7 @@ impl Fresh {
 
     const fn of_all(self) -> &'static str {
         match self {
-            Fresh::QuickWhileClean => "All are quick at random writes while they have clean blocks",
+            Fresh::QuickWhenEmpty => "All are quick at random writes to an empty drive",
             Fresh::Quick => "All are quick at random writes",
             Fresh::QuickAtFirst => "All are quick at the first random writes to an empty drive",
             Fresh::Slower => "Each is slower than another at random writes even when empty",
@@ -183,7 +183,7 @@ impl Told {
             _ => true,
         };
         if let Some((full, s)) = self.full.filter(|(full, _)| has_rate(*full)) {
-            // What a drive does while it has clean blocks is not the rate that it had last.
+            // What a drive does while it is empty is not the rate that it had last.
             let separator = match clauses.is_empty() {
                 true => "",
                 false if full == Full::Unsettled && common.unsettled => "; ",

@@ -868,12 +868,12 @@ fn a_headline_says_what_sets_a_drive_apart_and_what_all_do_alike_is_said_once() 
         "{c}"
     );
     assert!(
-        !told.each.iter().any(|text| text.contains("clean blocks") || text.contains("no second passes")),
+        !told.each.iter().any(|text| text.contains("Quick at random writes") || text.contains("no second passes")),
         "{told:?}"
     );
     assert_eq!(
         told.all,
-        "All are quick at random writes while they have clean blocks; none had settled when the run of random writes ended; with none does \
+        "All are quick at random writes to an empty drive; none had settled when the run of random writes ended; with none does \
          a second pass without an answer."
     );
     // Of drives that do not differ there is nothing to say but what they have in common.

@@ -493,6 +493,38 @@ fn runs_over_other_spans_have_their_figures_and_no_bars() {
 }
 
 #[test]
+fn traces_that_are_too_short_put_drives_in_no_order() {
+    let mut review = two_drives();
+    review.quick = true;
+    for outcome in review.outcomes.iter_mut().filter(|o| o.test == "atto") {
+        (outcome.test, outcome.variant) = ("light".into(), "2015".into());
+        outcome.small_by = Some(8);
+        outcome.params.insert("requests".into(), 104_042.into());
+        outcome.shortened_params = vec!["requests".into()];
+        outcome.metrics = [("bandwidth", 342.5), ("bandwidth_full", 318.9)]
+            .map(|(key, rate)| (key.to_owned(), Metric::new(rate, "MB/s")))
+            .into();
+    }
+    let full_drive = |page: &str| {
+        let row = &page[page.find("<td class=\"words\">Bandwidth, full drive").expect("a row of it")..];
+        row[..row.find("</tr>").unwrap()].to_owned()
+    };
+    // An eighth of the requests is in proportion.
+    let page = index_html(&review).unwrap();
+    assert!(full_drive(&page).contains("--w:") && !page.contains("in no order"), "{}", full_drive(&page));
+    for outcome in review.outcomes.iter_mut().filter(|o| o.test == "light") {
+        outcome.params.insert("requests".into(), 8323.into());
+    }
+    let page = index_html(&review).unwrap();
+    let row = full_drive(&page);
+    assert!(row.contains("(in no order: too short)") && row.contains("318.9 MB/s"), "{row}");
+    assert!(!row.contains("--w:"), "a bar is behind a figure");
+    let trust = "Storage Bench is shorter still (light 12.5 times): its figures put drives in no order.";
+    assert!(page.contains(trust) && page.contains("The trace was too short to put drives in an order."));
+    assert!(terminal_summary(&review, None, false).contains("in no order: too short"));
+}
+
+#[test]
 fn eight_drives_have_two_findings_each_and_a_bar_for_the_desktop_mix() {
     let one = one_drive();
     let mut review = two_drives();
