@@ -57,6 +57,7 @@ impl DriveSpec {
                 programs_at_once: None,
                 read_granule_bytes: None,
                 reads_first: true,
+                reads_in_a_row: crate::spec::default_reads_in_a_row(),
             },
             write_buffer: WriteBufferSpec {
                 capacity_kib: 512,

@@ -179,6 +179,21 @@ pub struct ControllerSpec {
     pub read_granule_bytes: Option<u32>,
     /// Whether host reads pass programs and erases that wait for the same die.
     pub reads_first: bool,
+    /// Where they do: how many in a row, each with another behind it, before one operation that waits has its turn. Absent: 64, an
+    /// estimate, since no firmware's number is published. Where planes read by themselves (`features.independent_plane_reads`) any
+    /// number passes.
+    #[serde(default = "default_reads_in_a_row", skip_serializing_if = "is_default_reads_in_a_row")]
+    #[schemars(range(min = 1, max = 65_535), extend("x-unit" = "reads"))]
+    pub reads_in_a_row: u16,
+}
+
+/// Some 4 ms of reads.
+pub(crate) fn default_reads_in_a_row() -> u16 {
+    64
+}
+
+fn is_default_reads_in_a_row(reads: &u16) -> bool {
+    *reads == default_reads_in_a_row()
 }
 
 /// Which core does which part of the firmware's work. Each works through its own in order.
@@ -272,6 +287,13 @@ impl DriveSpec {
         self.validate_read_granule()?;
         self.validate_refresh()?;
         self.validate_dram()?;
+        if !self.controller.reads_first && !is_default_reads_in_a_row(&self.controller.reads_in_a_row) {
+            return Err(SpecError::new(
+                "controller.reads_in_a_row",
+                "has no effect where reads do not go first",
+                "leave it out, or set reads_first = true",
+            ));
+        }
         if !self.flash.dies.is_multiple_of(self.controller.channels) {
             return Err(SpecError::new(
                 "flash.dies",

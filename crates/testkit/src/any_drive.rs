@@ -125,6 +125,7 @@ prop_compose! {
         unit_us in 0u32..=10,
         read_ahead_kib in prop::sample::select(vec![0u32, 64, 512]),
         reads_first in any::<bool>(),
+        reads_in_a_row in prop::sample::select(vec![64u16, 1, 3]),
     ) -> (ControllerSpec, u32) {
         let spec = ControllerSpec {
             name: "small".into(),
@@ -138,6 +139,7 @@ prop_compose! {
             write_unit_us: f64::from(unit_us) * 0.7,
             read_ahead_kib,
             reads_first,
+            reads_in_a_row: if reads_first { reads_in_a_row } else { 64 },
             ..DriveSpec::plain("small", 1, 0).controller
         };
         (spec, channels * per_channel)

@@ -547,6 +547,9 @@ fn add_processor_time(drive: &mut DriveSpec, seed: u64) {
     drive.controller.dma_extent_us = one(&mut rng, &[0.0, 0.0, 2.0, 50.0]);
     drive.controller.read_latency_us = one(&mut rng, &[0.0, 0.0, 20.0, 900.0]);
     drive.controller.write_latency_us = one(&mut rng, &[0.0, 0.0, 10.0, 900.0]);
+    if drive.controller.reads_first {
+        drive.controller.reads_in_a_row = one(&mut rng, &[drive.controller.reads_in_a_row, 1, 3]);
+    }
 }
 
 /// Of the drives that can, every other works ahead of need beside its host. From a stream of its own, too.

@@ -4,6 +4,7 @@ use ssdlab_core::Nanos;
 use ssdlab_ftl::{Act, FlashOp, OpKind, Translation};
 use ssdlab_nand::{CellMode, DieId, Medium, WHOLE, planes_sensed};
 
+use super::die::Die;
 use super::suspend::Progress;
 use super::{Backend, NEVER};
 use crate::power::{Ahead, ArrayWork};
@@ -51,7 +52,8 @@ impl Backend {
         if die.busy {
             return;
         }
-        let op = match die.reads.pop_front() {
+        let read = if die.in_a_row < self.reads_in_a_row || !lets_pass(die, now) { die.take_read() } else { None };
+        let op = match read {
             Some(op) => op,
             None => match die.others.front() {
                 Some(op) => {
@@ -109,12 +111,14 @@ impl Backend {
             }
             free_at = now.max(self.dies[d.index()].reads_from);
         }
+        let die = &self.dies[d.index()];
+        let others_turn = die.in_a_row >= self.reads_in_a_row && self.lets_pass_specially(d, now, translation.medium());
         let die = &mut self.dies[d.index()];
-        if die.reads.is_empty() && die.suspended.is_some() {
+        if (die.reads.is_empty() || others_turn) && die.suspended.is_some() {
             self.resume(d, now, probe);
             return;
         }
-        let reads = !self.dies[d.index()].reads.is_empty();
+        let mut reads = !die.reads.is_empty();
         if !reads {
             let data_come = self.data_come_at(d, now, translation.medium());
             if data_come > now {
@@ -122,7 +126,13 @@ impl Backend {
                 return self.wait_for_data(d, [now, data_come], probe);
             }
         }
-        let Some((op, asked)) = self.take_in_turn(d, now) else {
+        let mut next = None;
+        if others_turn {
+            next = self.take_other(d, now);
+            // Where another die's turn to program is not over, the reads go on.
+            reads = next.is_none();
+        }
+        let Some((op, asked)) = next.or_else(|| self.take_in_turn(d, now)) else {
             return self.is_at_nothing(d, now, probe);
         };
         translation.began(&op);
@@ -141,9 +151,15 @@ impl Backend {
     /// What a die does next, if it has anything to do and may, and when that was asked for.
     pub(super) fn take_in_turn(&mut self, d: DieId, now: Nanos) -> Option<(FlashOp, Nanos)> {
         let die = &mut self.dies[d.index()];
-        if let Some(op) = die.reads.pop_front() {
+        if let Some(op) = die.take_read() {
             return Some((op, die.asked.pop_front().unwrap_or(now)));
         }
+        self.take_other(d, now)
+    }
+
+    /// The same of what is no read of the host's.
+    fn take_other(&mut self, d: DieId, now: Nanos) -> Option<(FlashOp, Nanos)> {
+        let die = &self.dies[d.index()];
         let yielding = self.behind.as_ref().filter(|behind| behind.is_due(d, die.others.front()));
         let next = yielding.map_or_else(|| die.others.front(), |behind| behind.front(d));
         let yields = yielding.is_some();
@@ -158,6 +174,15 @@ impl Backend {
         }
         let op = if yields { self.behind.as_mut()?.pop(d) } else { self.dies[d.index()].others.pop_front() };
         Some((op?, now))
+    }
+
+    /// [`lets_pass`] of a die with more to it, which may have been interrupted.
+    #[cold]
+    #[inline(never)]
+    fn lets_pass_specially(&mut self, d: DieId, now: Nanos, medium: &Medium) -> bool {
+        self.dies[d.index()].in_a_row = 0;
+        let die = &self.dies[d.index()];
+        die.suspended.is_some() || !die.others.is_empty() && self.data_come_at(d, now, medium) <= now
     }
 
     /// A die whose turn it is to program has no data yet: it is the next one's. Its place in the line it keeps.
@@ -523,6 +548,14 @@ fn as_judged<const SPECIAL: bool>(op: &FlashOp, joint: Joint) -> Work {
 #[inline(always)]
 pub(super) fn scaled(time: Nanos, share: u64) -> Nanos {
     (time * share) >> 16
+}
+
+/// So many reads have passed what waits for a die: whether that has its turn now, and can begin.
+#[cold]
+#[inline(never)]
+fn lets_pass(die: &mut Die, now: Nanos) -> bool {
+    die.in_a_row = 0;
+    die.others.front().is_some_and(|op| data_are_late_by(&op, now) == 0)
 }
 
 /// By how much the data of a program come later than now.

@@ -20,6 +20,8 @@ pub struct Die {
     pub others: Ring<FlashOp>,
     pub busy: bool,
     pub channel: u8,
+    /// Reads of the host's begun one right after the other, each with another behind it.
+    pub in_a_row: u16,
     /// The read under way did not decode at once.
     pub retry: Option<Box<ReadRetry>>,
     /// With cache reads, and where planes read by themselves: when each of `reads` was asked for.
@@ -41,6 +43,7 @@ impl Die {
             current: nothing,
             busy: false,
             channel,
+            in_a_row: 0,
             retry: None,
             reads: Ring::new(8, nothing),
             others: Ring::new(8, nothing),
@@ -53,6 +56,14 @@ impl Die {
             array: Ahead { work: ArrayWork::ERASING, time: 0 },
             array_until: 0,
         }
+    }
+
+    /// The host's next read.
+    #[inline(always)]
+    pub fn take_read(&mut self) -> Option<FlashOp> {
+        let op = self.reads.pop_front()?;
+        self.in_a_row = if self.reads.is_empty() { 0 } else { self.in_a_row.saturating_add(1) };
+        Some(op)
     }
 
     /// What its array has been given and has not done at this time.

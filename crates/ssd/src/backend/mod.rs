@@ -79,6 +79,8 @@ pub struct Backend {
     passes: u64,
     all_planes: u8,
     reads_first: bool,
+    /// Reads of the host's that pass what else waits for a die, one right after the other.
+    reads_in_a_row: u16,
     /// Sectors of the least stretch of a page that crosses the channel by itself.
     read_granule: u8,
     /// Sectors of an eighth of a logical page.
@@ -175,6 +177,7 @@ impl Backend {
             passes: features.program_passes.into(),
             all_planes: ((1u32 << g.planes) - 1) as u8,
             reads_first: drive.controller.reads_first,
+            reads_in_a_row: drive.controller.reads_in_a_row,
             read_granule: drive
                 .controller
                 .read_granule_bytes

@@ -249,6 +249,38 @@ fn who_reads_keeps_nobody_from_programming() {
     assert_eq!(b.drive.check_books(), Ok(()));
 }
 
+/// Reads of one page follow each other without a break, and a program waits for so many of them; or has been interrupted for
+/// them.
+#[test]
+fn so_many_reads_pass_what_waits_for_their_die_and_no_more() {
+    let bench = |suspends: bool| {
+        let with = Bench::with(ONE_DIE, &BASE, |drive, die| {
+            drive.controller.reads_in_a_row = 3;
+            die.features.suspend = suspends.then_some(SUSPEND);
+        });
+        with.filled(1)
+    };
+    let read = 52_880;
+    let mut b = bench(false);
+    b.read(0, 1);
+    b.send(Op::Write, ROW, ROW, true);
+    (0..8).for_each(|_| b.read(0, 1));
+    // One begins at once, three more have others behind them, then comes the program, then the rest.
+    let write = 4 * read + 45_520 + 500_000;
+    let reads = (2..=4).map(|k| k * read).chain((1..=5).map(|k| write + k * read));
+    assert_eq!(b.finish(), [read, write].into_iter().chain(reads).collect::<Vec<_>>());
+
+    let mut b = bench(true);
+    b.send(Op::Write, ROW, ROW, true);
+    b.wait(100_000);
+    (0..8).for_each(|_| b.read(0, 1));
+    // It is interrupted after 300 us of progress, goes on after three, and is interrupted no more.
+    let interrupted = 45_520 + 300_000 + 50_000;
+    let write = interrupted + 3 * read + 20_000 + 200_000;
+    let reads = (1..=3).map(|k| interrupted + k * read).chain((1..=5).map(|k| write + k * read));
+    assert_eq!(b.finish(), [write].into_iter().chain(reads.map(|at| at - 100_000)).collect::<Vec<_>>());
+}
+
 const SUSPEND: Suspend = Suspend {
     program_us: Some(50.0),
     erase_us: Some(100.0),

@@ -94,7 +94,7 @@ fn a_program_that_reads_pass_begins_when_the_last_of_them_has_ended() {
 fn nor_does_a_program_wait_longer_because_the_host_is_silent_meanwhile() {
     const READS: u64 = 800;
     let slow = Times { read: [1_000_000_000; 2], ..BASE };
-    let mut b = Bench::written(ONE_DIE, &slow, 1);
+    let mut b = Bench::with(ONE_DIE, &slow, |drive, _| drive.controller.reads_in_a_row = 1000).filled(1);
     b.read(0, 1);
     b.send(Op::Write, ROW, ROW, true);
     (1..READS).for_each(|_| b.read(0, 1));
