@@ -12,7 +12,7 @@ use crate::oracle::Oracle;
 use crate::subject::{Facts, Subject};
 
 /// Events without a completion after which a drive counts as stuck.
-pub const PATIENCE: u32 = 200_000;
+pub const PATIENCE: u32 = 2_000_000;
 
 const DAY_S: u64 = 86_400;
 

@@ -238,14 +238,15 @@ fn fill_die_by_die<S: Subject>(host: &mut Host<S>, case: &Case, rng: &mut Rng) -
     let first = stripe + rng.below(spec.stripe_superblocks.into()) as u32 * lanes;
     let in_order = (first..first + lanes).flat_map(|page| (0..rows).map(move |row| page + row * pages_of_a_row));
     let mut pages: Vec<u32> = in_order.filter(|&page| page < host.pages).collect();
-    let last = pages.pop();
+    // The last stripe may be cut off before it.
+    let Some(last) = pages.pop() else { return Ok(false) };
     let write = |host: &mut Host<S>, page: u32, depth: usize| {
         host.send(depth, Op::Write, u64::from(page) * UNIT_BYTES, UNIT_BYTES, false)
     };
     let depth = one(rng, &[2, 8, 32]);
     pages.into_iter().try_for_each(|page| write(host, page, depth))?;
     host.flush()?;
-    last.into_iter().chain([first]).try_for_each(|page| write(host, page, 2))?;
+    [last, first].into_iter().try_for_each(|page| write(host, page, 2))?;
     host.step(rng.below(8))?;
     Ok(true)
 }

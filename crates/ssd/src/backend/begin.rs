@@ -182,7 +182,10 @@ impl Backend {
     fn lets_pass_specially(&mut self, d: DieId, now: Nanos, medium: &Medium) -> bool {
         self.dies[d.index()].in_a_row = 0;
         let die = &self.dies[d.index()];
-        die.suspended.is_some() || !die.others.is_empty() && self.data_come_at(d, now, medium) <= now
+        // What goes along with it in other planes is not looked at here.
+        let alone = |op: &FlashOp| self.planes.is_none() || op.kind().act() != Act::Erase;
+        let may = |op: FlashOp| alone(&op) && !is_read_first(die, &op) && self.data_come_at(d, now, medium) <= now;
+        die.suspended.is_some() || die.others.front().is_some_and(may)
     }
 
     /// A die whose turn it is to program has no data yet: it is the next one's. Its place in the line it keeps.
@@ -555,7 +558,12 @@ pub(super) fn scaled(time: Nanos, share: u64) -> Nanos {
 #[inline(never)]
 fn lets_pass(die: &mut Die, now: Nanos) -> bool {
     die.in_a_row = 0;
-    die.others.front().is_some_and(|op| data_are_late_by(&op, now) == 0)
+    die.others.front().is_some_and(|op| data_are_late_by(&op, now) == 0 && !is_read_first(die, &op))
+}
+
+/// Whether an operation would take from a read that waits what it is to read.
+fn is_read_first(die: &Die, op: &FlashOp) -> bool {
+    op.kind().act() == Act::Erase && die.reads.iter().any(|read| read.block() == op.block())
 }
 
 /// By how much the data of a program come later than now.

@@ -95,7 +95,7 @@ pub fn energy_to_save_mj(drive: &DriveSpec, die: &DieSpec) -> Option<f64> {
     needs_nothing_first(drive, die).then(|| capacitors.all_draw_mw() * (time_to_save(drive, die) + 1) as f64 / 1e9)
 }
 
-/// How long it takes to write the whole buffer out, at the most. Every die ends what it is at, an erase perhaps, and what the
+/// How long it takes to write the whole buffer out, at the most, in rows that forced writes may have left partly empty. Every die ends what it is at, an erase perhaps, and what the
 /// collector has given it: a buffer full to read, and one to program. If there is no room, the collector moves what is left of its
 /// victims, which is less than the buffer holds, and erases them. Then each die writes its share of the rows and a few of the
 /// journal. All in the slowest places there can be within the rated life, or as worn as the drive is from the beginning, or at the channel's or the processor's pace.
@@ -118,9 +118,12 @@ fn time_to_save(drive: &DriveSpec, die: &DieSpec) -> Nanos {
     let row_us = at_pace(longest(&mut programs.into_iter()) * slowest.program) * programs_of_row;
     let read_us = at_pace(longest(&mut reads.into_iter()) * slowest.read);
     let units = drive.buffer_pages() * drive.compression_ratio();
-    let rows = units.div_ceil(g.planes * drive.units_per_page(die)).div_ceil(dies) + ROWS_OF_LOG;
+    let full_rows = units.div_ceil(g.planes * drive.units_per_page(die));
     let collected = f64::from(drive.gc.buffer_superpages.max(drive.gc.rows_per_read + 1));
-    let moved = f64::from(rows) + collected;
+    let moved = f64::from(full_rows.div_ceil(dies) + ROWS_OF_LOG) + collected;
+    // Every command that waits for flash may have sent out a row that is not full; none is empty.
+    let host_rows = full_rows.saturating_add(drive.controller.queue_depth).min(full_rows.max(drive.buffer_pages()));
+    let rows = host_rows.div_ceil(dies) + ROWS_OF_LOG;
     let dies_us =
         row_us * (f64::from(rows) + moved) + read_us * moved + 2e3 * erases.fold(0.0, f64::max) * slowest.erase;
     let end_us = drive.controller.program_end_us * programs_of_row * (f64::from(rows) + moved);
@@ -205,6 +208,14 @@ mod tests {
         assert!(keeps(&drive, everything, 94.7) && !keeps(&drive, everything, 94.6));
         assert!(!keeps(&drive, Protection::DataAtRest, 1e6));
         assert!((energy_to_save_mj(&drive, &die).unwrap() - 94.656).abs() < 1e-3);
+        // With pages of four units, four rows in place of ten, and of 32 that commands in flight have forced, two on each die.
+        let (mut larger, mut two_dies) = (die.clone(), drive.clone());
+        larger.geometry.page_bytes = 16_384;
+        two_dies.controller.queue_depth = 1;
+        let one_at_a_time = energy_to_save_mj(&two_dies, &larger).unwrap();
+        two_dies.controller.queue_depth = 33;
+        let more = energy_to_save_mj(&two_dies, &larger).unwrap() - one_at_a_time;
+        assert!((more - 2.0 * 2.32).abs() < 1e-3, "{more} mJ");
         // The processor needs longer: 32 rows of 16 dies, 100 us each, and one more.
         drive.controller.program_end_us = 100.0;
         assert!(keeps(&drive, everything, 121.2) && !keeps(&drive, everything, 121.0));
