@@ -71,7 +71,7 @@ impl Selector {
     /// Whether it may pass over a block again and again in which there is something to gain.
     #[must_use]
     pub fn may_miss(&self) -> bool {
-        matches!(self, Selector::DChoices(_) | Selector::Random(_) | Selector::Study(_))
+        matches!(self, Selector::DChoices(_) | Selector::Random(_))
     }
 
     /// A policy over `blocks` blocks of at most `capacity` units.
