@@ -15,7 +15,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// clock stands still. Without `[ecc]` in the drive file nothing changes.
     pub fn age(&mut self, seconds: u64) {
         if let Some(correction) = self.backend.correction_mut() {
-            correction.age(seconds);
+            correction.age(seconds, self.now, self.translation.medium());
         }
     }
 
@@ -181,7 +181,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Flash for Simulated
 
     fn begin_retention(&mut self, seconds: u64) {
         if let Some(correction) = self.backend.correction_mut() {
-            correction.shelve(seconds);
+            correction.shelve(seconds, self.now, self.translation.medium());
         }
     }
 

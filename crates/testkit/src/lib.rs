@@ -3,6 +3,7 @@
 //! - [`ideal_drive`], [`ideal_die`]: the catalog's ideal drive and die, to be made small by the test.
 //! - [`any_drive`]: a property-test strategy over small drives of every kind that a drive file can describe with a map of
 //!   pages; [`any_log_block_drive`]: the same with log blocks.
+//! - [`DIE_POWER`], [`DRIVE_POWER`]: what such a die and drive draw.
 //! - [`opal`]: what a host says to a drive that can be locked.
 //! - [`altered`], [`altered_drive`]: a saved state of which one value is another one.
 //!
@@ -13,7 +14,9 @@ mod alter;
 mod any_drive;
 mod catalog;
 pub mod opal;
+mod power;
 
 pub use alter::{altered, altered_drive, difference_of_drives};
 pub use any_drive::{DrawnDrive, any_drive, any_log_block_drive};
 pub use catalog::{ideal_die, ideal_drive, ideal_drive_with};
+pub use power::{DIE_POWER, DRIVE_POWER};

@@ -77,6 +77,26 @@ fn what_is_measured_after_storage_says_so() {
     }
 }
 
+/// A drive that has written before loses no more than a new one.
+#[test]
+fn cuts_of_a_drive_that_was_saved_find_what_it_had() {
+    let folder = place("cut");
+    says(&folder, &["run", "write.fio", "./small.toml", "--save", "new.state"]);
+    let cut = ["test", "power-cut", "./small.toml", "--set", "cuts=3", "--set", "event_cuts=3", "--json"];
+    let metrics = |more: &[&str]| {
+        let told: serde_json::Value = serde_json::from_str(&says(&folder, &[&cut[..], more].concat())).unwrap();
+        let value = |key: &str| told["results"][0]["metrics"][key]["value"].as_f64().unwrap();
+        ["flushed_lost", "cuts", "unclean_shutdowns"].map(value)
+    };
+    let new = metrics(&[]);
+    assert_eq!(new[..2], [0.0, 6.0]);
+    for fill in ["fill=drive", "fill=none"] {
+        let [lost, cuts, unclean] = metrics(&["--from", "new.state", "--set", fill]);
+        assert_eq!((lost, cuts), (0.0, 6.0), "{fill}");
+        assert!(unclean <= cuts, "{fill}: {unclean}");
+    }
+}
+
 #[test]
 fn an_image_of_an_attached_drive_is_measured_and_stays_as_it_is() {
     let folder = place("image");

@@ -15,7 +15,7 @@ use crate::power::link_bytes;
 use crate::spec::{DriveSpec, drive_keys};
 
 /// Raised whenever what is saved changes its form: a test tells when.
-const FORMAT: u32 = 8;
+const FORMAT: u32 = 9;
 
 /// See the module's own page.
 #[derive(Serialize, Deserialize)]
@@ -91,8 +91,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
         self.translation.load(&saved.translation).map_err(|_| LoadError::Damaged)?;
         let pages = self.translation.logical_pages();
+        let blocks = self.translation.medium().layout().block_count() as usize;
         match (self.backend.correction_mut(), saved.correction) {
-            (Some(own), Some(correction)) if correction.is_sound(pages) => own.load(correction),
+            (Some(own), Some(correction)) if correction.is_sound(pages, blocks) => own.load(correction),
             (None, None) => {}
             _ => return Err(LoadError::Damaged),
         }

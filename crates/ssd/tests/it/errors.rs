@@ -2,7 +2,7 @@
 //! reported and never returned.
 
 use ssdlab_core::{Cause, Nanos, Op, Rng};
-use ssdlab_device::{Completion, Device, Plug, Request, Security, Status};
+use ssdlab_device::{Completion, Device, EccScheme, Flash, Plug, Request, Security, Status};
 use ssdlab_ecc::ldpc::code::LdpcCode;
 use ssdlab_ecc::spec::{BchSpec, EccSpec, LdpcSpec, RetrySpec};
 use ssdlab_ftl::{RowSpan, SuperblockSpan, Translation, VictimPolicy};
@@ -156,6 +156,31 @@ fn a_retry_takes_another_sensing_another_transfer_and_the_decoding_of_both() {
     host.command(Op::Write, 7);
     host.command(Op::Flush, 0);
     assert_eq!(host.command(Op::Read, 7).latency(), plain.latency());
+}
+
+/// A block takes data of both sides of a long rest: each is as old as it is.
+#[test]
+fn what_is_written_into_a_block_that_was_open_is_as_young_as_it_is() {
+    let mut host = Host::new(Some(bch(3)), aging(0.1, 100.0), |_| ());
+    host.fill();
+    let plain = host.command(Op::Read, 7).latency();
+    let write = |host: &mut Host, pages: std::ops::Range<u64>| {
+        pages.for_each(|page| _ = host.command(Op::Write, page));
+        host.command(Op::Flush, 0);
+    };
+    let retried = |host: &mut Host, pages: std::ops::Range<u64>| {
+        pages.filter(|&page| host.command(Op::Read, page).latency() > plain).count()
+    };
+    // Some of the sixteen pages of a block that is open on each of four dies.
+    write(&mut host, 0..24);
+    host.drive.age(YEAR_S);
+    write(&mut host, 24..48);
+    assert_eq!([retried(&mut host, 0..24), retried(&mut host, 24..48)], [24, 0]);
+    let expected = host.drive.expected_errors(EccScheme::Installed, 1.0, 0.0).expect("it has error correction");
+    // All but those twenty-four are a year old.
+    assert!((expected.reread - (PAGES as f64 - 24.0)).abs() < 1.0, "{expected:?}");
+    host.drive.age(YEAR_S);
+    assert_eq!(retried(&mut host, 24..48), 24);
 }
 
 /// Where cycles occupy the channel, a further sensing has them again.

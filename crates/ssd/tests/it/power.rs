@@ -4,9 +4,9 @@ use proptest::prelude::*;
 use ssdlab_core::{Cause, MICROSECOND, MILLISECOND, Nanos, Op, Rng, SECOND};
 use ssdlab_device::{Completion, Device, LinkPolicy, Plug, PowerManagement, Request, Security};
 use ssdlab_ftl::{HostTarget, SlcCachePolicy, SlcCacheSpec};
-use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, Power, ReducedMode, Timing, Wear};
+use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, ReducedMode, Timing, Wear};
 use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, PcieSpec, PowerSpec, Ssd, WriteBufferSpec};
-use ssdlab_testkit::any_drive;
+use ssdlab_testkit::{DIE_POWER, DRIVE_POWER, any_drive};
 
 const DIES: u32 = 4;
 /// A page of four units with its spare bytes.
@@ -41,48 +41,8 @@ pub fn die(bits: u32) -> DieSpec {
             mlc: None,
             tlc: None,
         },
-        power: Some(Power {
-            supply_v: 3.0,
-            read_current_ma: 20.0,
-            program_current_ma: 25.0,
-            reduced_program_current_ma: None,
-            erase_current_ma: 30.0,
-            one_plane_percent: None,
-            standby_current_ua: 10.0,
-        }),
+        power: Some(DIE_POWER),
         ..DieSpec::plain(geometry)
-    }
-}
-
-fn power() -> PowerSpec {
-    PowerSpec {
-        converter_percent: None,
-        controller_idle_mw: 200.0,
-        controller_awake_mw: None,
-        controller_active_mw: 250.0,
-        controller_slumber_mw: 20.0,
-        controller_devsleep_mw: 1.0,
-        controller_pj_per_byte: 300.0,
-        encode_pj_per_byte: 0.0,
-        decode_pj_per_byte: 0.0,
-        flash_bus_pj_per_byte: 400.0,
-        dram_standby_uw_per_mib: 200.0,
-        dram_self_refresh_uw_per_mib: 40.0,
-        dram_pj_per_byte: 200.0,
-        phy_active_mw: 120.0,
-        phy_partial_mw: 40.0,
-        phy_slumber_mw: 3.0,
-        hipm: true,
-        dipm: true,
-        devsleep: true,
-        dipm_partial_after_ms: 1.0,
-        dipm_slumber_after_ms: 50.0,
-        partial_entry_us: 2.0,
-        slumber_entry_us: 2.0,
-        devsleep_entry_ms: 10.0,
-        partial_exit_us: 10.0,
-        slumber_exit_ms: 10.0,
-        devsleep_exit_ms: 20.0,
     }
 }
 
@@ -99,7 +59,7 @@ pub fn drive() -> DriveSpec {
             ..plain.controller
         },
         write_buffer: WriteBufferSpec { flush_after_idle_ms: 20.0, ..plain.write_buffer },
-        power: Some(power()),
+        power: Some(DRIVE_POWER),
         ..plain
     }
 }
@@ -284,7 +244,7 @@ fn more_than(plain: &DriveSpec, spec: &DriveSpec) -> f64 {
 #[test]
 fn a_controller_is_awake_while_commands_or_programs_are_under_way() {
     let mut awake = drive();
-    awake.power = Some(PowerSpec { controller_awake_mw: Some(400.0), ..power() });
+    awake.power = Some(PowerSpec { controller_awake_mw: Some(400.0), ..DRIVE_POWER });
     // From the command to the end of the program: 850 us, 87 us on the bus, and some 50 us before.
     let micros = more_than(&drive(), &awake) / 400.0;
     assert!((930.0..1000.0).contains(&micros), "{micros}");
@@ -304,7 +264,7 @@ fn a_controller_is_awake_while_commands_or_programs_are_under_way() {
 #[test]
 fn converters_lose_their_share_except_in_devsleep() {
     let mut lossy = drive();
-    lossy.power = Some(PowerSpec { converter_percent: Some(50.0), ..power() });
+    lossy.power = Some(PowerSpec { converter_percent: Some(50.0), ..DRIVE_POWER });
     let drawn = |spec: &DriveSpec| {
         let mut b = Bench::new(spec, &die(2));
         b.command(Op::Write, 0, 16_384);
@@ -325,7 +285,7 @@ fn converters_lose_their_share_except_in_devsleep() {
 #[test]
 fn every_byte_programmed_is_encoded_and_every_byte_read_decoded() {
     let mut coded = drive();
-    coded.power = Some(PowerSpec { encode_pj_per_byte: 40.0, decode_pj_per_byte: 200.0, ..power() });
+    coded.power = Some(PowerSpec { encode_pj_per_byte: 40.0, decode_pj_per_byte: 200.0, ..DRIVE_POWER });
     let write = more_than(&drive(), &coded);
     assert!((write - PAGE_BYTES as f64 * 0.04).abs() <= 2.0, "{write}");
     let reading = |spec: &DriveSpec| {
@@ -382,13 +342,13 @@ fn the_meter_changes_no_time() {
         let mut rng = Rng::new(7);
         (0..3000).map(|_| b.command(Op::Write, rng.below((96 << 20) / 4096) * 4096, 4096).completed).collect::<Vec<_>>()
     };
-    assert_eq!(run(None), run(Some(power())));
+    assert_eq!(run(None), run(Some(DRIVE_POWER)));
     let all = PowerSpec {
         converter_percent: Some(85.0),
         controller_awake_mw: Some(300.0),
         encode_pj_per_byte: 40.0,
         decode_pj_per_byte: 200.0,
-        ..power()
+        ..DRIVE_POWER
     };
     assert_eq!(run(None), run(Some(all)));
 }
@@ -400,7 +360,7 @@ fn without_figures_nothing_is_metered_and_nothing_sleeps() {
     assert!(b.ssd.power().is_none(), "a drive that says nothing of its link has no power management");
     b.rest(SECOND);
     assert_eq!(b.nanojoules(), 0);
-    let without = PowerSpec { devsleep: false, ..power() };
+    let without = PowerSpec { devsleep: false, ..DRIVE_POWER };
     let mut b = Bench::new(&DriveSpec { power: Some(without), ..drive() }, &die(2));
     let power = b.ssd.power().expect("it has a link that sleeps");
     assert!(!power.supports_link_policy(LinkPolicy::HipmDipmDevsleep));
@@ -442,11 +402,11 @@ fn pseudo_slc_writes_are_cheaper_per_byte_than_mlc_and_those_than_tlc() {
 #[test]
 fn impossible_figures_are_refused_by_name() {
     for (wrong, key) in [
-        (PowerSpec { phy_slumber_mw: 50.0, ..power() }, "power.phy_slumber_mw"),
-        (PowerSpec { converter_percent: Some(0.5), ..power() }, "power.converter_percent"),
-        (PowerSpec { controller_slumber_mw: 201.0, ..power() }, "power.controller_slumber_mw"),
-        (PowerSpec { dram_pj_per_byte: -1.0, ..power() }, "power.dram_pj_per_byte"),
-        (PowerSpec { slumber_exit_ms: f64::NAN, ..power() }, "power.slumber_exit_ms"),
+        (PowerSpec { phy_slumber_mw: 50.0, ..DRIVE_POWER }, "power.phy_slumber_mw"),
+        (PowerSpec { converter_percent: Some(0.5), ..DRIVE_POWER }, "power.converter_percent"),
+        (PowerSpec { controller_slumber_mw: 201.0, ..DRIVE_POWER }, "power.controller_slumber_mw"),
+        (PowerSpec { dram_pj_per_byte: -1.0, ..DRIVE_POWER }, "power.dram_pj_per_byte"),
+        (PowerSpec { slumber_exit_ms: f64::NAN, ..DRIVE_POWER }, "power.slumber_exit_ms"),
     ] {
         let error = DriveSpec { power: Some(wrong), ..drive() }.validate(&die(2)).unwrap_err();
         assert_eq!(error.key, key);
@@ -455,7 +415,7 @@ fn impossible_figures_are_refused_by_name() {
     pcie.link.generation = LinkGeneration::Pcie3;
     pcie.link.pcie = Some(PcieSpec { lanes: 4, max_payload_bytes: 256, host_read_us: 0.5 });
     (pcie.link.host_frame_us, pcie.link.host_command_us) = (0.0, 0.0);
-    pcie.power = Some(PowerSpec { hipm: false, dipm: false, ..power() });
+    pcie.power = Some(PowerSpec { hipm: false, dipm: false, ..DRIVE_POWER });
     assert_eq!(pcie.validate(&die(2)).unwrap_err().key, "power.devsleep");
 }
 
@@ -472,7 +432,7 @@ proptest! {
     ) {
         let Some((mut spec, mut small)) = choice.build() else { return Ok(()) };
         let sleeps = !spec.link.generation.is_pcie();
-        let sleep = PowerSpec { hipm: sleeps, dipm: sleeps, devsleep: sleeps, ..power() };
+        let sleep = PowerSpec { hipm: sleeps, dipm: sleeps, devsleep: sleeps, ..DRIVE_POWER };
         spec.power = Some(PowerSpec { controller_awake_mw: Some(300.0), ..sleep });
         let policy = if sleeps { policy } else { LinkPolicy::Active };
         small.power = die(2).power;
@@ -617,7 +577,7 @@ fn bytes_of_an_earlier_life_are_not_drawn_again() {
 #[test]
 fn a_counter_of_energy_that_is_full_stays_full() {
     let mut spec = drive();
-    spec.power = Some(PowerSpec { converter_percent: Some(1.0), controller_idle_mw: 1e5, ..power() });
+    spec.power = Some(PowerSpec { converter_percent: Some(1.0), controller_idle_mw: 1e5, ..DRIVE_POWER });
     let mut b = Bench::new(&spec, &die(2));
     // Some 10 kW, and 2^64 nanojoules are 18 GJ.
     b.rest(1_000_000 * SECOND);

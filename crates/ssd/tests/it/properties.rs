@@ -248,7 +248,7 @@ proptest! {
     }
 
     #[test]
-    #[ignore = "minutes; `make properties` runs it, and 60 cases of the same run always"]
+    #[ignore = "minutes; `make properties` runs it, and 40 cases of the same run always"]
     fn thousands_more_drives_with_log_blocks(choice in any_log_block_drive()) {
         run(&choice);
     }

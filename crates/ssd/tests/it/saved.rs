@@ -120,7 +120,7 @@ fn the_form_of_what_is_saved_is_that_of_its_number() {
     (by_blocks.capacity_bytes, by_blocks.flash.exact_spare_per_10000) = (by_blocks.capacity_bytes / 2, None);
     by_blocks.log_blocks = Some(LogBlockSpec::plain(LogScheme::Bast, 1));
     for (drive, form) in
-        [(ideal_drive(), (8, 1_053_888, "74d3d151e62de9a2")), (by_blocks, (8, 1_052_395, "846e3072dd0d74a4"))]
+        [(ideal_drive(), (9, 1_053_888, "74d3d151e62de9a2")), (by_blocks, (9, 1_052_395, "846e3072dd0d74a4"))]
     {
         let state = saved(&drive, 1);
         // The form, the seed, and what stands for the files.

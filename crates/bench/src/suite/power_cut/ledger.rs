@@ -42,10 +42,10 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// For so many times 4 KiB, all of which hold write `number`.
+    /// For units of 4 KiB that hold these writes, 0 for none.
     #[must_use]
-    pub fn new(units: usize, number: u8, greatest: u8) -> Self {
-        Ledger { safe: vec![number; units], greatest, open: BTreeMap::new(), stretches: 0, destroyed: BTreeSet::new() }
+    pub fn new(safe: Vec<u8>, greatest: u8) -> Self {
+        Ledger { safe, greatest, open: BTreeMap::new(), stretches: 0, destroyed: BTreeSet::new() }
     }
 
     /// The number of the write that comes so many after another.
@@ -204,7 +204,7 @@ mod tests {
 
     /// Four writes of one unit, the second flushed, the third answered, the fourth in flight; the first was safe before.
     fn ledger() -> Ledger {
-        let mut ledger = Ledger::new(2, 3, 3);
+        let mut ledger = Ledger::new(vec![3; 2], 3);
         ledger.sent(0..1);
         ledger.answered(0..1);
         let covered = ledger.flush_sent();
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn what_was_answered_and_not_flushed_is_at_stake() {
-        let mut ledger = Ledger::new(1, 1, 3);
+        let mut ledger = Ledger::new(vec![1], 3);
         assert!(!ledger.any_at_stake());
         ledger.sent(0..1);
         assert!(!ledger.any_at_stake());
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn of_two_flushes_in_flight_the_later_covers_nothing_that_was_written_after_the_earlier() {
-        let mut ledger = Ledger::new(1, 1, 3);
+        let mut ledger = Ledger::new(vec![1], 3);
         ledger.sent(0..1);
         ledger.answered(0..1);
         let (first, second) = (ledger.flush_sent(), ledger.flush_sent());

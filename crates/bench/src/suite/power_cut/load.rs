@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ssdlab_core::{Nanos, Op, Rng, SECOND};
-use ssdlab_device::{Completion, Device, Plug, Request, Status};
+use ssdlab_device::{Completion, Device, Held, Plug, Request, Status};
 
 use super::ledger::{Covered, Ledger, Losses};
 use crate::error::{BenchError, HostError};
@@ -72,6 +72,8 @@ pub struct Cutter<'a> {
     done: Vec<Completion>,
     /// By unit: when it was last written, in milliseconds from the beginning, and one.
     written_ms: Vec<u32>,
+    /// Of another life.
+    unclean_before: u64,
     pub tally: Tally,
 }
 
@@ -80,11 +82,18 @@ fn plug(device: &mut dyn Device) -> &mut dyn Plug {
 }
 
 impl<'a> Cutter<'a> {
-    /// A host on a drive that has been written once and flushed (`filled`), or never written, and is at rest.
+    /// A host on a drive that is at rest; if it is `filled`, all of it was written before and flushed.
     pub fn new(device: &'a mut dyn Device, now: Nanos, filled: bool, load: Load, rng: Rng) -> Self {
         let unit_bytes = plug(device).unit_bytes();
         let units = (device.info().capacity_bytes / unit_bytes) as u32;
-        let greatest = plug(device).greatest_write_number();
+        let plug = plug(device);
+        let unclean_before = plug.unclean_shutdowns();
+        // A drive that was saved has counted other writes of each unit than a new one.
+        let number = |unit: u32| match plug.held(unit.into()) {
+            Held::Write(number) | Held::Mixed(number) => number,
+            Held::Nothing | Held::Unreadable => u8::from(filled),
+        };
+        let ledger = Ledger::new((0..units).map(number).collect(), plug.greatest_write_number());
         Cutter {
             load,
             rng,
@@ -94,10 +103,11 @@ impl<'a> Cutter<'a> {
             writes: 0,
             unit_bytes,
             units,
-            ledger: Ledger::new(units as usize, u8::from(filled), greatest),
+            ledger,
             in_flight: BTreeMap::new(),
             done: Vec::new(),
             written_ms: vec![0; units as usize],
+            unclean_before,
             tally: Tally::default(),
             device,
         }
@@ -233,6 +243,6 @@ impl<'a> Cutter<'a> {
 
     /// Cuts that the drive counts as unclean.
     pub fn unclean_shutdowns(&mut self) -> u64 {
-        plug(self.device).unclean_shutdowns()
+        plug(self.device).unclean_shutdowns() - self.unclean_before
     }
 }

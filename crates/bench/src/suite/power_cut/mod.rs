@@ -70,11 +70,15 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let (mut tally, unclean, keeps_flushes) = ctx.on_fresh_drive(|host| cut_again_and_again(ctx, host))?;
     let p = &ctx.params;
     let method = format!(
-        "The drive was written {}. Then the host wrote {} bytes at random, QD{}, with a FLUSH after every {} writes, and the power \
+        "{} Then the host wrote {} bytes at random, QD{}, with a FLUSH after every {} writes, and the power \
          was cut {} times at moments drawn evenly from the first {} ms of the load, and {} times after as many events inside the \
          drive. A second later it came back; the drive was asked for every 4 KiB that had been written, for what it knew to be \
          destroyed, and now and then for everything.",
-        if p.choice("fill") == "drive" { "once, in sequence, and flushed" } else { "not at all before" },
+        if p.choice("fill") == "drive" {
+            "The drive was written once, in sequence, and flushed."
+        } else {
+            ctx.begins().unwritten()
+        },
         p.integer("block_size"),
         p.integer("queue_depth"),
         p.integer("writes_per_flush"),

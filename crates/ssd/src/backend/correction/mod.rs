@@ -1,8 +1,8 @@
 //! Error correction on the read path: which reads need more than one sensing, and which find their data lost.
 //!
 //! A drive file without `[ecc]` has none of this. With it, every read of a unit (4 KiB) draws how far up the
-//! [`Ladder`] it must go, from the raw bit error rate of its page: wear, cell mode, age of the block's oldest data,
-//! reads of the block since its erase, and the block's own factor. Chances are kept by block and worked out anew once it
+//! [`Ladder`] it must go, from the raw bit error rate of its page: wear, cell mode, age of its data, reads of the block
+//! since its erase, and the block's own factor. Chances are kept by block and worked out anew once it
 //! has been erased, or its data are a tenth older or its reads a tenth more.
 //!
 //! Liberties, stated: the first decoding attempt of a read that succeeds streams behind the transfer, and its few
@@ -16,6 +16,7 @@
 mod host_read_masks;
 mod losses;
 mod retry_turns;
+mod younger;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -28,14 +29,15 @@ use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{Act, FlashOp, OpKind, Translation};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors, Stress};
 use ssdlab_nand::{
-    BlockHistory, BlockId, CellMode, DieId, DieSpec, Layout, LogicalPage, SpecError, UnitAddress, WHOLE, memory,
-    planes_sensed,
+    BlockHistory, BlockId, CellMode, DieId, DieSpec, Layout, LogicalPage, Medium, SpecError, UnitAddress, WHOLE,
+    memory, planes_sensed,
 };
 
 use host_read_masks::{HostReadMasks, units_read};
 use losses::Losses;
 pub use losses::{Loss, LossReader};
 use retry_turns::RetryTurns;
+use younger::Younger;
 
 /// How much older data, or more reads of a block, may get before its chances are worked out anew: a tenth, and an hour
 /// or a thousand reads.
@@ -155,6 +157,7 @@ pub struct Correction {
     /// are asked for.
     most_reads: u32,
     much_read: Vec<BlockId>,
+    younger: Younger,
     /// What a time on the shelf goes back to.
     shelved: Option<(Nanos, BTreeMap<LogicalPage, u8>)>,
     counters: CorrectionCounters,
@@ -167,15 +170,17 @@ pub struct SavedCorrection {
     calendar: Nanos,
     lost: BTreeMap<LogicalPage, u8>,
     counters: CorrectionCounters,
+    younger: Younger,
 }
 
 impl SavedCorrection {
-    /// Whether this is of a drive with so many pages, whose calendar is not at its end.
+    /// Whether this is of a drive with so many pages and blocks, whose calendar is not at its end.
     #[must_use]
-    pub fn is_sound(&self, logical_pages: u32) -> bool {
+    pub fn is_sound(&self, logical_pages: u32, blocks: usize) -> bool {
         let CorrectionCounters { reread_units, soft_units, rebuilt_units, lost_units } = self.counters;
         self.rng.is_sound()
             && self.calendar < Nanos::MAX / 2
+            && self.younger.is_sound(blocks)
             && self.lost.keys().next_back().is_none_or(|&page| page.number() < logical_pages)
             && [reread_units, soft_units, rebuilt_units, lost_units].into_iter().all(is_plausible)
     }
@@ -190,6 +195,7 @@ impl Correction {
             calendar: self.calendar.saturating_add(now),
             lost: self.losses.pages().clone(),
             counters: self.counters,
+            younger: self.younger.clone(),
         }
     }
 
@@ -197,6 +203,7 @@ impl Correction {
     pub fn load(&mut self, saved: SavedCorrection) {
         (self.rng, self.calendar, self.counters) = (saved.rng, saved.calendar, saved.counters);
         self.losses.set_pages(saved.lost);
+        self.younger = saved.younger;
         self.renew_all();
     }
 
@@ -246,6 +253,7 @@ impl Correction {
             planes,
             most_reads: u32::MAX,
             much_read: Vec::new(),
+            younger: Younger::default(),
             shelved: None,
             spec: spec.clone(),
             counters: CorrectionCounters::default(),
@@ -318,7 +326,7 @@ impl Correction {
         self.losses.take_noted()
     }
 
-    /// A page is programmed: data of a block are as old as its first page.
+    /// A page is programmed: data of a block are as old as its first page, unless time passes while it is open.
     #[inline]
     pub fn programs(&self, block: BlockId, page: u32, now: Nanos, translation: &mut impl Translation) {
         if page == 0 {
@@ -333,14 +341,15 @@ impl Correction {
     }
 
     /// Lets calendar time pass in which the drive does nothing.
-    pub fn age(&mut self, seconds: u64) {
+    pub fn age(&mut self, seconds: u64, now: Nanos, medium: &Medium) {
         self.calendar = self.calendar.saturating_add(seconds.saturating_mul(SECOND)).min(Nanos::MAX / 4);
+        self.younger.note(medium, self.seconds(now));
     }
 
     /// As [`Correction::age`], until [`Correction::unshelve`].
-    pub fn shelve(&mut self, seconds: u64) {
+    pub fn shelve(&mut self, seconds: u64, now: Nanos, medium: &Medium) {
         self.shelved = Some((self.calendar, self.losses.pages().clone()));
-        self.age(seconds);
+        self.age(seconds, now, medium);
     }
 
     /// Takes back the time on the shelf, and what was found to be lost in it.
@@ -371,24 +380,33 @@ impl Correction {
         translation: &impl Translation,
     ) -> ExpectedErrors {
         let layout = translation.medium().layout();
-        let rows = 0..translation.medium().finished_pages(block);
         let mask = u64::MAX >> (64 - layout.row_units);
         let valid = |page| (translation.valid_units(layout.row_start(block, page)) & mask).count_ones();
-        let units = f64::from(rows.map(valid).sum::<u32>());
-        let Some(mode) = self.modes[translation.medium().mode(block).index()].as_ref().filter(|_| units > 0.0) else {
+        let Some(mode) = self.modes[translation.medium().mode(block).index()].as_ref() else {
             return ExpectedErrors::default();
         };
         let ladder = ladder.unwrap_or(&self.ladder);
-        let mut stress = self.stress(mode, self.seconds(now), translation.medium().history(block));
-        stress.cycles *= wear_factor;
-        stress.retention_hours += retention_hours;
-        let rber = mode.errors.rber(&stress).times(self.blocks[block.index()].factor.into());
-        let each = units / mode.factors.len() as f64;
-        mode.factors.iter().fold(ExpectedErrors { units, ..ExpectedErrors::default() }, |sum, &kind| {
-            let odds = ladder.odds(rber.times(kind));
-            let lost = odds.beyond(ladder.levels().len() - 2);
-            ExpectedErrors { units, reread: sum.reread + each * odds.beyond(0), lost: sum.lost + each * lost }
-        })
+        let (history, now_s) = (translation.medium().history(block), self.seconds(now));
+        let pages = translation.medium().finished_pages(block);
+        let mut all = ExpectedErrors::default();
+        for (pages, at_s) in self.younger.stretches(block, history.erases, pages, history.programmed_at_s) {
+            let units = f64::from(pages.map(valid).sum::<u32>());
+            if units == 0.0 {
+                continue;
+            }
+            all.units += units;
+            let mut stress = self.stress(mode, now_s, at_s, history);
+            stress.cycles *= wear_factor;
+            stress.retention_hours += retention_hours;
+            let rber = mode.errors.rber(&stress).times(self.blocks[block.index()].factor.into());
+            let each = units / mode.factors.len() as f64;
+            for &kind in &mode.factors {
+                let odds = ladder.odds(rber.times(kind));
+                all.reread += each * odds.beyond(0);
+                all.lost += each * odds.beyond(ladder.levels().len() - 2);
+            }
+        }
+        all
     }
 
     /// Wear has changed otherwise than by erases.
@@ -478,10 +496,11 @@ impl Correction {
         self.draw_retry(op, mode, now_s, (reach, wanted), translation)
     }
 
-    fn stress(&self, mode: &Mode, now_s: u32, history: BlockHistory) -> Stress {
+    /// Of data of a block that were written then.
+    fn stress(&self, mode: &Mode, now_s: u32, written_at_s: u32, history: BlockHistory) -> Stress {
         Stress {
             cycles: history.life_used() * mode.rated_cycles,
-            retention_hours: f64::from(now_s.saturating_sub(history.programmed_at_s)) / 3600.0,
+            retention_hours: f64::from(now_s.saturating_sub(written_at_s)) / 3600.0,
             block_reads: f64::from(history.reads) / f64::from(self.planes),
         }
     }
@@ -489,7 +508,8 @@ impl Correction {
     #[cold]
     fn renew(&mut self, block: BlockId, mode: CellMode, now_s: u32, history: BlockHistory) {
         let mode = self.modes[mode.index()].as_ref().expect("the die file was checked for its modes");
-        let stress = self.stress(mode, now_s, history);
+        // Of its oldest data, which err most: the draw of the retry makes up for what is younger.
+        let stress = self.stress(mode, now_s, history.programmed_at_s, history);
         let chances = &mut self.blocks[block.index()];
         let rber = mode.errors.rber(&stress).times(chances.factor.into());
         for (escape, factor) in chances.escape.iter_mut().zip(&mode.factors) {
@@ -519,7 +539,9 @@ impl Correction {
     ) -> Option<Box<ReadRetry>> {
         let m = self.modes[mode.index()].as_ref().expect("the die file was checked for its modes");
         let factor = f64::from(self.blocks[op.block().index()].factor);
-        let rber = m.errors.rber(&self.stress(m, now_s, translation.medium().history(op.block()))).times(factor);
+        let history = translation.medium().history(op.block());
+        let at_s = self.younger.written_at_s(op.block(), history.erases, op.page(), history.programmed_at_s);
+        let rber = m.errors.rber(&self.stress(m, now_s, at_s, history)).times(factor);
         let mut kinds: [Option<Odds>; CellMode::COUNT] = [None; CellMode::COUNT];
         let sensed = (0..8u8).filter(|row| op.rows() >> row & 1 != 0);
         let kind_of = |row: u8| usize::from(m.kinds[op.page() as usize + row as usize]);
@@ -657,7 +679,7 @@ fn added(ladder: &Ladder, level: usize) -> Cost {
 #[cfg(test)]
 mod tests {
     use ssdlab_ecc::spec::{BchSpec, RetrySpec};
-    use ssdlab_nand::{Geometry, PageOrder};
+    use ssdlab_nand::{Geometry, PageOrder, TagFormat};
 
     use super::*;
 
@@ -679,11 +701,12 @@ mod tests {
             bits_per_cell: 1,
             page_order: PageOrder::Uniform,
         });
+        let medium = Medium::new(&die, Layout::new(&die, 1, 4), TagFormat::new(16), &Rng::new(1));
         let c = Correction::new(&spec, &die, &ErrorSpec::planar_estimate(), 4096, (1, 4, 1), &Rng::new(1));
         let mut c = c.expect("it can be built");
         let history = BlockHistory { erases: 3, programmed_at_s: 0, ..BlockHistory::default() };
         c.losses.set_pages(BTreeMap::from([(LogicalPage::new(5), 1)]));
-        c.shelve(1_000_000);
+        c.shelve(1_000_000, 0, &medium);
         assert_eq!(c.age_s(history, 7 * SECOND), 1_000_007);
         c.renew(BlockId::new(2), CellMode::Slc, 1_000_007, history);
         assert_eq!(c.blocks[2].erases, 3, "it is known how a block fares that has been erased so often");
@@ -701,10 +724,11 @@ mod tests {
             calendar,
             lost: BTreeMap::from([1, lost].map(|page| (LogicalPage::new(page), 1))),
             counters: CorrectionCounters { lost_units, ..CorrectionCounters::default() },
+            younger: Younger::default(),
         };
-        assert!(saved(7 * SECOND, 3, 2).is_sound(4));
-        assert!(!saved(7 * SECOND, 4, 2).is_sound(4), "a page beyond the drive");
-        assert!(!saved(Nanos::MAX / 2, 3, 2).is_sound(4), "a calendar at its end");
-        assert!(!saved(7 * SECOND, 3, u64::MAX).is_sound(4), "a count beyond any drive's life");
+        assert!(saved(7 * SECOND, 3, 2).is_sound(4, 4));
+        assert!(!saved(7 * SECOND, 4, 2).is_sound(4, 4), "a page beyond the drive");
+        assert!(!saved(Nanos::MAX / 2, 3, 2).is_sound(4, 4), "a calendar at its end");
+        assert!(!saved(7 * SECOND, 3, u64::MAX).is_sound(4, 4), "a count beyond any drive's life");
     }
 }
