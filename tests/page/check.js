@@ -59,9 +59,29 @@
       const tip = svg.parentNode.querySelector(".tip:not([hidden])");
       if (!tip) { say("says nothing of its points", svg); break; }
       const [, lowest] = (svg.dataset.y || "").match(/^([^|]*)/) || [];
+      if (tip.getBoundingClientRect().right > width + 1) say("a read-out leaves the screen", tip);
       if (/NaN|undefined|Infinity/.test(tip.textContent) || (Number(lowest) >= 0 && /: -/.test(tip.textContent))) say("a wrong read-out", tip);
     }
     press("Escape");
+    // Closer, it speaks only of what is within the frame.
+    const frame = svg.querySelector("clipPath rect");
+    if (!frame || svg.dataset.names) continue;
+    const box = svg.getBoundingClientRect();
+    const [left, wide] = ["x", "width"].map((name) => Number(frame.getAttribute(name)));
+    const point = (type, share) => svg.dispatchEvent(new PointerEvent(type, {
+      bubbles: true, clientX: box.left + (left + share * wide) * box.width / svg.viewBox.baseVal.width, clientY: box.top + box.height / 2,
+    }));
+    point("pointerdown", 0.4);
+    point("pointerup", 0.6);
+    if (!svg.dataset.zoom) say("does not come closer", svg);
+    for (const key of ["ArrowRight", ...Array(50).fill("PageDown"), ...Array(50).fill("PageUp")]) {
+      press(key);
+      const ring = svg.querySelector(".ring");
+      const at = ring && ring.style.display !== "none" ? Number(ring.getAttribute("cx")) : left;
+      if (at < left || at > left + wide) { say("a ring beside its frame", svg.closest("figure").querySelector("figcaption")); break; }
+    }
+    press("Escape");
+    point("dblclick", 0.5);
   }
 
   // Contrast of text and ground: 4.5, or 3 for large letters (WCAG 2.1).

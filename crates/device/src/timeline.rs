@@ -160,6 +160,11 @@ impl<T> Last<T> {
         kept.then(|| &mut self.items[number % self.most])
     }
 
+    /// Each that is kept, in no order.
+    pub fn each_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.items.iter_mut()
+    }
+
     /// From the oldest on.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         let (newer, older) = self.items.split_at(self.next);

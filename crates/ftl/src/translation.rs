@@ -425,11 +425,19 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
         false
     }
 
-    /// Looks up the entries that a read of the host needs. Returns how many pieces of the map must be read for it first,
-    /// with `command` in their operations.
+    /// Looks up the entries that a read of the host needs. Returns for how many of them `command` must wait until pieces of the
+    /// map have been read, for it or for others; [`Translation::map_read_ended`] tells of each. [`crate::NOBODY`]: pages to be
+    /// read ahead.
     fn look_up(&mut self, pages: Range<LogicalPage>, command: u16, sink: &mut impl OpSink) -> u32 {
         let _ = (pages, command, sink);
         0
+    }
+
+    /// A read of the map has ended. Returns who has waited for it since [`Translation::look_up`], or [`crate::FOR_BUFFER`], each for
+    /// the entry of a logical page. Goes before [`Translation::done`].
+    fn map_read_ended(&mut self, op: &FlashOp) -> Vec<(u16, LogicalPage)> {
+        let _ = op;
+        Vec::new()
     }
 
     /// Which of the 64 units of flash from one on hold valid data, one bit each.
@@ -475,8 +483,8 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
         let _ = op;
     }
 
-    /// A die has done what it was asked. Follow-up work goes to `sink`. Reads for a command are not told of, nor are those of
-    /// the map for [`crate::NOBODY`].
+    /// A die has done what it was asked. Follow-up work goes to `sink`. Reads for a command are not told of; a read of the map
+    /// is for each unit in the write buffer that has waited for it, as if for [`crate::FOR_BUFFER`].
     fn done(&mut self, die: DieId, op: FlashOp, sink: &mut impl OpSink);
 
     /// Whether dies copy pages one after the other ([`OpKind::CopyRead`], [`OpKind::CopyProgram`]), each with nothing else to be

@@ -572,7 +572,7 @@ fn trim(facts: &Facts<'_>) -> Option<Finding> {
     let judged = match (figure("trimmed_shortfall"), limit) {
         (Some(short), Some(limit)) if short >= 0.05 => {
             let [short, limit] = [short, limit].map(|percent| number::trimmed(percent, 1));
-            format!(", at worst {short} % below the clean drive (up to {limit} % counts as restored)")
+            format!(", in its worst tenth {short} % below the clean drive (up to {limit} % counts as restored)")
         }
         _ => String::new(),
     };

@@ -44,8 +44,8 @@ use std::sync::Arc;
 use ssdlab_core::{Nanos, Rng, SECTOR_BYTES};
 use ssdlab_device::{Completion, Device, DeviceInfo, FlashCounters, HostCounters};
 use ssdlab_ftl::{
-    ChooseVictim, HostUnits, LogBlock, LogBlockConfig, LogBlockFault, PageMap, PageMapConfig, RecoveryFault,
-    SlcCacheSpec, Translation,
+    ChooseVictim, HostUnits, Journal, LogBlock, LogBlockConfig, LogBlockFault, MappingSpec, PageMap, PageMapConfig,
+    RecoveryFault, SlcCacheSpec, Translation,
 };
 use ssdlab_nand::{BlockId, DieSpec, GrowingFaults, SpecError, Variation};
 
@@ -146,6 +146,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             // An exact spare is as small as it was asked for, but nothing may eat into it.
             let whole = drive.flash.exact_spare_per_10000.is_some() && usable == mapped.built_bytes(&mapped_die);
             if usable < needed && !whole {
+                if let Some(error) = journal_too_long(&config, rng, needed) {
+                    return Err(error);
+                }
                 let unit = u64::from(drive.mapping.unit_bytes());
                 let most = usable.saturating_sub(spare) / unit * unit;
                 return Err(SpecError::new(
@@ -462,6 +465,44 @@ fn name_of_model(name: &str) -> &str {
 /// What chance gives a drive.
 fn chance(name: &str, seed: u64) -> Rng {
     Rng::new(seed).stream(name_of_model(name))
+}
+
+/// If a drive lacks room, so many bytes being needed, and would not with the shortest ring for its journal: the key that makes
+/// the ring longer, with its largest value that leaves enough.
+fn journal_too_long(config: &PageMapConfig, rng: &Rng, needed: u64) -> Option<SpecError> {
+    let mapping = config.mapping;
+    if !mapping.journal || mapping.map_cache_kib.is_some() {
+        return None;
+    }
+    let (key, value, least) = match mapping.journal_limit_rows {
+        Some(rows) => ("mapping.journal_limit_rows", rows, 2),
+        None => ("mapping.journal_rows_per_checkpoint_row", mapping.journal_rows_per_checkpoint_row, 1),
+    };
+    let with = |value| match mapping.journal_limit_rows {
+        Some(_) => MappingSpec { journal_limit_rows: Some(value), ..mapping.clone() },
+        None => MappingSpec { journal_rows_per_checkpoint_row: value, ..mapping.clone() },
+    };
+    let map = PageMap::new(&PageMapConfig { mapping: &with(least), ..*config }, rng);
+    let layout = map.medium().layout();
+    let places = |value| {
+        let checkpoints = Journal::checkpoints(&with(value), config.logical_pages, layout);
+        u64::from(Journal::ring_blocks(&checkpoints, layout))
+    };
+    let place_bytes = u64::from(layout.pages) * u64::from(layout.dies) * u64::from(layout.row_bytes());
+    let room = places(least) + usable_bytes(&map).checked_sub(needed)? / place_bytes;
+    let (mut fits, mut too_many) = (least, value);
+    while fits + 1 < too_many {
+        let middle = fits.midpoint(too_many);
+        if places(middle) <= room { fits = middle } else { too_many = middle }
+    }
+    let blocks = places(value);
+    (fits < value).then(|| {
+        SpecError::new(
+            key,
+            format!("journal and checkpoints take {blocks} blocks of each die, and there is room for {room}"),
+            format!("use at most {fits}, or a smaller capacity_bytes"),
+        )
+    })
 }
 
 /// Bytes of flash that can hold the host's data.

@@ -179,7 +179,7 @@ pub struct ControllerSpec {
     pub read_granule_bytes: Option<u32>,
     /// Whether host reads pass programs and erases that wait for the same die.
     pub reads_first: bool,
-    /// Where they do: how many in a row, each with another behind it, before one operation that waits has its turn. Absent: 64, an
+    /// Where they do: how many may pass what else waits for their die before one operation of that has its turn. Absent: 64, an
     /// estimate, since no firmware's number is published. Where planes read by themselves (`features.independent_plane_reads`) any
     /// number passes.
     #[serde(default = "default_reads_in_a_row", skip_serializing_if = "is_default_reads_in_a_row")]

@@ -5,8 +5,8 @@
 //! with cells of up to four bits. Every eighth translates by blocks.
 
 use ssdlab_core::{Op, Rng, UNIT_BYTES};
-use ssdlab_ftl::{Frontier, KeepsOlderPages, LogScheme};
-use ssdlab_nand::{DieSpec, PageOrder, ReducedMode, SpecError};
+use ssdlab_ftl::{Frontier, KeepsOlderPages, LogScheme, RowSpan};
+use ssdlab_nand::{DieSpec, PageOrder, ReducedMode, Slowest, SpecError};
 use ssdlab_ssd::{DriveSpec, PowerLossSpec, Protection, energy_to_save_mj};
 
 use crate::case::{Case, translates_by_blocks};
@@ -61,7 +61,12 @@ impl Case {
 
     pub(crate) fn model(&self) -> Model {
         let spec = self.drive.power_loss.clone().unwrap_or_default();
-        let enough = spec.energy_left_percent == 100.0;
+        let needed_mj = match spec.protects {
+            Protection::Nothing => 0.0,
+            Protection::DataAtRest => energy_at_rest_mj(&self.drive, &self.die, spec.controller_mw),
+            Protection::Everything => energy_to_save_mj(&self.drive, &self.die).unwrap_or(ENOUGH_MJ),
+        };
+        let enough = spec.energy_mj.unwrap_or(0.0) * (spec.energy_left_percent / 100.0) >= needed_mj;
         let protects = if enough { spec.protects } else { Protection::Nothing };
         let keeps = protects != Protection::Nothing || spec.keeps_older_pages != KeepsOlderPages::No;
         let g = &self.die.geometry;
@@ -75,6 +80,30 @@ impl Case {
             keeps_all: protects == Protection::Everything,
         }
     }
+}
+
+/// What a die draws while it programs, if its file does not say: see docs/drive-files.md.
+const DIE_MILLIWATTS: f64 = 82.5;
+
+/// The energy with which every die is certain to end what it is at, be it in the course of a recovery: an erase, or a row that is
+/// read, transferred and programmed. Both together, in the slowest places, so that it is enough whatever comes in between.
+fn energy_at_rest_mj(drive: &DriveSpec, die: &DieSpec, controller_mw: f64) -> f64 {
+    let g = &die.geometry;
+    let modes = || [&die.modes.slc, &die.modes.mlc, &die.modes.tlc].into_iter().flatten();
+    let longest = |times: &mut dyn Iterator<Item = f64>| times.fold(0.0, f64::max);
+    let reads = die.timing.read_us.iter().chain(modes().flat_map(|mode| &mode.read_us));
+    let programs = die.timing.program_us.iter().chain(modes().flat_map(|mode| &mode.program_us));
+    let (read_us, program_us) = (longest(&mut reads.copied()), longest(&mut programs.copied()));
+    let erase_us = longest(&mut modes().map(|mode| mode.erase_ms).chain([die.timing.erase_ms])) * 1e3;
+    let lives = drive.used.as_ref().map_or(1.0, |used| used.most_lives().max(1.0));
+    let slowest = die.variation.as_ref().map_or(Slowest::default(), |variation| variation.slowest(lives));
+    let row_bytes = f64::from(g.planes * (g.page_bytes + g.spare_bytes) * die.features.program_passes);
+    let rate = die.bus.mega_transfers_per_s;
+    let transfer_us = die.bus.command_us + if rate == 0.0 { 0.0 } else { row_bytes / rate };
+    let parts = if drive.mapping.row == RowSpan::AllPlanes { 1.0 } else { f64::from(g.planes) };
+    let row_us = (read_us * slowest.read + program_us * slowest.program) * parts + transfer_us;
+    let die_mw = die.power.as_ref().map_or(DIE_MILLIWATTS, |power| power.supply_v * power.program_current_ma);
+    (controller_mw + die_mw * f64::from(drive.flash.dies)) * (row_us + erase_us * slowest.erase) / 1e6
 }
 
 fn draw_power_loss(rng: &mut Rng) -> PowerLossSpec {

@@ -12,7 +12,7 @@ use super::tail::tail_chart;
 use crate::error::BenchError;
 use crate::host::{Host, Job, SlowestSeen};
 use crate::measure::{Measurement, ServiceTimes, Stalls};
-use crate::outcome::{Axis, Mark, Outcome};
+use crate::outcome::{Axis, Mark, Outcome, Series};
 
 /// Points of a line of the linear distribution, at most.
 const MOST_BINS: u64 = 2_000;
@@ -24,6 +24,8 @@ const USUAL_READS: u32 = 10;
 const USUAL_PERCENT: f64 = 99.0;
 /// The chart covers this share of the requests, in per cent, so that a few slow ones do not squeeze the others.
 const DRAWN_PERCENT: f64 = 99.5;
+/// A line that another is so many times as high as lies on the axis: of a chart it has the height of three pixels.
+const MOST_TIMES_HIGHER: f64 = 100.0;
 
 pub(super) const DEF: TestDef = TestDef {
     name: "analyzedisk",
@@ -146,15 +148,18 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         )),
     }
     note_if_few(requests, &mut out.notes);
-    out.charts.push(chart(
-        "service-time-density",
-        "Distribution of service times",
-        "Probability density: the area under a line between two times is the share of requests between them.",
-        Mark::Line,
-        Axis { min: Some(0.0), ..Axis::linear("service time", "us") },
-        Axis { min: Some(0.0), ..Axis::linear("probability density", "1/us") },
-        lines,
-    ));
+    match hidden(&lines) {
+        Some(why) => out.notes.push(why),
+        None => out.charts.push(chart(
+            "service-time-density",
+            "Distribution of service times",
+            "Probability density: the area under a line between two times is the share of requests between them.",
+            Mark::Line,
+            Axis { min: Some(0.0), ..Axis::linear("service time", "us") },
+            Axis { min: Some(0.0), ..Axis::linear("probability density", "1/us") },
+            lines,
+        )),
+    }
     out.charts.push(chart(
         "service-time-density-log",
         "Distribution of service times, over all orders of magnitude",
@@ -170,6 +175,21 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     show_stalls(&mut out, &runs[1].stalls, "Single-sector writes");
     out.slowest_seen = slowest_of_all(runs.into_iter().filter_map(|run| run.slowest_seen)).map(Box::new);
     Ok(out)
+}
+
+/// Why a linear axis cannot show these lines together, if it cannot.
+fn hidden(lines: &[Series]) -> Option<String> {
+    let mut peaks: Vec<(&str, f64)> =
+        lines.iter().map(|line| (line.name.as_str(), line.points.iter().map(|p| p[1]).fold(0.0, f64::max))).collect();
+    peaks.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let [(hidden, low), .., (higher, high)] = peaks[..] else { return None };
+    (low < high / MOST_TIMES_HIGHER).then(|| {
+        format!(
+            "The distribution of service times over a linear axis is left out: the line of {higher}s would be {:.0} times as high as \
+             that of {hidden}s, which would lie on the axis. That over all orders of magnitude has both.",
+            high / low
+        )
+    })
 }
 
 /// Of the slowest of each run, the slowest; of equal ones the last.

@@ -439,6 +439,23 @@ fn analyzedisk_gives_the_distribution_of_service_times() {
 }
 
 #[test]
+fn analyzedisk_has_no_linear_chart_where_the_one_line_hides_the_other() {
+    // The linear chart, and what is said in its place: writes that take this long are as far apart as the bins are wide.
+    let drawn = |write: Nanos| {
+        let drive = ModelSpec { write, ways: 1, ..plain() };
+        let out = run(&drive, "analyzedisk", &[("requests", "500"), ("bin_us", "1")]);
+        let ids: Vec<String> = out.charts.iter().map(|chart| chart.id.clone()).collect();
+        let note = out.notes.into_iter().find(|note| note.contains("linear axis"));
+        assert!(ids.iter().any(|id| id == "service-time-density-log"), "{ids:?}");
+        (ids.iter().any(|id| id == "service-time-density"), note)
+    };
+    assert_eq!(drawn(150_000 * MICROSECOND), (true, None), "75 times as high");
+    let (linear, note) = drawn(260_000 * MICROSECOND);
+    let said = "the line of reads would be 130 times as high as that of writes";
+    assert!(!linear && note.as_ref().is_some_and(|note| note.contains(said)), "{note:?}");
+}
+
+#[test]
 fn analyzedisk_waits_until_reads_are_served_as_before() {
     // 256 kB of writes are acknowledged at once and drain at 25.6 kB/s; reads wait for all of it, or do not.
     let holding = ModelSpec {

@@ -209,6 +209,10 @@ impl Translation for PageMap {
         self.log.look_up(pages, command, &mut self.medium, sink)
     }
 
+    fn map_read_ended(&mut self, op: &FlashOp) -> Vec<(u16, LogicalPage)> {
+        self.log.map_read_ended(op)
+    }
+
     #[inline]
     fn valid_units(&self, from: UnitAddress) -> u64 {
         self.validity.span(from)

@@ -7,6 +7,7 @@ use super::PageMap;
 use super::allocator::{NoRoom, Place as RowPlace, Writer};
 use super::compression::{MOST, Pack};
 use super::map::Place;
+use super::metadata_log::HeldWriter;
 use super::pacing::MICRO;
 use super::superblock::{State, SuperblockId};
 use super::write_buffer::Slot;
@@ -79,15 +80,15 @@ impl PageMap {
     pub fn trim(&mut self, lpns: std::ops::Range<LogicalPage>, sink: &mut impl OpSink) {
         let before = self.counters.trimmed_units;
         let keeps_trims = self.log.keeps_trims();
-        let mut held = Vec::new();
+        let mut held = HeldWriter::default();
         for lpn in lpns.each() {
             if let Some(unit) = self.forget(lpn, sink).filter(|_| keeps_trims) {
                 let (block, page) = self.medium.layout().row_of(unit);
-                held.push((lpn, self.medium.sequence(block, page)));
+                held.push(lpn, self.medium.sequence(block, page));
             }
         }
         if self.counters.trimmed_units > before || self.recovery.any_lost(&lpns) {
-            self.log.note_trimmed_range(lpns, held, &mut self.medium, sink);
+            self.log.note_trimmed_range(lpns, held.finish(), &mut self.medium, sink);
         }
         if self.has_emptied() {
             self.save_and_erase_emptied(sink);
@@ -95,12 +96,15 @@ impl PageMap {
     }
 
     /// See [`crate::Translation::void_all`]. What DRAM holds is forgotten as by a trim of everything; flash is told by the
-    /// erase point alone, not by the journal.
+    /// erase point alone, not by the journal, and pieces of the map that lie there are void as well.
     pub(super) fn void_all(&mut self, sink: &mut impl OpSink) {
         assert!(self.buffer.units() == 0, "nothing of the host's may wait in the buffer");
+        let mut log = std::mem::take(&mut self.log);
         for lpn in LogicalPage::all(self.map.logical_pages()).each() {
             self.forget(lpn, sink);
         }
+        log.void_all();
+        self.log = log;
         self.recovery.void_all(self.medium.next_sequence());
         if self.has_emptied() {
             self.save_and_erase_emptied(sink);
@@ -389,7 +393,28 @@ impl PageMap {
         }
         sink.enqueue(die, FlashOp::host_program(block, page, units, number, sink.data_from(ready)));
         self.log.note_written(start, units, pages, &mut self.medium, sink);
+        if self.log.trims_are_due() {
+            self.let_go_of_trims();
+        }
         self.start_if_due(domain, sink);
+    }
+
+    /// Looks at some of the trims on flash: of pages that have been written again, and are on flash again, nothing older comes back.
+    #[inline(never)]
+    fn let_go_of_trims(&mut self) {
+        // With padding, a cut may take what was not flushed, and the page before counts: that is the trim.
+        if self.padding.is_some() {
+            return;
+        }
+        let (map, medium) = (&self.map, &self.medium);
+        self.log.let_go_of_trims(|lpn, before_row| {
+            let Place::Flash(unit) = map.get(lpn) else { return false };
+            let (block, page) = medium.layout().row_of(unit);
+            page < medium.finished_pages(block)
+                && medium.sequence(block, page) >= before_row
+                && medium.is_readable(block, page)
+                && !medium.is_bad(block)
+        });
     }
 
     // ---- where the host may write -------------------------------------------------------------------------------
@@ -480,5 +505,40 @@ impl PageMap {
     pub(super) fn host_may_write(&self, domain: usize, stream: u8) -> bool {
         let credit = !self.pacing.limits_host() || self.collector.leaves_host(domain, self.row_units);
         credit && self.room_for_host(domain, stream).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_nand::{DieId, LogicalPage, LogicalPages};
+
+    use crate::op::FlashOp;
+    use crate::page_map::small;
+
+    #[test]
+    fn trims_of_pages_that_are_on_flash_again_are_let_go() {
+        let mut map = small::map(true);
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
+        let write = |map: &mut super::PageMap, ops: &mut Vec<(DieId, FlashOp)>, pages: u32, times: u8| {
+            for k in 0..pages * u32::from(times) {
+                map.write(LogicalPage::new(k % pages), (k / pages) as u8 + 1, 0);
+                map.dispatch(ops);
+                small::work(map, ops);
+            }
+        };
+        let ranges = |map: &super::PageMap| map.log.trims_on_flash().map_or(0, |table| table.ranges().count());
+        write(&mut map, &mut ops, small::PAGES, 1);
+        for page in LogicalPage::all(small::PAGES).each().step_by(2) {
+            map.trim(page.run(1), &mut ops);
+        }
+        map.log.save_trims(&mut map.medium, &mut ops);
+        small::work(&mut map, &mut ops);
+        assert_eq!(ranges(&map), 150);
+        // Half of the pages, through two rows of the journal: the other trims stay.
+        write(&mut map, &mut ops, 150, 30);
+        assert_eq!(ranges(&map), 75);
+        write(&mut map, &mut ops, small::PAGES, 15);
+        assert_eq!(ranges(&map), 0);
+        assert_eq!(map.check_invariants(), Ok(()));
     }
 }

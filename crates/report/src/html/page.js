@@ -217,6 +217,15 @@
       }
       all.sort((p, q) => p.x - q.x);
     };
+    const zoomed = () => (svg.dataset.zoom || "1|0").split("|").map(Number);
+    // What a switch hides, or lies beside a frame that shows a part of the axis, is nothing to point at.
+    const frame = svg.querySelector("clipPath rect");
+    const seen = () => {
+      const [scale, shift] = zoomed();
+      const from = frame && +frame.getAttribute("x"), to = frame && from + +frame.getAttribute("width");
+      const isInside = (at) => scale === 1 || (at >= from && at <= to);
+      return (p) => isDrawn(p.path) && isInside(p.x * scale + shift);
+    };
     const show = (i) => {
       index = i;
       const p = all[i], x = axis(svg.dataset.x), y = axis(svg.dataset.y);
@@ -232,7 +241,7 @@
       }
       tip.hidden = false;
       ring.style.display = "";
-      const [scale0, shift0] = (svg.dataset.zoom || "1|0").split("|").map(Number);
+      const [scale0, shift0] = zoomed();
       const screen = p.x * scale0 + shift0;
       ring.setAttribute("cx", screen);
       ring.setAttribute("cy", p.y);
@@ -249,9 +258,9 @@
       const box = svg.getBoundingClientRect(), scale = svg.viewBox.baseVal.width / box.width;
       const x = (event.clientX - box.left) * scale, y = (event.clientY - box.top) * scale;
       let best = -1, least = 900;
-      const [zoom, shift] = (svg.dataset.zoom || "1|0").split("|").map(Number);
+      const [zoom, shift] = zoomed(), isSeen = seen();
       all.forEach((p, i) => {
-        if (!isDrawn(p.path)) return;
+        if (!isSeen(p)) return;
         const far = (p.x * zoom + shift - x) ** 2 + (p.y - y) ** 2;
         if (far < least) { least = far; best = i; }
       });
@@ -266,12 +275,13 @@
       if (!step) return;
       event.preventDefault();
       load();
-      // By so many of the points that are drawn, or to the last of them.
+      // By so many of the points that are seen, or to the last of them.
+      const isSeen = seen();
       let to = index;
       for (let left = Math.abs(step), i = index + Math.sign(step); left > 0 && i >= 0 && i < all.length; i += Math.sign(step)) {
-        if (isDrawn(all[i].path)) { to = i; left -= 1; }
+        if (isSeen(all[i])) { to = i; left -= 1; }
       }
-      if (to >= 0 && isDrawn(all[to].path)) show(to);
+      if (to >= 0 && isSeen(all[to])) show(to);
     });
   }
 })();

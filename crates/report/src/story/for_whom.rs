@@ -19,7 +19,7 @@ const OFTEN_PERCENT: f64 = 5.0;
 /// Who should want the drive, and who should not.
 pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String, String) {
     let (mut suits, mut unsuited): (Vec<String>, Vec<String>) = Default::default();
-    databases(facts, steady, &mut suits, &mut unsuited);
+    let left = databases(facts, steady, &mut suits, &mut unsuited);
     let suits_databases = !suits.is_empty();
     // Figures that it is not to be chosen for, even if those of the others are worse.
     let mut warned: Vec<&str> = Vec::new();
@@ -129,6 +129,7 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
             format!("{}, {place}{}.", r.what(), r.but_for)
         }));
     }
+    suits.extend(left);
     let mut behind = "It falls far behind in none of the figures compared here.".to_owned();
     if unsuited.is_empty() {
         // Rates that another drive does not keep put nobody behind it.
@@ -186,8 +187,14 @@ fn stands_alone(facts: &Facts<'_>) -> bool {
     HEADLINES.iter().any(|h| facts.headline(h.key).is_some_and(|(h, _)| facts.stands_alone(&h)))
 }
 
-/// Whether it is for those who wait for each write, by how random writes went when the drive was full.
-fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>, unsuited: &mut Vec<String>) {
+/// Whether it is for those who wait for each write, by how random writes went when the drive was full. Returns what there is to say
+/// where only a full run can tell.
+fn databases(
+    facts: &Facts<'_>,
+    steady: Option<&Steady>,
+    suits: &mut Vec<String>,
+    unsuited: &mut Vec<String>,
+) -> Option<String> {
     // Slow while it is empty, it is no faster when it is full.
     let slow_when_fresh = |unsuited: &mut Vec<String>| {
         if let Some((_, rate)) = facts.headline("random-write").filter(|_| Fresh::of(facts) == Some(Fresh::NoDrive)) {
@@ -196,7 +203,10 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
     };
     // Of a set in small its last part tells nothing.
     let last = facts.last_part().filter(|_| !facts.is_left_to_a_full_run());
-    let Some(last) = last else { return slow_when_fresh(unsuited) };
+    let Some(last) = last else {
+        slow_when_fresh(unsuited);
+        return None;
+    };
     let longest = facts.of_random_writes("latency_max_tail").map(number::latency);
     let wait = longest.map_or(String::new(), |l| format!(": a commit may wait {l}"));
     let drops = format!(": {} writes a second drop to {}", iops(last.level), iops(last.lowest));
@@ -204,7 +214,7 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
     if last.stalls() {
         let why = if wait.is_empty() { &drops } else { &wait };
         unsuited.push(format!("Databases, and random writes to a full drive{why}."));
-        return;
+        return None;
     }
     if last.bursts() {
         let other = facts.best_other_by(true, |other| other.level).filter(|&(_, level)| level > last.level);
@@ -219,7 +229,7 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
             iops(last.level),
             iops(last.mean)
         ));
-        return;
+        return None;
     }
     let Some(s) = steady else {
         slow_when_fresh(unsuited);
@@ -231,16 +241,16 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
                 iops(last.parts.1)
             ));
         }
-        return;
+        return None;
     };
     if s.level < DATABASE {
         unsuited.push(format!("Databases, and random writes to a full drive{wait}."));
-        return;
+        return None;
     }
     // What is no drive for random writes while it is empty is none for databases when it is full.
     if Fresh::of(facts) == Some(Fresh::NoDrive) {
         unsuited.push(format!("Databases, and random writes to a full drive: {} a second.", iops(s.level)));
-        return;
+        return None;
     }
     // Who reads one drive's page takes it for the better one of those beside it.
     let unsettled: String = facts.unsettled().iter().map(|other| format!("; {other}")).collect();
@@ -258,8 +268,15 @@ fn databases(facts: &Facts<'_>, steady: Option<&Steady>, suits: &mut Vec<String>
         )),
         Some(us) => suits
             .push(format!("Databases: {told}; one write in a thousand takes over {}{unsettled}.", number::latency(us))),
+        // How long the rarest writes take depends on the size of the drive.
+        None if facts.random_writes().is_some_and(|run| run.small_by.is_some()) => {
+            return Some(format!(
+                "No verdict on databases: {told}{unsettled}, but how long a commit may wait is left to a full run."
+            ));
+        }
         None => suits.push(format!("Databases: {told}{unsettled}.")),
     }
+    None
 }
 
 /// A headline figure in words, and as a share of the best of the others.

@@ -19,6 +19,9 @@ fn category(figure: &Figure, x: f64) -> String {
     }
 }
 
+/// A tenth to spare: the reader's letters may be wider than ours.
+const WIDER_LETTERS: f64 = 1.1;
+
 /// Margins of a bar chart.
 struct Frame {
     pad: f64,
@@ -32,6 +35,7 @@ struct Frame {
 fn frame(figure: &Figure, m: Measures, positions: &[f64], above: bool) -> Frame {
     let pad = if m.width >= 950.0 { 20.0 } else { 0.0 };
     let widest = positions.iter().map(|&x| text::width(&category(figure, x), m.font)).fold(0.0, f64::max);
+    let widest = widest * WIDER_LETTERS;
     let above = above || widest > 0.3 * m.width;
     let left = if above { pad } else { pad + widest + 10.0 };
     Frame { pad, left, right: m.width - pad, above, size: m.font }
@@ -123,8 +127,7 @@ pub(crate) fn draw_stacked(c: &mut Canvas, figure: &Figure, m: Measures, top: f6
     let bar = m.bar * 1.25;
     for (row, &position) in positions.iter().enumerate() {
         let total = figure.bar_ends.get(row).cloned().unwrap_or_else(|| number::value(sum(position), &figure.y.unit));
-        // A tenth to spare: the reader's letters may be wider than ours.
-        let room = f.right - f.left - (text::width(&total, m.font) + 12.0) * 1.1;
+        let room = f.right - f.left - (text::width(&total, m.font) + 12.0) * WIDER_LETTERS;
         for line in text::wrap(&category(figure, position), m.font * 1.1, room) {
             y += m.font * 1.15;
             c.text(f.left, y, m.font, Anchor::Start, "o", &line);
@@ -155,4 +158,31 @@ pub(crate) fn draw_stacked(c: &mut Canvas, figure: &Figure, m: Measures, top: f6
         y += bar + m.font * 0.7;
     }
     value_axis(c, &scale, &axis_title(&figure.y), &f, (start, y))
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_bench::{Axis, Chart, Mark, Series};
+
+    use super::super::Layout;
+    use super::*;
+
+    #[test]
+    fn names_before_bars_have_room_in_wider_letters() {
+        let name = "streaming-media server mix";
+        let chart = Chart {
+            id: String::new(),
+            title: String::new(),
+            caption: String::new(),
+            mark: Mark::Bars,
+            x: Axis { categories: vec![name.to_owned()], ..Axis::linear("", "") },
+            y: Axis::linear("", ""),
+            series: vec![Series { name: String::new(), points: vec![[0.0, 1.0]] }],
+            overlay_drives: false,
+        };
+        let figure = Figure::of_chart(&chart, "", String::new(), None);
+        let m = Layout::Full.measures();
+        let f = frame(&figure, m, &figure.positions(), false);
+        assert!(!f.above && f.left - 8.0 >= 1.08 * text::width(name, m.font), "{}", f.left);
+    }
 }

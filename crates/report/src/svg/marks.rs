@@ -19,7 +19,9 @@ pub(crate) struct Style {
 pub(super) fn append_dot(d: &mut String, dot: Dot, pen: &mut (i64, i64), at: (i64, i64), size: f64) {
     let long = libm::round(size * 20.0) as i64;
     let (dx, dy, draw) = match dot {
-        Dot::Round | Dot::Square => (0, 0, "h0".to_owned()),
+        Dot::Round => (0, 0, "h0".to_owned()),
+        // A PDF paints a line of no length with round caps only.
+        Dot::Square => (0, 0, "h.1".to_owned()),
         Dot::Dash => (-long / 2, 0, format!("h{}", coord(long as f64 / 10.0))),
         Dot::Upright => (0, -long / 2, format!("v{}", coord(long as f64 / 10.0))),
     };
@@ -31,9 +33,10 @@ pub(super) fn append_dot(d: &mut String, dot: Dot, pen: &mut (i64, i64), at: (i6
     let gap = if my.starts_with('-') { "" } else { " " };
     let _ = write!(d, "{letter}{mx}{gap}{my}{draw}");
     *pen = match dot {
+        Dot::Round => start,
+        Dot::Square => (start.0 + 1, start.1),
         Dot::Dash => (start.0 + long, start.1),
         Dot::Upright => (start.0, start.1 + long),
-        _ => start,
     };
 }
 
@@ -114,4 +117,29 @@ pub(super) fn append_marker(d: &mut String, index: usize, x: f64, y: f64, r: f64
         _ => polygon(&[(-1.1, -1.1), (1.1, 1.1), (1.1, -1.1), (-1.1, 1.1)]),
     };
     d.push_str(&shape);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Viewers of a PDF leave out lines of no length, but for those with round caps.
+    #[test]
+    fn a_dot_has_round_caps_or_a_length_and_the_next_one_begins_where_it_ended() {
+        for dot in DOTS {
+            let (mut d, mut pen) = (String::new(), (0, 0));
+            append_dot(&mut d, dot, &mut pen, (100, 200), 2.6);
+            assert_eq!(d.ends_with("h0"), dot == Dot::Round, "{d}");
+            assert_eq!(dot_attributes(dot, 0, 2.6, 1.0, "").contains("\"round\""), dot == Dot::Round);
+            let first = pen;
+            append_dot(&mut d, dot, &mut pen, (130, 200), 2.6);
+            assert_eq!((pen.0 - first.0, pen.1 - first.1), (30, 0), "{d}");
+        }
+        // Squares 3 apart: 2.9 from the end of one to the begin of the next.
+        let (mut d, mut pen) = (String::new(), (0, 0));
+        for x in [100, 130] {
+            append_dot(&mut d, Dot::Square, &mut pen, (x, 200), 2.6);
+        }
+        assert_eq!(d, "M10 20h.1m2.9 0h.1");
+    }
 }

@@ -52,7 +52,11 @@ impl Backend {
         if die.busy {
             return;
         }
-        let read = if die.in_a_row < self.reads_in_a_row || !lets_pass(die, now) { die.take_read() } else { None };
+        let read = match die.others.is_empty() {
+            true => die.reads.pop_front(),
+            false if die.passes < self.reads_in_a_row || !lets_pass(die, now) => die.take_read(),
+            false => None,
+        };
         let op = match read {
             Some(op) => op,
             None => match die.others.front() {
@@ -62,6 +66,7 @@ impl Backend {
                         return self.wait_for_data(d, [now, now + late], probe);
                     }
                     die.others.pop_front();
+                    die.passes = 0;
                     op
                 }
                 None => return self.events.set(d.index(), NEVER),
@@ -112,11 +117,11 @@ impl Backend {
             free_at = now.max(self.dies[d.index()].reads_from);
         }
         let die = &self.dies[d.index()];
-        let others_turn = die.in_a_row >= self.reads_in_a_row && self.lets_pass_specially(d, now, translation.medium());
+        let others_turn = die.passes >= self.reads_in_a_row && self.lets_pass_specially(d, now, translation.medium());
         let die = &mut self.dies[d.index()];
         if (die.reads.is_empty() || others_turn) && die.suspended.is_some() {
             self.resume(d, now, probe);
-            return;
+            return self.expect_interruption(d, now);
         }
         let mut reads = !die.reads.is_empty();
         if !reads {
@@ -146,6 +151,9 @@ impl Backend {
         } else {
             self.begin::<true, EXPLAIN, CHECK>(d, op, mode, course, probe);
         }
+        if others_turn && !reads {
+            self.expect_interruption(d, now);
+        }
     }
 
     /// What a die does next, if it has anything to do and may, and when that was asked for.
@@ -173,6 +181,7 @@ impl Backend {
             }
         }
         let op = if yields { self.behind.as_mut()?.pop(d) } else { self.dies[d.index()].others.pop_front() };
+        self.dies[d.index()].passes = 0;
         Some((op?, now))
     }
 
@@ -180,7 +189,7 @@ impl Backend {
     #[cold]
     #[inline(never)]
     fn lets_pass_specially(&mut self, d: DieId, now: Nanos, medium: &Medium) -> bool {
-        self.dies[d.index()].in_a_row = 0;
+        self.dies[d.index()].passes = 0;
         let die = &self.dies[d.index()];
         // What goes along with it in other planes is not looked at here.
         let alone = |op: &FlashOp| self.planes.is_none() || op.kind().act() != Act::Erase;
@@ -557,7 +566,7 @@ pub(super) fn scaled(time: Nanos, share: u64) -> Nanos {
 #[cold]
 #[inline(never)]
 fn lets_pass(die: &mut Die, now: Nanos) -> bool {
-    die.in_a_row = 0;
+    die.passes = 0;
     die.others.front().is_some_and(|op| data_are_late_by(&op, now) == 0 && !is_read_first(die, &op))
 }
 

@@ -20,8 +20,8 @@ pub struct Die {
     pub others: Ring<FlashOp>,
     pub busy: bool,
     pub channel: u8,
-    /// Reads of the host's begun one right after the other, each with another behind it.
-    pub in_a_row: u16,
+    /// Reads that have passed what else waits, since something of that began last.
+    pub passes: u16,
     /// The read under way did not decode at once.
     pub retry: Option<Box<ReadRetry>>,
     /// With cache reads, and where planes read by themselves: when each of `reads` was asked for.
@@ -43,7 +43,7 @@ impl Die {
             current: nothing,
             busy: false,
             channel,
-            in_a_row: 0,
+            passes: 0,
             retry: None,
             reads: Ring::new(8, nothing),
             others: Ring::new(8, nothing),
@@ -58,11 +58,13 @@ impl Die {
         }
     }
 
-    /// The host's next read.
+    /// The host's next read. It passes what else waits.
     #[inline(always)]
     pub fn take_read(&mut self) -> Option<FlashOp> {
         let op = self.reads.pop_front()?;
-        self.in_a_row = if self.reads.is_empty() { 0 } else { self.in_a_row.saturating_add(1) };
+        if !self.others.is_empty() || self.suspended.is_some() {
+            self.passes = self.passes.saturating_add(1);
+        }
         Some(op)
     }
 

@@ -39,7 +39,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     #[cold]
     #[inline(never)]
     fn joint_op_ended(&mut self, d: DieId, retry: Option<&ReadRetry>) {
-        let op = self.backend.end(d).op;
+        let op = self.backend.end(d, self.now).op;
         self.probe.explain(|explanations| explanations.operation_ended(d, self.now));
         let beside = self.backend.take_joint(d);
         let kind = op.kind();
@@ -106,7 +106,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     // The usual way has no retry, and is compiled without.
     #[inline(always)]
     fn op_ended(&mut self, d: DieId, retry: Option<&ReadRetry>) {
-        let ended = self.backend.end(d);
+        let ended = self.backend.end(d, self.now);
         self.probe.explain(|explanations| explanations.operation_ended(d, self.now));
         self.translation.prefetch_ahead();
         let op = ended.op;

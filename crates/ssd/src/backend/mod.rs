@@ -386,7 +386,7 @@ impl Backend {
 
     /// Programs of the host keep only the low bits of the time at which their data come, and may wait for long, behind other
     /// programs or reads that pass them. So these are looked at now and then as operations end: where something waits, some
-    /// die is at work.
+    /// die ends one after the other, or what waits has its event.
     #[inline]
     fn keep_times(&mut self, now: Nanos) {
         if now >= self.renews_at {
@@ -425,8 +425,7 @@ impl Backend {
     /// Ends the operation of a die whose event has come. The die must be woken before the next event is asked for, once
     /// the consequences of this one are known: it begins the successor, or has no event any more.
     #[inline]
-    pub fn end(&mut self, d: DieId) -> Ended {
-        let (now, _) = self.events.first();
+    pub fn end(&mut self, d: DieId, now: Nanos) -> Ended {
         self.keep_times(now);
         let die = &mut self.dies[d.index()];
         die.busy = false;

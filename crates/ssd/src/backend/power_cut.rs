@@ -1,8 +1,8 @@
 //! What the dies are at when the power goes, and how long operations take while the drive starts.
 
 use ssdlab_core::{DieSet, Nanos, Ring};
-use ssdlab_ftl::{Act, FOR_BUFFER, FlashOp, NOBODY, OpKind};
-use ssdlab_nand::{BlockId, CellMode, DieId, Dies, LogicalPage, Medium};
+use ssdlab_ftl::{Act, FlashOp, NOBODY, OpKind};
+use ssdlab_nand::{BlockId, CellMode, DieId, Dies, Medium};
 
 use super::begin::scaled;
 use super::{Backend, Channel, Correction, Die, NEVER, Tournament};
@@ -138,12 +138,11 @@ impl Backend {
     }
 }
 
-/// Whether it is a read for a command.
+/// Whether it is a read for a command alone. For a read of the map the write buffer may wait as well.
 fn is_for_host(op: &FlashOp) -> bool {
     match op.kind() {
         OpKind::HostRead => true,
         OpKind::MergeRead => op.command() != NOBODY,
-        OpKind::MapRead => !matches!(op.command(), NOBODY | FOR_BUFFER),
         _ => false,
     }
 }
@@ -152,9 +151,6 @@ fn for_nobody(op: FlashOp) -> FlashOp {
     match op.kind() {
         OpKind::HostRead | OpKind::MergeRead if is_for_host(&op) => {
             FlashOp::host_read(op.block(), op.page(), op.units(), NOBODY, 0)
-        }
-        OpKind::MapRead if is_for_host(&op) => {
-            FlashOp::map_read(op.block(), op.page(), op.units(), NOBODY, LogicalPage::FIRST)
         }
         _ => op,
     }

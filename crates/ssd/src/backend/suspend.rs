@@ -79,25 +79,13 @@ impl Backend {
         now: Nanos,
         probe: &mut Probe<EXPLAIN, CHECK>,
     ) -> Option<Nanos> {
-        let rules = self.suspend?;
-        if self.is_loaded(d) {
+        let (from, time) = self.may_be_interrupted(d, now)?;
+        if now < from {
+            self.look_at_later(d, from);
             return None;
         }
         let ends = self.end_of(d);
-        let reads = self.a_read_waits(d);
         let die = &mut self.dies[d.index()];
-        if die.suspended.is_some() || !reads || die.progress.interruptions >= rules.most {
-            return None;
-        }
-        let time = rules.time(die.current.kind())?;
-        let allowed = die.progress.array_from + rules.least_progress;
-        if now.max(allowed) + time >= ends {
-            return None;
-        }
-        if now < allowed {
-            self.look_at_later(d, allowed);
-            return None;
-        }
         // It may have been planned for this very instant, whose event is still to come.
         die.ends_otherwise = None;
         die.suspended = Some(Suspended { op: die.current, left: ends - now });
@@ -109,6 +97,30 @@ impl Backend {
         probe.explain(|explanations| explanations.interrupted(d, now, now + time));
         probe.check(|checks| checks.interrupted(d, now, now + time));
         Some(now + time)
+    }
+
+    /// From when on what a die is at may be interrupted for a read that waits, if it gains anything; and how long that takes.
+    fn may_be_interrupted(&self, d: DieId, now: Nanos) -> Option<(Nanos, Nanos)> {
+        let rules = self.suspend?;
+        if self.is_loaded(d) || !self.a_read_waits(d) {
+            return None;
+        }
+        let die = &self.dies[d.index()];
+        if !die.busy || die.suspended.is_some() || die.progress.interruptions >= rules.most {
+            return None;
+        }
+        let time = rules.time(die.current.kind())?;
+        let from = now.max(die.progress.array_from + rules.least_progress);
+        (from + time < self.end_of(d)).then_some((from, time))
+    }
+
+    /// A die has begun or gone on with something although reads wait, since so many had passed it: these interrupt it in their
+    /// turn. It has come on by then, by a nanosecond at the least.
+    #[cold]
+    pub(super) fn expect_interruption(&mut self, d: DieId, now: Nanos) {
+        if let Some((from, _)) = self.may_be_interrupted(d, now + 1) {
+            self.look_at_later(d, from);
+        }
     }
 
     /// When the operation of a die ends, if it is not interrupted.
@@ -160,6 +172,7 @@ impl Backend {
         let end = now + rules.resume + left;
         die.current = op;
         die.busy = true;
+        die.passes = 0;
         die.sensed = 0;
         die.progress.array_from = now + rules.resume;
         if let Some(planes) = &mut self.planes {

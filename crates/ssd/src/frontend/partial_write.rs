@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use ssdlab_core::Op;
 use ssdlab_device::{Request, Status};
-use ssdlab_ftl::{FlashOp, Promise, Source, Stretch, Translation};
+use ssdlab_ftl::{FOR_BUFFER, FlashOp, Promise, Source, Stretch, Translation};
 use ssdlab_nand::{DieId, LogicalPage, LogicalPages};
 
 use super::commands::IN_PARTS;
@@ -147,23 +147,25 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.admit();
     }
 
-    /// A piece of the map has come that the write buffer needs.
+    /// A piece of the map has come that the write buffer needs, for these pages.
     #[cold]
     #[inline(never)]
-    pub(super) fn buffer_map_read_done(&mut self, ended: &Ended) {
-        let page = ended.op.merged_page();
-        let awaited = self.frontend.merges.iter().any(|&(p, _)| p == page);
-        let mapped = self.mapped_die(ended.die, &ended.op);
-        let (translation, mut queues) = self.translation_and_queues();
-        translation.done(mapped, ended.op, &mut queues);
-        if awaited {
-            // Another write may have begun in its place meanwhile.
-            translation.fetch_missing(page, &mut queues);
-            if self.translation.missing_sectors(page) == 0 {
-                self.release_merged(ended, None);
+    pub(super) fn buffer_map_read_done(&mut self, op: &FlashOp, die: DieId, pages: &[LogicalPage]) {
+        let mapped = self.mapped_die(die, op);
+        for &page in pages {
+            let op = FlashOp::map_read(op.block(), op.page(), op.units(), FOR_BUFFER, page);
+            let awaited = self.frontend.merges.iter().any(|&(p, _)| p == page);
+            let (translation, mut queues) = self.translation_and_queues();
+            translation.done(mapped, op, &mut queues);
+            if awaited {
+                // Another write may have begun in its place meanwhile.
+                translation.fetch_missing(page, &mut queues);
+                if self.translation.missing_sectors(page) == 0 {
+                    self.release_merged(&Ended { die, op }, None);
+                }
             }
         }
-        self.backend.wake(ended.die);
+        self.backend.wake(die);
         self.ask(|translation, queues| translation.dispatch(queues));
     }
 

@@ -132,12 +132,19 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
     /// Reads pages into DRAM that the host has not asked for yet.
     fn fetch_ahead(&mut self, range: Range<LogicalPage>) {
+        if self.translation.loads_on_demand() {
+            let known = self.known_ahead(range);
+            self.read_pages_ahead(known.into_iter());
+        } else {
+            self.read_pages_ahead(range.each());
+        }
+    }
+
+    /// The same for pages whose map entries are known.
+    pub(super) fn read_pages_ahead(&mut self, pages: impl Iterator<Item = LogicalPage>) {
         let mut reads = RowReads::new(NOBODY, self.translation.compresses()).by_plane(self.backend.units_read_apart());
         let mut queues = OpQueues::new(&mut self.backend, &mut self.firmware.processor, self.now);
-        if self.translation.loads_on_demand() {
-            self.translation.look_up(range.clone(), NOBODY, &mut queues);
-        }
-        for page in range.each() {
+        for page in pages {
             if !self.frontend.read_ahead.wants(page) {
                 continue;
             }

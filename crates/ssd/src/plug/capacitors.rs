@@ -121,8 +121,9 @@ fn time_to_save(drive: &DriveSpec, die: &DieSpec) -> Nanos {
     let full_rows = units.div_ceil(g.planes * drive.units_per_page(die));
     let collected = f64::from(drive.gc.buffer_superpages.max(drive.gc.rows_per_read + 1));
     let moved = f64::from(full_rows.div_ceil(dies) + ROWS_OF_LOG) + collected;
-    // Every command that waits for flash may have sent out a row that is not full; none is empty.
-    let host_rows = full_rows.saturating_add(drive.controller.queue_depth).min(full_rows.max(drive.buffer_pages()));
+    // Without a cache of writes, each of these has waited for flash and may have sent out a row that is not full; none is empty.
+    let forced = if drive.write_buffer.write_cache { 0 } else { drive.controller.queue_depth };
+    let host_rows = full_rows.saturating_add(forced).min(full_rows.max(drive.buffer_pages()));
     let rows = host_rows.div_ceil(dies) + ROWS_OF_LOG;
     let dies_us =
         row_us * (f64::from(rows) + moved) + read_us * moved + 2e3 * erases.fold(0.0, f64::max) * slowest.erase;

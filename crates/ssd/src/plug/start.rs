@@ -1,6 +1,6 @@
 //! The power comes back: how long the drive takes until it is ready.
 //!
-//! Time to be ready = boot + reading the map (checkpoint or map pages) and the journal of one turn of checkpoints, over all
+//! Time to be ready = boot + reading the map (checkpoint or map pages) and the journal that these may not know of, over all
 //! channels + putting its entries into the map + after an unclean cut, finding the end of what was open, and repairs. STANDBY
 //! IMMEDIATE writes out the journal, not the pieces of the map that it is about. If the last
 //! erase of everything was cut short, the rest of it comes on top. A drive without a journal reads the spare area of every row

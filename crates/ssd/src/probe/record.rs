@@ -97,6 +97,13 @@ impl DieWork {
         }
     }
 
+    /// What goes on after that time does not.
+    fn ends_by(&mut self, now: Nanos) {
+        let transfer = self.transfer();
+        self.length = Short::between(self.from, self.time().to.min(now));
+        self.transfer_length = Short::between(transfer.from, transfer.to.min(now));
+    }
+
     fn time(&self) -> Interval {
         Interval::new(self.from, self.length.after(self.from))
     }
@@ -153,8 +160,6 @@ pub struct Records {
     dies: Last<DieWork>,
     /// By part of a die: the number of its last work.
     last_of_die: Vec<usize>,
-    /// The same of its last transfer beside an operation.
-    last_crossing: Vec<usize>,
     /// No work has lasted longer, its transfer included.
     longest: Nanos,
     rounds: Last<(Interval, Cause)>,
@@ -173,7 +178,6 @@ impl Records {
             parts,
             dies: Last::new(most),
             last_of_die: vec![usize::MAX; parts.count() as usize],
-            last_crossing: vec![usize::MAX; parts.count() as usize],
             longest: 0,
             rounds: Last::new(most),
             round_since: None,
@@ -185,10 +189,7 @@ impl Records {
     #[cold]
     pub fn power_cut(&mut self, now: Nanos) {
         self.round_ends(now);
-        for die in 0..self.last_of_die.len() {
-            self.ends_early(self.last_of_die[die], now);
-            self.ends_early(self.last_crossing[die], now);
-        }
+        self.dies.each_mut().for_each(|work| work.ends_by(now));
     }
 
     /// A die begins an operation, and its data cross a channel then; not at all if that takes no time.
@@ -213,20 +214,14 @@ impl Records {
     pub fn transfer(&mut self, channel: u8, die: DieId, asked: Nanos, transfer: Interval) {
         self.longest = self.longest.max(transfer.to - asked);
         let none = Interval::new(asked, asked);
-        self.last_crossing[die.index()] = self.dies.push(DieWork::new(die, What::Transfer, none, channel, transfer));
+        self.dies.push(DieWork::new(die, What::Transfer, none, channel, transfer));
     }
 
     /// What a die was at ends early.
     #[cold]
     pub fn interrupted(&mut self, die: DieId, now: Nanos) {
-        self.ends_early(self.last_of_die[die.index()], now);
-    }
-
-    fn ends_early(&mut self, number: usize, now: Nanos) {
-        if let Some(work) = self.dies.get_mut(number) {
-            let transfer = work.transfer();
-            work.length = Short::between(work.from, work.time().to.min(now));
-            work.transfer_length = Short::between(transfer.from, transfer.to.min(now));
+        if let Some(work) = self.dies.get_mut(self.last_of_die[die.index()]) {
+            work.ends_by(now);
         }
     }
 

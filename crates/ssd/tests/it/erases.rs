@@ -19,8 +19,11 @@ fn specs() -> (DriveSpec, DieSpec) {
 
 /// A drive with every page written, at rest, and its time.
 fn written() -> (Ssd, Nanos) {
-    let (drive, die) = specs();
-    let mut drive = Ssd::new("small", &drive, &die, 1).expect("it can be built");
+    written_on(&specs())
+}
+
+fn written_on((drive, die): &(DriveSpec, DieSpec)) -> (Ssd, Nanos) {
+    let mut drive = Ssd::new("small", drive, die, 1).expect("it can be built");
     let mut now = 0;
     for page in 0..PAGES {
         drive.submit(now, Request::write(page, page * 4096, 4096)).expect("it is within the drive");
@@ -80,6 +83,34 @@ fn after_a_crypto_erase_what_is_void_is_erased_as_room_is_needed_and_never_moved
     let after = drive.counters().flash.expect("it is of flash");
     assert_eq!(after.gc_read_bytes, before.gc_read_bytes, "nothing void is moved");
     assert!(after.block_erases > before.block_erases);
+    drive.check_books().expect("the books balance");
+}
+
+/// Where the map is loaded on demand, a crypto erase voids its pieces on flash like anything else there.
+#[test]
+fn a_crypto_erase_brings_in_and_writes_out_no_piece_of_the_map() {
+    let (mut spec, die) = specs();
+    spec.mapping.map_cache_kib = Some(1);
+    let (mut drive, now) = written_on(&(spec, die));
+    let of_map = |drive: &Ssd| {
+        let metadata = drive.counters().flash.expect("it is of flash").metadata_program_bytes;
+        (drive.translation().demand_map_counters().fetches, metadata)
+    };
+    let before = of_map(&drive);
+    assert!(drive.translation().demand_map_counters().flushes > 0, "pieces of the map are on flash");
+    let mut now = drive.crypto_erase(now);
+    let read_all = |drive: &mut Ssd, now: &mut Nanos| {
+        for page in 0..PAGES {
+            drive.submit(*now, Request::read(page, page * 4096, 4096)).expect("it is within the drive");
+            *now = drive.advance_to_completion(Nanos::MAX / 4, &mut Vec::new());
+        }
+    };
+    read_all(&mut drive, &mut now);
+    assert_eq!(of_map(&drive), before);
+    drive.cut(now);
+    now = drive.restore(now + SECOND);
+    read_all(&mut drive, &mut now);
+    assert_eq!(of_map(&drive).0, before.0, "nothing of the map comes back");
     drive.check_books().expect("the books balance");
 }
 

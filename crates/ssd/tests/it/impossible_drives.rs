@@ -108,6 +108,29 @@ fn a_journal_writes_its_checkpoints_within_reason() {
 }
 
 #[test]
+fn a_ring_that_leaves_no_room_is_refused_with_its_key_and_the_largest_value_that_fits() {
+    use ssdlab_ftl::MappingSpec;
+    type Set = fn(&mut MappingSpec, u32);
+    let by_interval: (&str, u32, Set) =
+        ("mapping.journal_rows_per_checkpoint_row", 10_000, |m, n| m.journal_rows_per_checkpoint_row = n);
+    let by_limit: (&str, u32, Set) = ("mapping.journal_limit_rows", 1_000_000, |m, n| m.journal_limit_rows = Some(n));
+    for (key, most, set) in [by_interval, by_limit] {
+        let build = |value| {
+            let (mut drive, mut die) = (ideal_drive(), ideal_die());
+            (drive.flash.exact_spare_per_10000, drive.mapping.journal) = (None, true);
+            (drive.capacity_bytes, die.geometry.blocks_per_plane) = (1 << 30, 48);
+            set(&mut drive.mapping, value);
+            Ssd::new("rings", &drive, &die, 1).err()
+        };
+        let error = build(most).expect("such a ring leaves no room");
+        let fits = error.expected.strip_prefix("use at most ").and_then(|rest| rest.split(',').next());
+        let fits: u32 = fits.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{error}"));
+        assert_eq!(error.key, key, "{error}");
+        assert!(build(fits).is_none() && build(fits + 1).is_some(), "{error}");
+    }
+}
+
+#[test]
 fn a_trickle_is_no_flood_and_a_choice_is_not_among_all() {
     let error = refused(|drive, _| {
         drive.gc.host_share = ssdlab_ftl::HostShare::Trickle;

@@ -7,11 +7,11 @@ use ssdlab_device::{
     Completion, Counters, Destroyed, Device, DeviceInfo, Held, LoadError, Plug, Refusal, Request, Security, Status,
 };
 use ssdlab_ftl::{KeepsOlderPages, LogBlockFault, RecoveryFault};
-use ssdlab_nand::SpecError;
-use ssdlab_ssd::{Loss, Protection};
+use ssdlab_nand::{DieSpec, Geometry, PageOrder, SpecError};
+use ssdlab_ssd::{DriveSpec, Loss, PowerLossSpec, Protection};
 use ssdlab_torture::{
-    Campaign, Case, Facts, Kind, Subject, build_ssd, build_ssd_with_fault, build_ssd_with_log_block_fault,
-    is_composed_to_cut, run, run_seed, torture,
+    Campaign, Case, Facts, Kind, Original, Subject, build_ssd, build_ssd_with_fault, build_ssd_with_log_block_fault,
+    cut_specimens, is_composed_to_cut, run, run_seed, torture,
 };
 
 fn campaign(seed: u64, runs: u64) -> Campaign {
@@ -28,6 +28,34 @@ fn sound_drives_keep_what_they_promised_through_thousands_of_cuts() {
     {
         let (_, found) = report.tally.coverage.iter().find(|((_, name), _)| *name == subject).expect(subject);
         assert!(found.len() == choices && found.values().all(|&times| times > 5), "{subject}: {found:?}");
+    }
+}
+
+/// Whatever a file says of the energy: what the capacitors promise is what it is certain to carry.
+#[test]
+fn capacitors_with_too_little_energy_are_not_held_to_what_they_protect() {
+    let mut die = DieSpec::plain(Geometry {
+        planes: 2,
+        blocks_per_plane: 1000,
+        pages_per_block: 256,
+        page_bytes: 16_384,
+        spare_bytes: 0,
+        bits_per_cell: 2,
+        page_order: PageOrder::Alternating,
+    });
+    (die.timing.read_us, die.timing.program_us, die.timing.erase_ms) = (vec![50.0, 60.0], vec![850.0, 2300.0], 3.0);
+    let destroyed = |protects, energy_mj| {
+        let mut drive = DriveSpec::plain("capacitors", 16, 480_000_000_000);
+        drive.mapping.journal = true;
+        drive.power_loss = Some(PowerLossSpec { protects, energy_mj: Some(energy_mj), ..PowerLossSpec::default() });
+        let original = Original { name: "capacitors".to_owned(), die: die.clone(), drive };
+        let report = cut_specimens(&campaign(1, 8), &[original], &build_ssd, &|_| true);
+        assert!(report.failures.is_empty(), "{protects:?}, {energy_mj} mJ: {:#?}", report.failures);
+        report.tally.destroyed_pages
+    };
+    for protects in [Protection::DataAtRest, Protection::Everything] {
+        assert!(destroyed(protects, 0.001) > 0, "{protects:?}: the energy was not too little");
+        assert_eq!(destroyed(protects, 1000.0), 0);
     }
 }
 

@@ -48,6 +48,11 @@ pub(super) const DEF: TestDef = TestDef {
             "× 4 KiB",
             "covered by a FLUSH, and silently not there after a cut; 0, but for a device that is set up not to keep a FLUSH",
         ),
+        metric(
+            "flushed_lost_in_all",
+            "× 4 KiB",
+            "covered by a FLUSH and lost to a cut, either way: `flushed_lost` and `at_rest_flushed_lost` together",
+        ),
         metric("at_rest_lost", "× 4 KiB", "at rest before the cut, and destroyed by it: reads end with a media error"),
         metric("at_rest_flushed_lost", "× 4 KiB", "of these, covered by a FLUSH"),
         metric("at_rest_lost_{mode}", "× 4 KiB", "of these, in flash of this cell mode"),
@@ -60,7 +65,7 @@ pub(super) const DEF: TestDef = TestDef {
         metric("ready_time_max", "ms", "the longest"),
     ],
     variants: &[Variant { name: "", settings: &[], in_review: false }],
-    leads: &["flushed_lost", "at_rest_lost", "drawn_lossy", "ready_time_mean"],
+    leads: &["flushed_lost_in_all", "at_rest_lost", "drawn_lossy", "ready_time_mean"],
     weight: 20.0,
     on_whole_drive: true,
     ..PLAIN
@@ -92,8 +97,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     put(&mut out, "drawn_cuts", tally.drawn.cuts as f64, "");
     put(&mut out, "drawn_at_stake", tally.drawn.at_stake as f64, "");
     put(&mut out, "drawn_lossy", tally.drawn.lossy as f64, "");
-    put(&mut out, "acknowledged_lost", tally.losses.acknowledged as f64, "× 4 KiB");
-    put(&mut out, "flushed_lost", tally.losses.flushed as f64, "× 4 KiB");
+    put_losses(&mut out, &tally);
     put(&mut out, "torn", tally.losses.torn as f64, "writes");
     if tally.losses.mixed > 0 {
         put(&mut out, "mixed", tally.losses.mixed as f64, "× 4 KiB");
@@ -102,8 +106,6 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let ready = &tally.ready;
     put(&mut out, "ready_time_max", seconds(ready.iter().copied().max().unwrap_or(0)) * 1e3, "ms");
     put(&mut out, "ready_time_mean", seconds(ready.iter().sum()) * 1e3 / ready.len().max(1) as f64, "ms");
-    put(&mut out, "at_rest_lost", tally.at_rest.len() as f64, "× 4 KiB");
-    put(&mut out, "at_rest_flushed_lost", tally.at_rest.iter().filter(|lost| lost.flushed).count() as f64, "× 4 KiB");
     tally.at_rest.sort_by_key(|lost| lost.age);
     let mut rows = Vec::new();
     for (bits, mode) in [(1, "slc"), (2, "mlc"), (3, "tlc"), (4, "qlc")] {
@@ -128,6 +130,25 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     }
     out.verdict = Some(verdict(&tally, keeps_flushes));
     Ok(out)
+}
+
+/// How much was lost, and of what.
+fn put_losses(out: &mut Outcome, tally: &Tally) {
+    let at_rest_flushed = flushed_at_rest(tally);
+    for (key, units) in [
+        ("acknowledged_lost", tally.losses.acknowledged),
+        ("flushed_lost", tally.losses.flushed),
+        ("flushed_lost_in_all", tally.losses.flushed + at_rest_flushed),
+        ("at_rest_lost", tally.at_rest.len() as u64),
+        ("at_rest_flushed_lost", at_rest_flushed),
+    ] {
+        put(out, key, units as f64, "× 4 KiB");
+    }
+}
+
+/// Data at rest that a FLUSH had covered, and that a cut destroyed.
+fn flushed_at_rest(tally: &Tally) -> u64 {
+    tally.at_rest.iter().filter(|lost| lost.flushed).count() as u64
 }
 
 /// Returns also the cuts that the drive counts as unclean, and whether it is set up to keep a FLUSH.
@@ -183,7 +204,7 @@ fn cut_again_and_again(ctx: &Context<'_>, host: &mut Host<'_>) -> Result<(Tally,
 fn verdict(tally: &Tally, keeps_flushes: bool) -> Verdict {
     let (losses, at_rest) = (&tally.losses, tally.at_rest.len());
     let cuts = tally.cuts;
-    let flushed = tally.at_rest.iter().filter(|lost| lost.flushed).count();
+    let flushed = flushed_at_rest(tally);
     let oldest = tally.at_rest.iter().map(|lost| lost.age).max().unwrap_or(0) as f64 / SECOND as f64;
     let sentence = if losses.flushed > 0 && !keeps_flushes {
         format!(
@@ -307,5 +328,21 @@ mod tests {
         begins(sentence(5, 1, 2), false, "The drive is broken");
         begins(sentence_of(5, 1, 2, false), false, "A FLUSH is not kept, as this device is set up");
         begins(sentence_of(5, 0, 0, false), true, "Not full protection");
+    }
+
+    /// Whoever reads no more than the figure that leads must not take it for a drive that keeps what it has flushed.
+    #[test]
+    fn the_figure_that_leads_counts_flushed_data_that_were_destroyed_at_rest() {
+        let leads = |silent: u64, destroyed: &[bool]| {
+            let at_rest = destroyed.iter().map(|&flushed| AtRest { bits_per_cell: 2, flushed, age: SECOND }).collect();
+            let losses = Losses { flushed: silent, ..Losses::default() };
+            let mut out = Outcome::default();
+            put_losses(&mut out, &Tally { at_rest, losses, ..Tally::default() });
+            out.metrics[DEF.leads[0]].value
+        };
+        assert_eq!(
+            [leads(0, &[true, false, true]), leads(1, &[true]), leads(0, &[false]), leads(3, &[])],
+            [2.0, 2.0, 0.0, 3.0]
+        );
     }
 }

@@ -105,7 +105,12 @@ impl PageMap {
         if self.cache.is_none() || self.is_read_only() {
             return left;
         }
+        self.collector.note_rest();
         for domain in 0..self.allocator.domains() {
+            // What is moved to make room comes first.
+            if self.pacing.follows_host() {
+                self.go_on_in_step(domain, sink);
+            }
             if !self.collector.domain(domain).is_collecting() && self.fold_fits(domain) {
                 self.start_fold(domain, true, sink);
             }

@@ -29,14 +29,14 @@ impl PageMap {
         let collection = domain.collection();
         let needed = collection.is_some_and(|c| c.purpose == Purpose::FreesSpace && c.trigger == Trigger::Need);
         needed
-            && !self.collector.ahead_now
+            && !self.collector.host_rests
             && domain.credit.covers(self.collector.buffer_units)
             && self.host_has_room_everywhere(d)
     }
 
-    /// The host has written, or waits for room: a collection that waited for it goes on.
+    /// The host has written, waits for room or rests: a collection that waited for it goes on.
     #[cold]
-    pub(super) fn go_on_in_step(&mut self, d: usize, sink: &mut impl OpSink) {
+    pub(in crate::page_map) fn go_on_in_step(&mut self, d: usize, sink: &mut impl OpSink) {
         if self.collector.domains[d].is_collecting() {
             self.collector_step(d, sink);
         }

@@ -43,6 +43,8 @@ pub struct Collector {
     beside_host: bool,
     /// The drive is idle and works ahead of need: a domain that comes to rest is looked at again.
     ahead_now: bool,
+    /// The host is away for long enough that a collection in step with it no longer waits for it.
+    host_rests: bool,
     /// Collection starts when no more superblocks than this are free.
     start_free: u32,
     /// Free superblocks that background collection works towards.
@@ -90,6 +92,7 @@ impl Collector {
             works_ahead: spec.background_after_idle_ms.is_some(),
             beside_host: spec.background_beside_host,
             ahead_now: false,
+            host_rests: false,
             start_free: spec.start_free_superblocks,
             background_free: spec.background_free_superblocks,
             victims_per_start: spec.victims_per_start,
@@ -123,6 +126,11 @@ impl Collector {
             Selector::Study(study) => Some(study.choose()),
             _ => None,
         }
+    }
+
+    /// The drive is idle, until background work is stopped.
+    pub fn note_rest(&mut self) {
+        self.host_rests = true;
     }
 
     #[inline]
@@ -352,7 +360,7 @@ impl PageMap {
         if self.is_read_only() {
             return false;
         }
-        self.collector.ahead_now = true;
+        (self.collector.ahead_now, self.collector.host_rests) = (true, true);
         let mut any = false;
         for d in 0..self.collector.domains.len() {
             if self.collects_ahead(d) {
@@ -368,7 +376,7 @@ impl PageMap {
 
     /// The host is back: background collections end after what they hold, unless they go on beside it.
     pub fn stop_background(&mut self, sink: &mut impl OpSink) {
-        self.collector.ahead_now = false;
+        (self.collector.ahead_now, self.collector.host_rests) = (false, false);
         if self.is_frozen() {
             return;
         }

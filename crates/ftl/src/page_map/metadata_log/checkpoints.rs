@@ -96,6 +96,7 @@ impl Changed {
         };
         // Those still promised are among them: they are marked until they are written.
         self.due = (0..).zip(&self.pieces).filter_map(of).collect();
+        self.due.iter().for_each(|&piece| self.pieces[piece as usize].changed = true);
         self.due.reverse();
         self.each = self.left().div_ceil(self.turn_rows());
     }
@@ -129,12 +130,16 @@ impl Checkpoints {
         }
     }
 
-    /// Whether no piece has been written after more rows than the ring has had.
+    /// Whether no piece has been written after more rows than the ring has had, and no turn is longer than it may be.
     #[must_use]
     pub fn is_sound(&self, ring_rows: u64) -> bool {
         match self {
-            Checkpoints::Never(_) | Checkpoints::Round(_) => true,
-            Checkpoints::Changed(changed) => changed.pieces.iter().all(|piece| piece.written_at <= ring_rows),
+            Checkpoints::Never(_) => true,
+            Checkpoints::Round(round) => round.journal_rows < round.interval,
+            Checkpoints::Changed(changed) => {
+                changed.journal_rows < changed.turn_rows()
+                    && changed.pieces.iter().all(|piece| piece.written_at <= ring_rows)
+            }
         }
     }
 
@@ -149,15 +154,15 @@ impl Checkpoints {
         }
     }
 
-    /// Rows of map, and of journal, that a recovery reads when the ring has had `ring_rows` of all kinds: of each piece the last
-    /// one, and the journal since the oldest of them.
+    /// Rows of map, and of journal, that a recovery reads at most after so many rows of journal: of each piece the last one, and
+    /// the journal since the oldest of them. Without checkpoints it is for the map on flash to say how much less it is.
     #[must_use]
-    pub fn rows_to_read(&self, ring_rows: u64) -> (u32, u32) {
-        let at_most = |rows: u32| u64::from(rows).min(ring_rows) as u32;
+    pub fn rows_to_read(&self, journal_rows: u64) -> (u32, u32) {
+        let at_most = |rows: u32| u64::from(rows).min(journal_rows) as u32;
         match self {
-            Checkpoints::Never(_) => (0, 0),
+            Checkpoints::Never(_) => (0, at_most(u32::MAX)),
             Checkpoints::Round(round) => {
-                let written = (ring_rows / u64::from(round.interval + 1)).min(round.pieces.into()) as u32;
+                let written = (journal_rows / u64::from(round.interval)).min(round.pieces.into()) as u32;
                 (written, at_most(round.pieces.saturating_mul(round.interval)))
             }
             Checkpoints::Changed(changed) => {
@@ -225,21 +230,47 @@ impl Checkpoints {
         }
     }
 
-    /// The power went. `newest`: the piece that flash holds last.
-    pub fn recover(&mut self, newest: Option<u32>) {
+    /// A power cut has kept the row of a piece from being; of several, the one written last comes first. Returns whether the
+    /// piece is promised again.
+    pub fn undone(&mut self, piece: u32) -> bool {
         match self {
-            Checkpoints::Never(_) => {}
+            Checkpoints::Never(_) => unreachable!("no piece was written"),
             Checkpoints::Round(round) => {
-                round.journal_rows = 0;
-                round.next = newest.map_or(0, |piece| piece + 1) % round.pieces;
+                round.next = piece;
+                true
             }
             Checkpoints::Changed(changed) => {
-                // What the journal says that is on flash is marked as it was.
-                (changed.journal_rows, changed.promised) = (0, 0);
-                changed.due.clear();
-                for piece in changed.fresh.iter_mut().flat_map(std::mem::take) {
-                    changed.pieces[piece as usize].changed = true;
+                changed.pieces[piece as usize].changed = true;
+                let again = !changed.due.contains(&piece);
+                if again {
+                    changed.due.push(piece);
+                    changed.promised += 1;
                 }
+                again
+            }
+        }
+    }
+
+    /// The power went. The turn goes on where it was, as rows of journal and of pieces tell: if it began anew with each cut, a
+    /// drive that is cut often would never come to its last pieces.
+    pub fn recover(&mut self) {
+        if let Checkpoints::Changed(changed) = self {
+            // Rows of these may have been destroyed. What the journal says that is on flash is marked as it was.
+            for piece in changed.fresh.iter_mut().flat_map(std::mem::take) {
+                changed.pieces[piece as usize].changed = true;
+            }
+        }
+    }
+
+    /// Whether so many pieces can be owed.
+    #[must_use]
+    pub fn can_owe(&self, pieces: u32) -> bool {
+        match self {
+            Checkpoints::Never(_) => pieces == 0,
+            Checkpoints::Round(_) => true,
+            Checkpoints::Changed(changed) => {
+                let marked = changed.pieces.iter().filter(|piece| piece.changed).count();
+                pieces == changed.promised && pieces as usize <= changed.due.len().min(marked)
             }
         }
     }
@@ -277,8 +308,45 @@ mod tests {
         let mut round = Checkpoints::Round(Round::new(3, 2));
         let written = turns(&mut round, 8, &mut 0, |_| vec![1]);
         assert_eq!(written, [vec![], vec![0], vec![], vec![1], vec![], vec![2], vec![], vec![0]]);
-        round.recover(Some(1));
-        assert_eq!(turns(&mut round, 2, &mut 0, |_| vec![]), [vec![], vec![2]]);
+        // A cut comes to a row of journal, and undoes the last two pieces: the first of them is the next.
+        assert!(turns(&mut round, 1, &mut 0, |_| vec![]).concat().is_empty());
+        assert!(round.undone(0) && round.undone(2));
+        round.recover();
+        assert_eq!(turns(&mut round, 3, &mut 0, |_| vec![]), [vec![2], vec![], vec![0]]);
+    }
+
+    #[test]
+    fn a_turn_goes_on_where_a_cut_came_to_it() {
+        let mut changed = Checkpoints::Changed(Changed::new(100, 10, 8));
+        let mut rows = 0;
+        let first = turns(&mut changed, 4, &mut rows, |row| if row == 3 { (0..8).collect() } else { vec![] });
+        assert!(first.concat().is_empty());
+        let mut written = Vec::new();
+        for _ in 0..4 {
+            written.extend(turns(&mut changed, 1, &mut rows, |_| vec![]).concat());
+            changed.recover();
+        }
+        assert_eq!(written, (0..8).collect::<Vec<u32>>());
+        // One that a cut has undone is promised at once, and one that is due anyway is not promised twice.
+        assert_eq!(turns(&mut changed, 1, &mut rows, |_| vec![]).concat(), [0, 1]);
+        assert!(changed.undone(1) && !changed.undone(1) && changed.can_owe(1));
+        changed.recover();
+        assert_eq!(changed.next_piece(rows), 1);
+        assert_eq!(turns(&mut changed, 3, &mut rows, |_| vec![]).concat(), [2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn no_more_journal_is_read_than_was_written() {
+        let (mut changed, mut round) =
+            (Checkpoints::Changed(Changed::new(1000, 10, 8)), Checkpoints::Round(Round::new(10, 1)));
+        let mut rows = [0; 2];
+        for (checkpoints, rows) in [&mut changed, &mut round].into_iter().zip(&mut rows) {
+            turns(checkpoints, 5, rows, |_| (0..1000).collect());
+        }
+        assert_eq!(rows, [5 + 1250, 10]);
+        assert_eq!(changed.rows_to_read(5), (1000, 5));
+        assert_eq!(changed.rows_to_read(3).1, 3);
+        assert_eq!(round.rows_to_read(5), (5, 5));
     }
 
     #[test]
@@ -290,13 +358,12 @@ mod tests {
         assert!(first[..4].concat().is_empty());
         assert_eq!(first[4..], [vec![100, 101], vec![102, 103], vec![104, 105], vec![]]);
         assert!(turns(&mut changed, 80, &mut rows, |_| vec![]).concat().is_empty());
-        let before = changed.rows_to_read(rows);
+        let before = changed.rows_to_read(rows - 6);
         assert_eq!(before, (6, 4), "{rows} rows");
-        assert_eq!(changed.rows_to_read(3).1, 3, "a ring of three rows has no more");
         // A turn takes the whole map if all of it has changed, and a recovery reads the same journal.
         let all = turns(&mut changed, 8, &mut rows, |row| if row == 0 { (0..1000).collect() } else { vec![] });
         assert_eq!(all[..4].concat(), (0..1000).collect::<Vec<u32>>());
-        assert_eq!(changed.rows_to_read(rows), (1000, 4));
+        assert_eq!(changed.rows_to_read(rows - 1006), (1000, 4));
     }
 
     #[test]
@@ -315,7 +382,7 @@ mod tests {
         }
         let last = turns(&mut changed, 4, &mut rows, |row| if row == 0 { vec![3, 9] } else { vec![] }).concat();
         assert!(last.contains(&3) && last.contains(&9));
-        changed.recover(None);
+        changed.recover();
         let again = turns(&mut changed, 4, &mut rows, |_| vec![]).concat();
         assert!(again.contains(&3) && again.contains(&9));
     }
@@ -330,11 +397,11 @@ mod tests {
         assert!(turn(&mut changed, &[3]).is_empty());
         assert_eq!(turn(&mut changed, &[9]), [3]);
         assert_eq!(turn(&mut changed, &[]), [9]);
-        changed.recover(None);
+        changed.recover();
         assert_eq!(turn(&mut changed, &[]), [3, 9]);
         assert!(turn(&mut changed, &[]).is_empty());
         assert!(turn(&mut changed, &[]).is_empty());
-        changed.recover(None);
+        changed.recover();
         assert!(turn(&mut changed, &[]).is_empty(), "that was too long ago");
     }
 }

@@ -46,6 +46,9 @@ pub struct Journal {
     rows_due: u64,
     rows_begun: u64,
     trims: Trims,
+    /// Rows given to dies that have not ended, in order, and the piece that each holds, if it is not of journal.
+    #[serde(skip)]
+    under_way: Vec<(BlockId, u32, Option<u32>)>,
 }
 
 impl Journal {
@@ -81,6 +84,7 @@ impl Journal {
             rows_due: 0,
             rows_begun: 0,
             trims: Trims::default(),
+            under_way: Vec::new(),
         }
     }
 
@@ -104,7 +108,9 @@ impl Journal {
             && self.checkpoints.is_sound(self.rows_written)
             && is_plausible(self.rows_written)
             && is_plausible(self.rows_due)
-            && self.rows_begun <= self.rows_due
+            && self.rows_begun.checked_add(self.owed[0].into()) == Some(self.rows_due)
+            && self.entries < self.entries_per_row
+            && self.checkpoints.can_owe(self.owed[1])
     }
 
     /// Whether the checkpoints on flash are of pieces that there are.
@@ -146,6 +152,11 @@ impl Journal {
     }
 
     #[must_use]
+    pub fn entries_per_row(&self) -> u32 {
+        self.entries_per_row
+    }
+
+    #[must_use]
     pub fn trims(&self) -> &Trims {
         &self.trims
     }
@@ -158,6 +169,9 @@ impl Journal {
     #[inline]
     pub fn row_ended(&mut self, block: BlockId, page: u32) {
         self.trims.row_ended(block, page);
+        if let Some(at) = self.under_way.iter().position(|row| (row.0, row.1) == (block, page)) {
+            self.under_way.remove(at);
+        }
     }
 
     /// Writes a journal row that is not full, if a trim waits for one.
@@ -178,7 +192,7 @@ impl Journal {
     /// See [`Checkpoints::rows_to_read`].
     #[must_use]
     pub fn rows_to_read(&self) -> (u32, u32) {
-        self.checkpoints.rows_to_read(self.rows_written)
+        self.checkpoints.rows_to_read(self.rows_begun)
     }
 
     /// See [`Checkpoints::follows_changes`].
@@ -193,24 +207,32 @@ impl Journal {
         self.checkpoints.mark(page);
     }
 
-    /// The power went: starts again from what is on flash. Returns the rows that must be programmed before the ring can go
-    /// on.
+    /// The power goes: rows that are under way are owed again. What they said is found from the rows of data that followed,
+    /// like the entries of a row that is not full yet, and goes into the journal all the same: those changes that the cut has
+    /// kept from being are counted with them, so that a row may be written a little early.
+    pub fn cut_power(&mut self) {
+        for (_, _, piece) in std::mem::take(&mut self.under_way).into_iter().rev() {
+            match piece {
+                Some(piece) => self.owed[1] += u32::from(self.checkpoints.undone(piece)),
+                None => {
+                    self.rows_begun -= 1;
+                    self.owed[0] += 1;
+                }
+            }
+        }
+    }
+
+    /// Starts again from what is on flash. Returns the rows that must be programmed before the ring can go on.
     pub fn recover(&mut self, medium: &Medium) -> Vec<(BlockId, u32)> {
         self.trims.forget_unsaved();
-        (self.entries, self.owed) = (0, [0; 2]);
-        self.rows_begun = self.rows_due;
-        let newest = self.ring.newest_row(medium, |tag| tag == TAG_CHECKPOINT);
-        let piece = |(block, page)| {
-            let start = medium.layout().row_start(block, page);
-            (medium.layout().row_units > 1).then(|| medium.tag(start + 1))
-        };
-        self.checkpoints.recover(newest.and_then(piece));
+        self.checkpoints.recover();
         self.ring.recover(medium)
     }
 
     /// Goes on after [`Journal::recover`].
-    pub fn resume(&mut self, sink: &mut impl OpSink) {
+    pub fn resume(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
         self.ring.resume(sink);
+        self.write_owed(medium, sink);
     }
 
     fn row_due(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
@@ -229,15 +251,16 @@ impl Journal {
             let row = medium.queue_program(block, page).expect("the system ring is written in order");
             row.tags.fill(EMPTY_TAG);
             row.tags[0] = [TAG_JOURNAL, TAG_CHECKPOINT][kind];
-            if kind == 0 {
-                self.rows_begun += 1;
-                self.trims.row_begun(self.rows_begun, block, page);
-            } else {
-                let piece = self.checkpoints.next_piece(self.rows_written);
+            let piece = (kind == 1).then(|| self.checkpoints.next_piece(self.rows_written));
+            if let Some(piece) = piece {
                 if let Some(tag) = row.tags.get_mut(1) {
                     *tag = piece;
                 }
+            } else {
+                self.rows_begun += 1;
+                self.trims.row_begun(self.rows_begun, block, page);
             }
+            self.under_way.push((block, page, piece));
             let units = medium.layout().row_units;
             sink.enqueue(die, FlashOp::program(OpKind::MetadataProgram, block, page, units, 0));
             self.rows_written += 1;
@@ -253,6 +276,7 @@ impl Journal {
     pub fn replace(&mut self, from: BlockId, to: BlockId) {
         if self.ring.replace(from, to) {
             self.trims.replace(from, to);
+            self.under_way.iter_mut().filter(|row| row.0 == from).for_each(|row| row.0 = to);
         }
     }
 
@@ -272,6 +296,7 @@ mod tests {
     use ssdlab_nand::{DieId, DieSpec, Geometry, PageOrder, TagFormat};
 
     use super::*;
+    use crate::page_map::metadata_log::held::Held;
 
     /// Notes rows of entries until `rows` have been programmed, erasing what the journal wants erased.
     fn write(journal: &mut Journal, medium: &mut Medium, rows: u64) -> Vec<FlashOp> {
@@ -289,6 +314,7 @@ mod tests {
                     medium.begin_program(op.block(), op.page()).expect("it is the next of its block");
                     let done = medium.finish_program(op.block(), op.page());
                     assert_eq!(done, Ok(ssdlab_nand::Outcome::Done));
+                    journal.row_ended(op.block(), op.page());
                 }
             }
         }
@@ -337,6 +363,31 @@ mod tests {
     }
 
     #[test]
+    fn what_a_cut_finds_in_no_row_of_journal_goes_into_the_next_and_a_piece_that_it_undid_is_written_again() {
+        let die = small_die();
+        let layout = Layout::new(&die, 1, 8);
+        let mut medium = Medium::new(&die, layout.clone(), TagFormat::new(100), &Rng::new(1));
+        let ring = (0..4).map(|block| vec![BlockId::new(block)]).collect();
+        let mut journal = Journal::new(ring, &layout, Checkpoints::Round(Round::new(3, 1)));
+        let first = write(&mut journal, &mut medium, 2);
+        assert_eq!(first.len(), 2, "a row of journal and the first piece");
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
+        journal.note(700, &mut medium, &mut ops);
+        assert_eq!((journal.rows_to_read(), ops.len()), ((2, 2), 2));
+        medium.cut_power(&[]);
+        journal.cut_power();
+        assert_eq!((journal.entries, journal.owed), (188, [1, 1]));
+        assert!(journal.is_sound(100, SequenceNumber::new(1000)));
+        assert_eq!(journal.recover(&medium), []);
+        ops.clear();
+        journal.resume(&mut medium, &mut ops);
+        // Rows of one unit do not say on flash which piece they hold.
+        assert_eq!(journal.under_way, [(BlockId::new(0), 2, None), (BlockId::new(0), 3, Some(1))]);
+        journal.note(324, &mut medium, &mut ops);
+        assert_eq!((journal.entries, journal.rows_begun), (0, 3));
+    }
+
+    #[test]
     fn a_row_is_written_with_the_entry_that_fills_it() {
         let die = small_die();
         let layout = Layout::new(&die, 1, 8);
@@ -359,7 +410,7 @@ mod tests {
         journal.note_trim(Trim {
             pages: LogicalPage::new(3).run(1),
             before_row: SequenceNumber::new(1),
-            held: Vec::new(),
+            held: Held::default(),
         });
         journal.note(1, &mut medium, &mut ops);
         journal.save_trims(&mut medium, &mut ops);

@@ -2,6 +2,7 @@
 //! whole. Every change of the map passes through here.
 
 mod checkpoints;
+mod held;
 mod journal;
 mod trims;
 
@@ -11,10 +12,11 @@ use ssdlab_nand::{
 };
 
 use super::map::{DemandMap, DemandMapCounters, SavedDemandMap};
-use crate::op::OpSink;
+use crate::op::{FlashOp, OpSink};
 use crate::spec::MappingSpec;
 use crate::translation::is_plausible;
 
+pub use held::{Held, HeldWriter};
 pub use journal::{JOURNAL_ENTRY_BYTES, Journal, TAG_CHECKPOINT, TAG_JOURNAL};
 pub use trims::{Trim, TrimTable};
 
@@ -25,6 +27,8 @@ pub struct MetadataLog {
     demand_map: Option<DemandMap>,
     /// Whether it matters which pages change.
     hears_pages: bool,
+    /// With a map that is loaded on demand: rows of journal with changes that no map page on flash may know of.
+    unwritten_rows: u32,
     /// Rows written before the log began anew.
     rows_before: u64,
 }
@@ -118,7 +122,13 @@ impl MetadataLog {
                 .then(|| DemandMap::new(kib, ring, logical_pages, read_granule_bytes, layout))
         });
         let hears_pages = demand_map.is_some() || journal.as_ref().is_some_and(Journal::follows_changes);
-        MetadataLog { journal, demand_map, hears_pages, rows_before }
+        // Entries leave DRAM in the order of their last use: what has changed and not left is among the last changes, as many as
+        // there is room for (estimate: an entry that is used again and again stays longer). An entry of DRAM is as long as one
+        // of the journal.
+        let room = spec.map_cache_kib.map_or(0, |kib| u64::from(kib) * 1024 / u64::from(JOURNAL_ENTRY_BYTES));
+        let changes = room.min(logical_pages.into()) as u32;
+        let unwritten_rows = changes.div_ceil(layout.row_bytes() / JOURNAL_ENTRY_BYTES);
+        MetadataLog { journal, demand_map, hears_pages, unwritten_rows, rows_before }
     }
 
     /// Rows programmed for the map since power on.
@@ -207,7 +217,7 @@ impl MetadataLog {
     pub fn note_trimmed_range(
         &mut self,
         pages: std::ops::Range<LogicalPage>,
-        held: Vec<(LogicalPage, SequenceNumber)>,
+        held: Held,
         medium: &mut Medium,
         sink: &mut impl OpSink,
     ) {
@@ -263,20 +273,55 @@ impl MetadataLog {
         }
     }
 
+    /// Whether a journal row has been decided on since the last look at the trims on flash, if there are any.
+    #[inline]
+    #[must_use]
+    pub fn trims_are_due(&self) -> bool {
+        self.journal.as_ref().is_some_and(|journal| journal.trims().on_flash().is_due())
+    }
+
+    /// See [`TrimTable::let_go`]: of as many ranges as a journal row has entries.
+    pub fn let_go_of_trims(&mut self, is_settled: impl Fn(LogicalPage, SequenceNumber) -> bool) {
+        if let Some(journal) = &mut self.journal {
+            let most = journal.entries_per_row();
+            journal.trims_mut().on_flash_mut().let_go(most, is_settled);
+        }
+    }
+
     /// Rows of checkpoint or of map, and of journal, that a recovery reads to know the map.
     #[must_use]
     pub fn rows_to_read(&self) -> (u32, u32) {
-        let (mut map, journal) = self.journal.as_ref().map_or((0, 0), Journal::rows_to_read);
-        map += self.demand_map.as_ref().map_or(0, |map| map.rows_of_ring().min(map.rows_written() as u32));
-        (map, journal)
+        let (map, journal) = self.journal.as_ref().map_or((0, 0), Journal::rows_to_read);
+        let Some(demand) = &self.demand_map else { return (map, journal) };
+        // Of each map page the last one.
+        (demand.pages_written(), journal.min(self.unwritten_rows))
     }
 
-    /// The power went: starts again from what is on flash. Returns the rows that must be programmed before the rings can go
-    /// on.
-    pub fn recover(&mut self, medium: &Medium) -> Vec<(BlockId, u32)> {
+    /// The power goes.
+    pub fn cut_power(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            journal.cut_power();
+        }
+    }
+
+    /// No page holds anything any more, and flash knows it without the log: what it holds of the map is void.
+    pub fn void_all(&mut self) {
+        if let Some(demand) = &mut self.demand_map {
+            demand.void_all();
+        }
+    }
+
+    /// Blocks that map pages lie in.
+    pub fn map_blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.demand_map.iter().flat_map(DemandMap::blocks)
+    }
+
+    /// Starts again from what is on flash; map pages from before `void_before` are void. Returns the rows that must be programmed
+    /// before the rings can go on.
+    pub fn recover(&mut self, medium: &Medium, void_before: Option<SequenceNumber>) -> Vec<(BlockId, u32)> {
         let mut rows = self.journal.as_mut().map_or_else(Vec::new, |journal| journal.recover(medium));
         if let Some(demand) = &mut self.demand_map {
-            rows.extend(demand.recover(medium));
+            rows.extend(demand.recover(medium, void_before));
         }
         rows
     }
@@ -284,15 +329,14 @@ impl MetadataLog {
     /// Goes on after [`MetadataLog::recover`].
     pub fn resume(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
         if let Some(journal) = &mut self.journal {
-            journal.resume(sink);
+            journal.resume(medium, sink);
         }
         if let Some(demand) = &mut self.demand_map {
             demand.resume(medium, sink);
         }
     }
 
-    /// Looks up the entries that a read needs; returns how many pieces of the map must be read for it first, with `tag` in
-    /// their operations.
+    /// Looks up the entries that a read needs; returns for how many of them `tag` must wait, see [`MetadataLog::map_read_ended`].
     pub fn look_up(
         &mut self,
         pages: std::ops::Range<LogicalPage>,
@@ -302,6 +346,11 @@ impl MetadataLog {
     ) -> u32 {
         let Some(demand) = &mut self.demand_map else { return 0 };
         pages.each().map(|lpn| u32::from(demand.look_up(lpn, tag, medium, sink))).sum()
+    }
+
+    /// See [`DemandMap::read_ended`].
+    pub fn map_read_ended(&mut self, op: &FlashOp) -> Vec<(u16, LogicalPage)> {
+        self.demand_map.as_mut().map_or_else(Vec::new, |demand| demand.read_ended(op))
     }
 
     /// Whether DRAM holds a part of the map only.
@@ -341,5 +390,59 @@ impl MetadataLog {
     /// The first that does not.
     pub fn check(&self, medium: &Medium) -> Result<(), String> {
         self.demand_map.as_ref().map_or(Ok(()), |demand| demand.check(medium))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::Rng;
+    use ssdlab_nand::{DieId, DieSpec, Geometry, Outcome, PageOrder, TagFormat};
+
+    use super::*;
+    use crate::op::{FlashOp, OpKind};
+
+    #[test]
+    fn of_a_map_that_is_loaded_on_demand_each_page_is_read_once_and_the_journal_of_what_dram_held() {
+        let die = DieSpec::plain(Geometry {
+            planes: 1,
+            blocks_per_plane: 32,
+            pages_per_block: 8,
+            page_bytes: 4096,
+            spare_bytes: 0,
+            bits_per_cell: 1,
+            page_order: PageOrder::Uniform,
+        });
+        let layout = Layout::new(&die, 1, 32);
+        let mut medium = Medium::new(&die, layout.clone(), TagFormat::new(3000), &Rng::new(1));
+        let spec = MappingSpec { journal: true, map_cache_kib: Some(8), ..MappingSpec::default() };
+        let mut blocks = (0..32).map(|block| vec![BlockId::new(block)]);
+        let take_ring = |wanted| blocks.by_ref().take(wanted as usize).collect();
+        let mut log = MetadataLog::new(&spec, 3000, &layout, 0, None, take_ring);
+        assert_eq!(log.rows_to_read(), (0, 0));
+        let (mut rng, mut ops): (Rng, Vec<(DieId, FlashOp)>) = (Rng::new(2), Vec::new());
+        for change in 0..20_000u64 {
+            // 512 of the first changes fill a row of journal, and none has left DRAM yet; the map has three pages.
+            if change == 1000 {
+                assert_eq!(log.rows_to_read(), (0, 1));
+            }
+            log.note_changed(LogicalPage::new(rng.below(3000) as u32), &mut medium, &mut ops);
+            if let Some(journal) = &mut log.journal {
+                journal.note(1, &mut medium, &mut ops);
+            }
+            while !ops.is_empty() {
+                let (_, op) = ops.remove(0);
+                if op.kind() == OpKind::Erase {
+                    assert_eq!(medium.erase(op.block()), Ok(Outcome::Done));
+                    log.erased(op.block(), &mut medium, &mut ops);
+                } else if op.kind().is_program() {
+                    medium.begin_program(op.block(), op.page()).expect("it is the next of its block");
+                    assert_eq!(medium.finish_program(op.block(), op.page()), Ok(Outcome::Done));
+                    log.row_ended(op.block(), op.page());
+                }
+            }
+        }
+        assert!(log.rows_written() > 60, "{} rows", log.rows_written());
+        // 1,024 entries, of which 512 fill a row.
+        assert_eq!(log.rows_to_read(), (3, 2));
     }
 }

@@ -13,13 +13,15 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use ssdlab_nand::{BlockId, LogicalPage, SequenceNumber};
 
+use super::held::Held;
+
 /// Logical pages that were trimmed before any row of this number or a later one was queued.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trim {
     pub pages: Range<LogicalPage>,
     pub before_row: SequenceNumber,
     /// Pages that held something on flash, with the number of the row that held it.
-    pub held: Vec<(LogicalPage, SequenceNumber)>,
+    pub held: Held,
 }
 
 /// The trims of one journal row.
@@ -50,6 +52,7 @@ impl Trims {
     /// A journal row has been decided on.
     #[inline]
     pub fn row_due(&mut self, number: u64) {
+        self.on_flash.is_due = !self.on_flash.ranges.is_empty();
         if !self.pending.is_empty() {
             self.due.push_back((number, std::mem::take(&mut self.pending)));
         }
@@ -118,6 +121,11 @@ impl Trims {
 pub struct TrimTable {
     ranges: BTreeMap<LogicalPage, (LogicalPage, SequenceNumber)>,
     last_row: Vec<Trim>,
+    /// Whether a look at ranges is due, and where it goes on.
+    #[serde(skip)]
+    is_due: bool,
+    #[serde(skip)]
+    look_from: Option<LogicalPage>,
 }
 
 impl TrimTable {
@@ -127,7 +135,7 @@ impl TrimTable {
             self.add(trim);
         }
         self.last_row = trims;
-        self.last_row.iter_mut().for_each(|trim| trim.held = Vec::new());
+        self.last_row.iter_mut().for_each(|trim| trim.held = Held::default());
     }
 
     fn add(&mut self, trim: &Trim) {
@@ -163,9 +171,41 @@ impl TrimTable {
         (page < end).then_some(row)
     }
 
+    #[inline]
+    #[must_use]
+    pub fn is_due(&self) -> bool {
+        self.is_due
+    }
+
+    /// Looks at the next ranges, `most` of them, and forgets pages at either end of one for which `is_settled` says that no row older
+    /// than the trim can come to count again. Settled pages between others stay: to forget them would take room.
+    pub fn let_go(&mut self, most: u32, is_settled: impl Fn(LogicalPage, SequenceNumber) -> bool) {
+        self.is_due = false;
+        let from = self.look_from.take().unwrap_or(LogicalPage::FIRST);
+        let mut shorter = Vec::new();
+        let mut looks = self.ranges.range(from..);
+        for (&first, &(end, row)) in looks.by_ref().take(most as usize) {
+            let mut pages = first..end;
+            while pages.start < pages.end && is_settled(pages.start, row) {
+                pages.start += 1;
+            }
+            while pages.start < pages.end && is_settled(before(pages.end), row) {
+                pages.end = before(pages.end);
+            }
+            if pages != (first..end) {
+                shorter.push((first, pages, row));
+            }
+        }
+        self.look_from = looks.next().map(|(&first, _)| first);
+        for (first, pages, row) in shorter {
+            self.ranges.remove(&first);
+            self.insert(pages, row);
+        }
+    }
+
     /// A recovery has concluded that a page was trimmed before rows of this number, and notes that.
     pub fn conclude(&mut self, page: LogicalPage, before_row: SequenceNumber) {
-        self.add(&Trim { pages: page.run(1), before_row, held: Vec::new() });
+        self.add(&Trim { pages: page.run(1), before_row, held: Held::default() });
     }
 
     /// Whether the ranges are of a drive with so many pages, one behind the other. `next`: the number of the row that is
@@ -191,6 +231,11 @@ impl TrimTable {
     }
 }
 
+/// The page before one that is not the first.
+fn before(page: LogicalPage) -> LogicalPage {
+    LogicalPage::new(page.number() - 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,7 +243,7 @@ mod tests {
 
     fn trim(pages: Range<u32>, before_row: u64) -> Trim {
         let pages = LogicalPage::new(pages.start)..LogicalPage::new(pages.end);
-        Trim { pages, before_row: SequenceNumber::new(before_row), held: Vec::new() }
+        Trim { pages, before_row: SequenceNumber::new(before_row), held: Held::default() }
     }
 
     #[test]
@@ -246,5 +291,25 @@ mod tests {
             let mut end = LogicalPage::FIRST;
             assert!(table.ranges().all(|(range, _)| std::mem::replace(&mut end, range.end) <= range.start));
         }
+    }
+
+    #[test]
+    fn pages_at_the_ends_of_ranges_are_let_go_of_some_ranges_at_each_look() {
+        let mut table = TrimTable::default();
+        table.add_row((0..10).map(|k| trim(10 * k..10 * k + 5, 20 + u64::from(k))).collect());
+        let found = |table: &TrimTable| -> Vec<(u32, u32, u64)> {
+            table.ranges().map(|(pages, row)| (pages.start.number(), pages.end.number(), row.number())).collect()
+        };
+        // Of the first two ranges all but one page, of the third one in the middle, and the next as a whole.
+        let settled = |page: LogicalPage, _| matches!(page.number(), 0..=3 | 10..=12 | 14 | 22 | 30..=34);
+        table.let_go(3, settled);
+        let shorter = [(4, 5, 20), (13, 14, 21), (20, 25, 22)];
+        assert_eq!((found(&table)[..3].to_vec(), found(&table).len()), (shorter.to_vec(), 10));
+        table.let_go(3, settled);
+        assert_eq!((found(&table)[3], found(&table).len()), ((40, 45, 24), 9));
+        // What is there by then is as new as the row says, and the last look goes on from the beginning.
+        let newer = |_: LogicalPage, row: SequenceNumber| row.number() < 22;
+        (0..2).for_each(|_| table.let_go(4, newer));
+        assert_eq!((found(&table)[0], found(&table).len()), ((20, 25, 22), 7));
     }
 }

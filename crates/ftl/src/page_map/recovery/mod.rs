@@ -222,6 +222,7 @@ impl PageMap {
         let affected = self.recovers_quickly().then(|| self.pages_in_ram()).flatten();
         let cut = self.medium.cut_power(under_way);
         self.note_held(&cut);
+        self.log.cut_power();
         if self.recovery.fault == Some(RecoveryFault::BelievesCheckpointTooEarly) {
             self.recovery.believed = self.entries_of(cut.undone.iter().chain(&cut.torn));
         }
@@ -243,8 +244,8 @@ impl PageMap {
         // A row that failed on a bad block has come to be on the one in its place, or is to.
         let rows = cut.undone.iter().chain(&cut.torn).filter(|&&(block, _)| !self.medium.is_bad(block));
         let never_were: BTreeSet<_> = rows.map(|&(block, page)| self.medium.sequence(block, page)).collect();
-        let held = self.log.unsaved_trims().flat_map(|trim| &trim.held);
-        self.recovery.held = held.filter(|(_, sequence)| !never_were.contains(sequence)).copied().collect();
+        let held = self.log.unsaved_trims().flat_map(|trim| trim.held.each());
+        self.recovery.held = held.filter(|(_, sequence)| !never_were.contains(sequence)).collect();
     }
 
     fn recovers_quickly(&self) -> bool {
@@ -305,7 +306,7 @@ impl PageMap {
         self.rebuild_superblocks(&mut repairs);
         self.rescue_copies(&mut repairs);
         if !self.is_frozen() {
-            for (block, page) in self.log.recover(&self.medium) {
+            for (block, page) in self.log.recover(&self.medium, self.recovery.void_before) {
                 self.fill_row(block, page, &mut repairs);
             }
         }
@@ -336,12 +337,12 @@ impl PageMap {
         }
     }
 
-    /// Whether any data, or copies of them, are from before the erase point.
+    /// Whether any data, or copies of them, or pages of the map are from before the erase point.
     fn any_row_is_void(&self) -> bool {
         let medium = &self.medium;
         let is_void = |block, page| self.recovery.is_void(medium.sequence(block, page));
         let data = medium.layout().all_blocks().filter(|&block| !self.is_system_block(block));
-        let mut blocks = data.chain(self.copy_blocks());
+        let mut blocks = data.chain(self.copy_blocks()).chain(self.log.map_blocks());
         blocks.any(|block| (0..medium.finished_pages(block)).any(|page| is_void(block, page)))
     }
 

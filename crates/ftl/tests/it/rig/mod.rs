@@ -305,6 +305,9 @@ impl Rig {
         if op.kind() == OpKind::Erase {
             self.check_power_cut(); // the last instant before copies vanish
         }
+        if op.kind() == OpKind::MapRead {
+            assert_eq!(self.ftl.map_read_ended(&op), [], "nobody reads here");
+        }
         self.ask(|ftl, ops| ftl.done(DieId::new(die as u32), op, ops));
         self.note_durable();
         if op.kind() == OpKind::Erase || self.rng.chance(1, 64) {

@@ -121,3 +121,26 @@ fn a_desktop_that_stands_still_is_a_fault_without_the_heavy_trace_too() {
     assert!(with(23.2).contains(told), "{}", with(23.2));
     assert!(!with(0.4).contains("Desktops"), "{}", with(0.4));
 }
+
+/// Beside a slower disk it has the same figure as beside drives of flash.
+#[test]
+fn the_quickest_disk_is_slow_at_random_writes_beside_a_slower_one() {
+    let drive = |burst: f64, kind: &str| {
+        let mut review = review(GOOD);
+        review.outcomes = vec![outcome("random-write", "QD32", &[("iops", burst, "IOPS")])];
+        review.devices[0].facts.kind = kind.to_owned();
+        review.devices[0].facts.over_provisioning_percent = (kind == "ssd").then_some(7.0);
+        review
+    };
+    let told = |burst: f64, kind: &str| {
+        let both = together(vec![("quick-1tb", drive(burst, kind)), ("slow-1tb", drive(289.0, "hdd"))]);
+        let told = decks(&both);
+        format!("{} {}", told.each[0], told.all)
+    };
+    // That of the catalog, one with a larger cache, and a drive of flash that is no quicker than that.
+    for (burst, kind) in [(532.0, "hdd"), (4_000.0, "hdd"), (531.0, "ssd")] {
+        let told = told(burst, kind);
+        assert!(told.contains("slow at random writes even when empty") && !told.contains("uick at"), "{burst}: {told}");
+    }
+    assert!(told(4_000.0, "ssd").contains("Quick at random writes"), "{}", told(4_000.0, "ssd"));
+}

@@ -8,7 +8,7 @@ mod short_writes;
 use rig::{ROW, Run, cache, drive};
 use ssdlab_core::{Cause, Op, SECOND, UNIT_BYTES};
 use ssdlab_device::Device;
-use ssdlab_ftl::{Place, SlcCachePolicy, SlcCacheSpec, Translation, WhenFull};
+use ssdlab_ftl::{HostShare, Place, SlcCachePolicy, SlcCacheSpec, Translation, WhenFull};
 use ssdlab_nand::{LogicalPage, LogicalPages};
 
 /// Dies' worth of rows per time, MB/s, of a row's program time and its transfer.
@@ -169,6 +169,32 @@ fn a_fixed_cache_comes_back_in_idle_time_although_there_is_no_room_at_first() {
                 assert_close("after TRIM", run.write(0, 2 * superblock), rate_of_dies(450.0), 0.06);
             }
         }
+    }
+}
+
+/// A collection that waits for the host to write does not keep a drive that rests from folding.
+#[test]
+fn a_drive_that_collects_in_step_folds_when_it_rests() {
+    for host_share in [HostShare::Balanced, HostShare::InStep] {
+        let mut drive = drive(Some(cache(SlcCachePolicy::Dynamic)), 54);
+        (drive.gc.host_share, drive.gc.background_after_idle_ms) = (host_share, None);
+        let mut written = Run::new(&drive);
+        written.write(0, written.capacity);
+        let mut cached = 0;
+        for k in 0..40_000 {
+            written.send(Op::Write, k * 7919 % (written.capacity / UNIT_BYTES) * UNIT_BYTES, UNIT_BYTES);
+            if k < 30_000 || k % 1000 > 0 {
+                continue;
+            }
+            let mut run = written.clone();
+            run.drain();
+            cached += run.in_slc(run.capacity);
+            run.idle(20 * SECOND);
+            // But for what is open.
+            let left = run.in_slc(run.capacity);
+            assert!(left < 8 * 64 * 32_768 / 2, "{host_share:?}: {left} are cached");
+        }
+        assert!(cached > 0, "{host_share:?}: nothing was cached");
     }
 }
 

@@ -1,11 +1,14 @@
 //! What some dies and controllers can do beside one plain operation after the other.
 
-use ssdlab_core::{Nanos, Op};
+use ssdlab_core::{Cause, Nanos, Op};
 use ssdlab_device::{Completion, Device};
+use ssdlab_ftl::RowSpan;
 use ssdlab_nand::{BusCycles, DieSpec, Suspend};
 use ssdlab_ssd::{DriveSpec, Ssd};
 
-use super::bench::{BASE, Bench, ONE_DIE, PAGES, ROW, ROW_TRANSFER, Shape, TWO_DIES, UNIT_TRANSFER, decode, exactly};
+use super::bench::{
+    BASE, Bench, ONE_DIE, PAGES, ROW, ROW_TRANSFER, Shape, TWO_DIES, Times, UNIT_TRANSFER, decode, exactly,
+};
 
 /// Units of a page of one plane.
 const PLANE: u64 = ROW / 2;
@@ -193,6 +196,57 @@ fn an_entry_of_the_map_crosses_the_channel_without_the_rest_of_its_row() {
     );
 }
 
+/// Whoever needs an entry of a piece of the map that is on its way waits for the same read, which tells where the time went.
+#[test]
+fn commands_that_need_the_same_piece_of_the_map_wait_for_one_read_of_it() {
+    let with = |drive: &mut DriveSpec| {
+        drive.mapping.map_cache_kib = Some(1);
+        drive.controller.read_granule_bytes = Some(512);
+    };
+    // Entries 0 to 63 have left DRAM.
+    let sent = |t: &Times| {
+        let mut b = Bench::with(ONE_DIE, t, |drive, _| with(drive)).filled(6 * PAGES);
+        [0, 1, 0].into_iter().for_each(|unit| b.read(unit, 1));
+        b
+    };
+    let piece = |t: &Times| t.command + t.read[0] + UNIT_TRANSFER / 8;
+    exactly(
+        |t| sent(t).finish(),
+        |t| {
+            let each = t.command + t.read[0] + UNIT_TRANSFER;
+            (1..=3).map(|k| decode(t) + piece(t) + k * each).collect()
+        },
+        &[96_240, 149_120, 202_000],
+    );
+    let mut b = sent(&BASE);
+    let told: Vec<Nanos> = b.completions().iter().map(|c| c.breakdown.get(Cause::Metadata)).collect();
+    assert_eq!(told, [piece(&BASE); 3]);
+}
+
+/// What is read ahead has its entry first; a command that wants it meanwhile waits for the same piece of the map.
+#[test]
+fn data_are_read_ahead_once_their_piece_of_the_map_has_come() {
+    let mut b = Bench::with(ONE_DIE, &BASE, |drive, _| {
+        drive.mapping.map_cache_kib = Some(1);
+        drive.controller.read_granule_bytes = Some(512);
+        drive.controller.read_ahead_kib = 32;
+    })
+    .filled(8 * PAGES);
+    // Entries 0 to 127 are in DRAM, and those behind are not.
+    (0..32).rev().for_each(|row| {
+        b.read(row * ROW, ROW);
+        b.finish();
+    });
+    let before = b.drive.counters().flash.expect("it is of flash").host_read_bytes;
+    [30, 31, 32].into_iter().for_each(|row| b.read(row * ROW, ROW));
+    let told: Vec<Nanos> = b.completions().iter().map(|c| c.breakdown.get(Cause::Metadata)).collect();
+    // The rest of a unit of the map, but for the first of eight parts.
+    assert_eq!(told, [0, 0, BASE.command + BASE.read[0] + UNIT_TRANSFER * 7 / 8]);
+    b.wait(1_000_000);
+    let read = b.drive.counters().flash.expect("it is of flash").host_read_bytes - before;
+    assert_eq!(read, 5 * ROW * 4096, "three rows, and two ahead: none of them twice");
+}
+
 #[test]
 fn a_row_crosses_the_channel_once_for_each_pass() {
     exactly(
@@ -278,6 +332,54 @@ fn so_many_reads_pass_what_waits_for_their_die_and_no_more() {
     let interrupted = 45_520 + 300_000 + 50_000;
     let write = interrupted + 3 * read + 20_000 + 200_000;
     let reads = (1..=3).map(|k| interrupted + k * read).chain((1..=5).map(|k| write + k * read));
+    assert_eq!(b.finish(), [write].into_iter().chain(reads.map(|at| at - 100_000)).collect::<Vec<_>>());
+}
+
+/// One read under way and one that waits, each with a successor when it ends: what waits for the die has its turn all the same.
+#[test]
+fn reads_of_which_only_one_waits_pass_no_more_than_so_many() {
+    for span in [RowSpan::AllPlanes, RowSpan::OnePlane] {
+        let mut b = Bench::with(ONE_DIE, &BASE, |drive, _| {
+            (drive.controller.reads_in_a_row, drive.mapping.row) = (3, span);
+        })
+        .filled(1);
+        let mut done = Vec::new();
+        b.read(0, 1);
+        let write = b.send(Op::Write, ROW, ROW, true);
+        b.read(0, 1);
+        let mut before = 0;
+        while !done.iter().any(|c: &Completion| c.tag == write) {
+            done.clear();
+            b.now = b.drive.next_event().expect("a write is under way");
+            b.drive.advance(b.now, &mut done);
+            for _ in done.iter().filter(|c| c.tag != write) {
+                before += 1;
+                b.read(0, 1);
+            }
+            assert!(before < 20, "{span:?}: the write waits for ever");
+        }
+        // One that was under way and three that passed.
+        assert_eq!(before, 4, "{span:?}");
+    }
+}
+
+/// A program that goes on in its turn, while reads wait, is interrupted for them again.
+#[test]
+fn what_goes_on_in_its_turn_is_interrupted_again() {
+    let mut b = Bench::with(ONE_DIE, &BASE, |drive, die| {
+        drive.controller.reads_in_a_row = 3;
+        die.features.suspend = Some(Suspend { most_per_operation: 2, least_progress_us: 100.0, ..SUSPEND });
+    })
+    .filled(1);
+    b.send(Op::Write, ROW, ROW, true);
+    b.wait(100_000);
+    (0..8).for_each(|_| b.read(0, 1));
+    let read = 52_880;
+    let first = 45_520 + 100_000 + 50_000;
+    let second = first + 3 * read + 20_000 + 100_000 + 50_000;
+    let write = second + 3 * read + 20_000 + 300_000;
+    let reads =
+        [(first, 3), (second, 3), (write, 2)].into_iter().flat_map(|(from, n)| (1..=n).map(move |k| from + k * read));
     assert_eq!(b.finish(), [write].into_iter().chain(reads.map(|at| at - 100_000)).collect::<Vec<_>>());
 }
 

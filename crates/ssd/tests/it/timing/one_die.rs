@@ -65,7 +65,7 @@ fn a_read_waits_for_the_program_under_way_but_passes_the_one_behind_it() {
 fn a_program_that_reads_pass_begins_when_the_last_of_them_has_ended() {
     const READS: u64 = 800;
     let slow = Times { read: [1_000_000_000; 2], ..BASE };
-    let mut b = Bench::written(ONE_DIE, &slow, 1);
+    let mut b = Bench::with(ONE_DIE, &slow, |drive, _| drive.controller.reads_in_a_row = 1000).filled(1);
     let begin = b.now;
     b.read(0, 1);
     let write = b.send(Op::Write, ROW, ROW, true);

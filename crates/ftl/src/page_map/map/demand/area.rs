@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, EMPTY_TAG, Layout, LogicalPage, Medium};
+use ssdlab_nand::{BlockId, EMPTY_TAG, Layout, LogicalPage, Medium, SequenceNumber};
 
 use crate::op::{FlashOp, NOBODY, OpKind, OpSink};
 use crate::page_map::system_ring::{RingRow, SystemRing};
@@ -100,8 +100,8 @@ impl Area {
         self.moved
     }
 
-    /// Reads so many bytes of a map page, its row or a part of one unit, for `tag` and the entry of a logical page; returns
-    /// whether there is one on flash.
+    /// Reads so many bytes of a map page, its row or a part of one unit, for `tag` and the entry of a logical page
+    /// ([`LogicalPage::NONE`]: to write the page again); returns whether there is one on flash.
     pub fn read(
         &mut self,
         page: u32,
@@ -163,20 +163,27 @@ impl Area {
     fn move_on(&mut self, place: usize, index: u32, medium: &Medium, sink: &mut impl OpSink) {
         let Some(page) = self.take_owner(place, index, medium.layout()) else { return };
         self.moved += 1;
-        self.read(page, medium.layout().row_bytes(), (NOBODY, LogicalPage::FIRST), medium, sink);
+        self.read(page, medium.layout().row_bytes(), (NOBODY, LogicalPage::NONE), medium, sink);
         // Ahead of new pages: what is owed longest must not be erased before.
         self.owed.push_front(page);
     }
 
-    /// Rows of the whole ring.
+    /// Map pages that have a row.
     #[must_use]
-    pub fn rows_of_ring(&self) -> u32 {
-        self.owners.iter().map(|rows| rows.len() as u32).sum()
+    pub fn pages_written(&self) -> u32 {
+        self.rows.iter().filter(|&&row| row != NOWHERE).count() as u32
     }
 
-    /// The power went: finds the map pages again by what the spare areas say. Returns the rows that must be programmed, with
-    /// nothing in them, before the ring can go on.
-    pub fn recover(&mut self, medium: &Medium) -> Vec<(BlockId, u32)> {
+    /// No map page is up to date any more: nothing of them is read, moved or written out.
+    pub fn void_all(&mut self) {
+        self.rows.fill(NOWHERE);
+        self.owners.iter_mut().for_each(|rows| rows.fill(NOWHERE));
+        self.owed.clear();
+    }
+
+    /// The power went: finds the map pages again by what the spare areas say, but for those of rows before `void_before`, where
+    /// it is given. Returns the rows that must be programmed, with nothing in them, before the ring can go on.
+    pub fn recover(&mut self, medium: &Medium, void_before: Option<SequenceNumber>) -> Vec<(BlockId, u32)> {
         let skipped = self.ring.recover(medium);
         let layout = medium.layout();
         self.owed.clear();
@@ -185,8 +192,10 @@ impl Area {
             for index in 0..self.owners[place].len() {
                 let (block, at) = self.ring.row(place, index as u32);
                 let start = layout.row_start(block, at);
-                let holds_map =
-                    at < medium.finished_pages(block) && medium.is_readable(block, at) && medium.tag(start) == TAG_MAP;
+                let holds_map = at < medium.finished_pages(block)
+                    && medium.is_readable(block, at)
+                    && medium.tag(start) == TAG_MAP
+                    && void_before.is_none_or(|point| medium.sequence(block, at) >= point);
                 let owner = &mut self.owners[place][index];
                 *owner = match layout.row_units {
                     _ if !holds_map => NOWHERE,
@@ -342,8 +351,21 @@ mod tests {
         work(&mut area, &mut medium, &mut ops);
         let rows = area.rows.clone();
         medium.cut_power(&[]);
-        area.recover(&medium);
+        area.recover(&medium, None);
         assert_eq!(area.rows, rows);
+        assert_eq!(area.check(&medium), Ok(()));
+    }
+
+    #[test]
+    fn what_is_void_does_not_come_back_after_a_power_cut() {
+        let (mut area, mut medium, mut ops) = written();
+        area.void_all();
+        let point = medium.next_sequence();
+        area.write(1, &mut medium, &mut ops);
+        work(&mut area, &mut medium, &mut ops);
+        medium.cut_power(&[]);
+        area.recover(&medium, Some(point));
+        assert_eq!(area.rows.iter().map(|&row| row == NOWHERE).collect::<Vec<_>>(), [true, false, true]);
         assert_eq!(area.check(&medium), Ok(()));
     }
 }

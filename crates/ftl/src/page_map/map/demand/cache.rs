@@ -18,6 +18,8 @@ struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touched {
     pub hit: bool,
+    /// It was here, and had been changed here: it is known without its map page.
+    pub was_changed: bool,
     /// A map page that must be written out, as a changed entry of it has left.
     pub flush: Option<u32>,
 }
@@ -75,12 +77,14 @@ impl Cache {
     /// that was used longest ago.
     pub fn touch(&mut self, lpn: LogicalPage, change: bool) -> Touched {
         let at = self.place[lpn.index()];
+        let new = Touched { hit: false, was_changed: false, flush: None };
         let (at, touched) = if at != NONE {
             self.unlink(at);
-            (at, Touched { hit: true, flush: None })
+            let was_changed = self.entries[at as usize].changed != NONE;
+            (at, Touched { hit: true, was_changed, flush: None })
         } else if (self.entries.len() as u32) < self.room {
             self.entries.push(Entry { lpn, newer: NONE, older: NONE, changed: NONE });
-            (self.entries.len() as u32 - 1, Touched { hit: false, flush: None })
+            (self.entries.len() as u32 - 1, new)
         } else {
             let at = self.oldest;
             self.unlink(at);
@@ -91,7 +95,7 @@ impl Cache {
             let epoch = &mut self.epoch[page as usize];
             let flush = leaves.changed == *epoch;
             *epoch += u32::from(flush);
-            (at, Touched { hit: false, flush: flush.then_some(page) })
+            (at, Touched { flush: flush.then_some(page), ..new })
         };
         self.place[lpn.index()] = at;
         if change {
@@ -130,29 +134,30 @@ mod tests {
     use super::*;
     use ssdlab_core::Rng;
 
-    /// The same by linear search: (entry, changed), most recently used last.
+    /// The same by linear search: (entry, changed since its page was written out, changed at all), most recently used last.
     #[test]
     fn agrees_with_a_plain_list() {
         let mut rng = Rng::new(11);
         for (room, pages, per_page) in [(1, 40, 8), (5, 40, 8), (16, 40, 1), (40, 40, 16)] {
             let mut cache = Cache::new(room, pages, per_page);
-            let mut plain: Vec<(u32, bool)> = Vec::new();
+            let mut plain: Vec<(u32, bool, bool)> = Vec::new();
             for _ in 0..4000 {
                 let (lpn, change) = (rng.below(pages.into()) as u32, rng.chance(2, 3));
                 let found = plain.iter().position(|e| e.0 == lpn);
-                let mut entry = found.map_or((lpn, false), |at| plain.remove(at));
+                let mut entry = found.map_or((lpn, false, false), |at| plain.remove(at));
                 let mut flush = None;
                 if plain.len() as u32 == room {
                     let leaves = plain.remove(0);
                     if leaves.1 {
                         flush = Some(leaves.0 / per_page);
-                        let same = |e: &&mut (u32, bool)| e.0 / per_page == leaves.0 / per_page;
+                        let same = |e: &&mut (u32, bool, bool)| e.0 / per_page == leaves.0 / per_page;
                         plain.iter_mut().filter(same).for_each(|e| e.1 = false);
                     }
                 }
-                entry.1 |= change;
+                let expected = Touched { hit: found.is_some(), was_changed: entry.2, flush };
+                (entry.1, entry.2) = (entry.1 | change, entry.2 | change);
                 plain.push(entry);
-                assert_eq!(cache.touch(LogicalPage::new(lpn), change), Touched { hit: found.is_some(), flush });
+                assert_eq!(cache.touch(LogicalPage::new(lpn), change), expected);
             }
         }
     }
