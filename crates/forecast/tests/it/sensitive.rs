@@ -12,6 +12,9 @@ use ssdlab_forecast::{Bench, Figure, KeptTests, SEED, Sensitivity, sensitivity};
 /// Estimates are those of the drive that it is based on.
 const SMALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/small.toml");
 
+/// As large as the mixes of applications need, and quick to fill.
+const FOR_MIXES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/mixes.toml");
+
 fn random_reads() -> Figure {
     let settings = [("queue_depth", "1"), ("seconds", "1"), ("span_bytes", "64MiB"), ("settle_seconds", "0")];
     Figure {
@@ -52,15 +55,15 @@ fn a_read_alone_hangs_on_the_time_to_read_and_not_on_that_to_erase() {
 #[test]
 fn an_index_has_its_reference_for_every_drive_that_is_run() {
     let never = AtomicBool::new(false);
-    let bench = Bench { threads: None, seed: 1, quick: true, progress: &|_, _| {}, cancel: &never, kept: None };
+    let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept: None };
     let index = Figure {
         title: "desktop".to_owned(),
         test: find_test("storagemark-desktop").expect("it is in the suite"),
         settings: BTreeMap::from([("requests".to_owned(), "1000".to_owned())]),
         metric: "index".to_owned(),
     };
-    let keys = ["controller.move_unit_us".to_owned()];
-    let found = sensitivity("mtron-mobi-3000-16gb", &[index], 10.0, &keys, &bench).unwrap().unwrap();
+    let keys = ["controller.read_command_us".to_owned()];
+    let found = sensitivity(FOR_MIXES, &[index], 10.0, &keys, &bench).unwrap().unwrap();
     assert!(found.figures[0].value > 0.0, "{found:?}");
 }
 

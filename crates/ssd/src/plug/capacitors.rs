@@ -209,14 +209,18 @@ mod tests {
         assert!(keeps(&drive, everything, 94.7) && !keeps(&drive, everything, 94.6));
         assert!(!keeps(&drive, Protection::DataAtRest, 1e6));
         assert!((energy_to_save_mj(&drive, &die).unwrap() - 94.656).abs() < 1e-3);
-        // With pages of four units, four rows in place of ten, and of 32 that commands in flight have forced, two on each die.
-        let (mut larger, mut two_dies) = (die.clone(), drive.clone());
+        // With pages of four units, four rows in place of ten. Without a cache of writes, of 32 rows that commands in flight have
+        // forced two more on each die; with one, such a drive forces none.
+        let mut larger = die.clone();
         larger.geometry.page_bytes = 16_384;
-        two_dies.controller.queue_depth = 1;
-        let one_at_a_time = energy_to_save_mj(&two_dies, &larger).unwrap();
-        two_dies.controller.queue_depth = 33;
-        let more = energy_to_save_mj(&two_dies, &larger).unwrap() - one_at_a_time;
-        assert!((more - 2.0 * 2.32).abs() < 1e-3, "{more} mJ");
+        for (write_cache, rows) in [(false, 2.0), (true, 0.0)] {
+            let mut drive = drive.clone();
+            (drive.write_buffer.write_cache, drive.controller.queue_depth) = (write_cache, 1);
+            let one_at_a_time = energy_to_save_mj(&drive, &larger).unwrap();
+            drive.controller.queue_depth = 33;
+            let more = energy_to_save_mj(&drive, &larger).unwrap() - one_at_a_time;
+            assert!((more - rows * 2.32).abs() < 1e-3, "{write_cache}: {more} mJ");
+        }
         // The processor needs longer: 32 rows of 16 dies, 100 us each, and one more.
         drive.controller.program_end_us = 100.0;
         assert!(keeps(&drive, everything, 121.2) && !keeps(&drive, everything, 121.0));
