@@ -440,6 +440,15 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Nobody waits for pieces of the map any more but [`crate::FOR_BUFFER`]; what is read for others alone need not be.
+    fn forget_map_reads(&mut self) {}
+
+    /// Whether a read of the map is waited for.
+    fn awaits_map_read(&self, op: &FlashOp) -> bool {
+        let _ = op;
+        false
+    }
+
     /// Which of the 64 units of flash from one on hold valid data, one bit each.
     fn valid_units(&self, from: UnitAddress) -> u64;
 

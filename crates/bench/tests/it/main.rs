@@ -5,6 +5,7 @@ mod fio_run;
 mod fragmented_read;
 mod old_data;
 mod power;
+mod power_cut;
 mod replay;
 mod slowest;
 mod small;

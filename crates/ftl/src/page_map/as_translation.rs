@@ -213,6 +213,14 @@ impl Translation for PageMap {
         self.log.map_read_ended(op)
     }
 
+    fn forget_map_reads(&mut self) {
+        self.log.forget_map_reads();
+    }
+
+    fn awaits_map_read(&self, op: &FlashOp) -> bool {
+        self.log.awaits_map_read(op)
+    }
+
     #[inline]
     fn valid_units(&self, from: UnitAddress) -> u64 {
         self.validity.span(from)

@@ -54,15 +54,16 @@ impl Backend {
         }
     }
 
-    /// Nobody waits for reads of the host's any more.
-    pub fn drop_reads(&mut self) {
+    /// Nobody waits for reads of the host's any more, or for those of the map that are not `awaited`.
+    pub fn drop_reads(&mut self, awaited: impl Fn(&FlashOp) -> bool) {
+        let goes = |op: &FlashOp| is_for_host(op) || op.kind() == OpKind::MapRead && !awaited(op);
         for die in &mut self.dies {
-            die.reads = kept(&die.reads);
+            die.reads = without(&die.reads, goes);
             if self.notes_asked {
                 die.asked = Ring::new(8, 0);
                 die.reads.iter().for_each(|_| die.asked.push_back(0));
             }
-            die.others = kept(&die.others);
+            die.others = without(&die.others, goes);
             // What has begun ends, for nobody.
             die.current = for_nobody(die.current);
         }
@@ -138,7 +139,7 @@ impl Backend {
     }
 }
 
-/// Whether it is a read for a command alone. For a read of the map the write buffer may wait as well.
+/// Whether it is a read for a command alone.
 fn is_for_host(op: &FlashOp) -> bool {
     match op.kind() {
         OpKind::HostRead => true,
@@ -154,11 +155,6 @@ fn for_nobody(op: FlashOp) -> FlashOp {
         }
         _ => op,
     }
-}
-
-/// What waits besides reads for commands.
-fn kept(waiting: &Ring<FlashOp>) -> Ring<FlashOp> {
-    without(waiting, is_for_host)
 }
 
 fn without(waiting: &Ring<FlashOp>, goes: impl Fn(&FlashOp) -> bool) -> Ring<FlashOp> {

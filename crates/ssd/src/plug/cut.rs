@@ -27,6 +27,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             self.cut_at_work(now)
         };
         self.forget_all(now);
+        self.probe.power_cut(now + held_up);
         // A drive that starts or erases is ahead of its host: it has not come that far.
         self.now = now + held_up;
         self.plug.out = true;
@@ -107,7 +108,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
         self.firmware.processor.drop_commands();
         self.firmware.rounds.drop_commands();
-        self.backend.drop_reads();
+        self.translation.forget_map_reads();
+        self.backend.drop_reads(|op| self.translation.awaits_map_read(op));
     }
 
     /// Nothing goes on.
@@ -116,7 +118,6 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.frontend.link_sleep.wake(now);
         self.firmware.power_cut(now);
         self.backend.power_cut(self.now);
-        self.probe.power_cut(now);
     }
 }
 

@@ -353,6 +353,19 @@ impl MetadataLog {
         self.demand_map.as_mut().map_or_else(Vec::new, |demand| demand.read_ended(op))
     }
 
+    /// See [`crate::Translation::forget_map_reads`].
+    pub fn forget_map_reads(&mut self) {
+        if let Some(demand) = &mut self.demand_map {
+            demand.forget_reads();
+        }
+    }
+
+    /// See [`crate::Translation::awaits_map_read`].
+    #[must_use]
+    pub fn awaits_map_read(&self, op: &FlashOp) -> bool {
+        self.demand_map.as_ref().is_some_and(|demand| demand.awaits(op))
+    }
+
     /// Whether DRAM holds a part of the map only.
     #[inline]
     #[must_use]

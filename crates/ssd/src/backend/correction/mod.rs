@@ -159,7 +159,7 @@ pub struct Correction {
     much_read: Vec<BlockId>,
     younger: Younger,
     /// What a time on the shelf goes back to.
-    shelved: Option<(Nanos, BTreeMap<LogicalPage, u8>)>,
+    shelved: Option<(Nanos, BTreeMap<LogicalPage, u8>, Younger)>,
     counters: CorrectionCounters,
 }
 
@@ -348,14 +348,14 @@ impl Correction {
 
     /// As [`Correction::age`], until [`Correction::unshelve`].
     pub fn shelve(&mut self, seconds: u64, now: Nanos, medium: &Medium) {
-        self.shelved = Some((self.calendar, self.losses.pages().clone()));
+        self.shelved = Some((self.calendar, self.losses.pages().clone(), self.younger.clone()));
         self.age(seconds, now, medium);
     }
 
     /// Takes back the time on the shelf, and what was found to be lost in it.
     pub fn unshelve(&mut self) {
-        if let Some((calendar, before)) = self.shelved.take() {
-            self.calendar = calendar;
+        if let Some((calendar, before, younger)) = self.shelved.take() {
+            (self.calendar, self.younger) = (calendar, younger);
             // What the host has written or trimmed meanwhile is not lost again.
             let now = self.losses.pages();
             let lost = before.into_iter().filter(|(page, _)| now.contains_key(page)).collect();
@@ -701,17 +701,21 @@ mod tests {
             bits_per_cell: 1,
             page_order: PageOrder::Uniform,
         });
-        let medium = Medium::new(&die, Layout::new(&die, 1, 4), TagFormat::new(16), &Rng::new(1));
+        let mut medium = Medium::new(&die, Layout::new(&die, 1, 4), TagFormat::new(16), &Rng::new(1));
+        medium.program_at_start(BlockId::new(2), 0, |_| ()).expect("it is the first");
         let c = Correction::new(&spec, &die, &ErrorSpec::planar_estimate(), 4096, (1, 4, 1), &Rng::new(1));
         let mut c = c.expect("it can be built");
         let history = BlockHistory { erases: 3, programmed_at_s: 0, ..BlockHistory::default() };
         c.losses.set_pages(BTreeMap::from([(LogicalPage::new(5), 1)]));
         c.shelve(1_000_000, 0, &medium);
+        let written_at = |c: &Correction| c.younger.written_at_s(BlockId::new(2), 0, 1, 0);
+        assert_eq!(written_at(&c), 1_000_000);
         assert_eq!(c.age_s(history, 7 * SECOND), 1_000_007);
         c.renew(BlockId::new(2), CellMode::Slc, 1_000_007, history);
         assert_eq!(c.blocks[2].erases, 3, "it is known how a block fares that has been erased so often");
         c.losses.set_pages(BTreeMap::from([5, 6].map(|page| (LogicalPage::new(page), 1))));
         c.unshelve();
+        assert_eq!(written_at(&c), 0);
         assert_eq!(c.age_s(history, 7 * SECOND), 7);
         assert_eq!(c.lost_pages().collect::<Vec<_>>(), [LogicalPage::new(5)]);
         assert_eq!(c.blocks[2].erases, u32::MAX, "that was on the shelf");

@@ -2,11 +2,11 @@
 //!
 //! The simulator always knows where a page lives; what this adds are the operations that a controller needs to know it
 //! too. A read of the host whose entry is missing waits until its map page has been read. Whoever needs an entry of what
-//! is being read waits for the same read, and nothing is read twice at a time: even if the entry has left DRAM before it
-//! came. An entry that has been changed in DRAM is known, whatever is being read. Data are read ahead once their entries
+//! is being read waits for the same read and sends no second one, even if the entry has left DRAM before it came. An entry that has been changed in DRAM is known, whatever is being read. Data are read ahead once their entries
 //! are known. For a write the read of the map page occupies its die, but nothing waits: the data are in the buffer, and the
 //! old copy is only counted as dead. Units that a collector moves change entries without a look at the old ones. An entry
-//! that leaves changed takes its map page along: read, all changed entries of it put in, written to another row. A map page
+//! that leaves changed takes its map page along: read by itself unless it is at hand, all changed entries of it put in,
+//! written to another row. A map page
 //! is one row (all planes). What was read last stays at hand, so that a run of neighbours reads it once. Where parts of a
 //! page are corrected by themselves, the part with the entry is read; a run that leaves it reads the rest of its unit in
 //! one go.
@@ -28,7 +28,7 @@ use area::Area;
 pub use area::TAG_MAP;
 use cache::{Cache, Touched};
 
-use crate::op::{FlashOp, NOBODY, OpSink};
+use crate::op::{FOR_BUFFER, FlashOp, NOBODY, OpSink};
 use crate::translation::is_plausible;
 
 /// Bytes of an entry in DRAM: logical page and unit.
@@ -204,6 +204,21 @@ impl DemandMap {
     pub fn read_ended(&mut self, op: &FlashOp) -> Vec<(u16, LogicalPage)> {
         let coming = self.coming_with(op.merged_page()).and_then(|start| self.coming.remove(&start));
         coming.map_or_else(Vec::new, |coming| coming.waiting)
+    }
+
+    /// Nobody waits but the write buffer: what is read for others alone does not come.
+    pub fn forget_reads(&mut self) {
+        self.coming.retain(|_, coming| {
+            coming.waiting.retain(|&(who, _)| who == FOR_BUFFER);
+            !coming.waiting.is_empty()
+        });
+        self.at_hand = LogicalPage::all(0);
+    }
+
+    /// Whether anybody waits for what this reads.
+    #[must_use]
+    pub fn awaits(&self, op: &FlashOp) -> bool {
+        self.coming_with(op.merged_page()).is_some_and(|start| !self.coming[&start].waiting.is_empty())
     }
 
     /// The first entry of the part that is being read and holds that of a logical page.
