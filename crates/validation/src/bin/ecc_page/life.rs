@@ -207,8 +207,10 @@ kept: `escape` is rounded up and the draw below it is conditional on having got 
 block has been erased, or its data are a tenth (and an hour) older, or its reads a tenth (and a thousand) more.
 
 What a rung takes is done by the die and the bus that the read is on, one event a rung, after the decoding attempt that
-failed: command cycles and tR for each further sensing of each row concerned, then the transfer of what was sensed of the
-units that are still wrong, then the attempt. The die is held until the read is settled. Pages of a stripe cross the
+failed: the command cycles of one read, tR for each further sensing of each row concerned, then the transfer of what was sensed
+of the units that are still wrong, then the attempt. A soft decision is one command: the die senses as often as it takes and puts
+together what it hands out. A page that is slower than the datasheet's (`[variation]`) is so each time. The die is held
+until the read is settled. Pages of a stripe have their command cycles and the datasheet's tR, and cross the
 channels of their dies as soon as these have room; the array time of the other dies is not booked. All of it is “ECC
 retry” where time is explained, and the referee of time judges it. The first attempt of a read that succeeds costs nothing
 extra: it streams behind the transfer, and firmware times in drive files stand for the rest.
