@@ -147,7 +147,7 @@ fn a_collection_of_an_idle_drive_chooses_no_further_victim_once_the_host_is_back
 #[test]
 fn a_policy_that_draws_does_not_give_up_while_there_is_something_to_gain() {
     for policy in [VictimPolicy::Random, VictimPolicy::DChoices] {
-        for seed in 1..=2 {
+        for seed in 1..=3 {
             let case = Case {
                 dies: 1,
                 blocks: 60,
@@ -162,7 +162,7 @@ fn a_policy_that_draws_does_not_give_up_while_there_is_something_to_gain() {
             };
             let mut rig = Rig::new(&case).expect("it has spare area enough");
             (0..rig.logical_pages).for_each(|page| rig.write(page));
-            for page in (0..64).cycle().take(64 * 60) {
+            for page in (0..64).cycle().take(64 * 100) {
                 rig.write(page);
             }
             rig.settle();
