@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ssdlab_bench::Outcome;
+use ssdlab_bench::{ClaimKind, Outcome};
 use ssdlab_bench::suite::find_test;
 use ssdlab_catalog::{
     Drive, Origin, SpecRow, adapter, adapter_names, claims, die, die_names, disk, disk_names, drive_names, resolve,
@@ -402,6 +402,42 @@ fn a_value_chosen_with_a_figure_in_view_and_the_figure_name_each_other() {
             chosen.key
         );
     }
+}
+
+/// A figure of which another one says more would be counted twice: it says that it repeats that one.
+#[test]
+fn no_figure_is_counted_that_holds_wherever_another_one_does() {
+    // Of each drive and figure, or pair of figures: what counts, and between which bounds it is met.
+    let mut counted = BTreeMap::<String, Vec<(String, f64, f64)>>::new();
+    for claim in claims::all() {
+        if claim.repeats.is_some() || claim.kind() != ClaimKind::Measured {
+            continue;
+        }
+        let (what, low, high) = match &claim.check {
+            claims::Check::Value(v) => {
+                let within = v.value * v.tolerance_percent / 100.0;
+                (format!("{} {:?} {}", v.test, v.params, v.metric), v.value - within, v.value + within)
+            }
+            claims::Check::Range(r) => {
+                let (low, high) = (r.at_least.unwrap_or(f64::NEG_INFINITY), r.at_most.unwrap_or(f64::INFINITY));
+                (format!("{} {:?} {}", r.test, r.params, r.metric), low, high)
+            }
+            claims::Check::Order(o) => (format!("{:?} over {:?}", o.higher, o.lower), o.ratio_above, f64::INFINITY),
+            _ => continue,
+        };
+        let devices = if claim.devices.is_empty() { vec![String::new()] } else { claim.devices.clone() };
+        for device in devices {
+            counted.entry(format!("{device} {what}")).or_default().push((claim.id.clone(), low, high));
+        }
+    }
+    for (what, figures) in &counted {
+        for (id, low, high) in figures {
+            let says_more = |(other, l, h): &&(String, f64, f64)| other != id && l >= low && h <= high;
+            let wider = figures.iter().find(says_more);
+            assert_eq!(wider, None, "{id} holds wherever this one does: {what}");
+        }
+    }
+    assert!(counted.len() > 150, "{} figures", counted.len());
 }
 
 #[test]
