@@ -140,7 +140,13 @@
     const whole = labels.innerHTML, frame = svg.querySelector("clipPath rect");
     const left = +frame.getAttribute("x"), width = +frame.getAttribute("width");
     const top = +frame.getAttribute("y"), height = +frame.getAttribute("height");
-    let from = null, mark = null, scale = 1, shift = 0;
+    let from = null, mark = null, scale = 1, shift = 0, drawn = null;
+    // What marks a place with a dash: its length, and the places. A closer look moves dashes apart and leaves them as long as they are.
+    const dashes = () => drawn ??= [...layer.querySelectorAll("path[data-name]")].flatMap((path) => {
+      const [, long] = (svg.dataset.kind !== "line" && path.getAttribute("d").match(/h([\d.]+)/)) || [];
+      return long > 0.1 ? [[path, +long, points(path, svg.dataset.kind)]] : [];
+    });
+    const coord = (v) => Math.round(v * 1000) / 1000;
     const at = (event) => {
       const box = svg.getBoundingClientRect();
       const x = (event.clientX - box.left) * svg.viewBox.baseVal.width / box.width;
@@ -149,6 +155,10 @@
     const draw = () => {
       layer.setAttribute("transform", scale === 1 ? "" : `matrix(${scale} 0 0 1 ${shift} 0)`);
       for (const path of layer.querySelectorAll("path")) path.setAttribute("vector-effect", "non-scaling-stroke");
+      for (const [path, long, places] of dashes()) {
+        const half = coord(long / scale / 2);
+        path.setAttribute("d", places.map(([x, y]) => `M${coord(x - half)} ${coord(y)}h${coord(2 * half)}`).join(""));
+      }
       if (scale === 1) { labels.innerHTML = whole; return; }
       const first = labels.querySelector("text"), x = axisOf(svg.dataset.x);
       const y = first.getAttribute("y"), size = first.getAttribute("font-size");
