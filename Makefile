@@ -37,7 +37,8 @@ unit: export PROPTEST_RNG_SEED = 1
 unit:
 	$(CARGO) test --workspace --locked
 
-## The property tests again, with thousands of drives, translation layers, power cuts and saved drives that are nonsense.
+## The property tests again, with thousands of drives, translation layers, power cuts and saved drives that are nonsense; torture of
+## devices of devices, and of drives that map blocks, alone.
 properties:
 	$(CARGO) test --locked -p ssdlab-contents -p ssdlab-ftl -p ssdlab-ssd -p ssdlab-torture --test it -- --ignored thousands_more
 

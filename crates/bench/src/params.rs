@@ -465,10 +465,15 @@ impl Params {
     /// The keys that were set to something else than their default.
     #[must_use]
     pub fn set_keys(&self) -> Vec<String> {
-        let is_set = |def: &&ParamDef| {
-            self.set_by_user.contains(&def.key) && def.parse(def.default).ok().as_ref() != self.values.get(def.key)
-        };
-        self.defs.iter().filter(is_set).map(|def| def.key.to_owned()).collect()
+        self.defs.iter().filter(|def| self.is_set_otherwise(def.key)).map(|def| def.key.to_owned()).collect()
+    }
+
+    /// Whether the user set it to something else than its default: a run of full length that says what the test does anyway is the
+    /// same run.
+    #[must_use]
+    pub fn is_set_otherwise(&self, key: &str) -> bool {
+        let def = self.def(key);
+        self.is_set(key) && def.parse(def.default).ok().as_ref() != Some(self.value(key))
     }
 }
 
@@ -601,6 +606,13 @@ mod tests {
         let mut p = resolve(&[("seconds", "5"), ("length", "7")], false).unwrap();
         assert_eq!(p.decide("length", 2000), 7);
         assert!(p.shortened().unwrap().contains("length is 7 s instead of 2000 s"));
+    }
+
+    #[test]
+    fn a_default_that_is_set_is_no_other_value() {
+        let p = resolve(&[("requests", "25000"), ("span_bytes", "8000 MB"), ("half_minute", "29")], false).unwrap();
+        assert!(p.is_set("requests") && !p.is_set_otherwise("requests") && !p.is_set_otherwise("seconds"));
+        assert_eq!(p.set_keys(), ["half_minute"]);
     }
 
     #[test]

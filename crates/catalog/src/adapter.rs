@@ -75,7 +75,7 @@ pub(crate) fn read_adapter(name: &str, file: &str, text: &str, changes: &[(&str,
                 row.origin = Origin::Source("device expression".to_owned());
             }
         }
-        spec = read(&table, "").map_err(|refusal| match refusal {
+        spec = read(&table, "", adapter_keys()).map_err(|refusal| match refusal {
             Refusal::Value { key, problem } => {
                 let help =
                     problem.help.iter().map(|help| help.replace("docs/drive-files.md", ADAPTER.manual)).collect();

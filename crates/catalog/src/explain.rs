@@ -3,25 +3,12 @@
 use std::ops::Range;
 
 use ssdlab_core::nearest;
-use ssdlab_keys::Key;
+use ssdlab_keys::{Key, KeyTable, unit_of_ending};
 
-use crate::keys::OVER_PROVISIONING;
+use crate::keys::{OVER_PROVISIONING, key_at};
 
-/// Units that keys end in, with their names.
-const UNITS: &[(&str, &str)] = &[
-    ("ns", "nanoseconds"),
-    ("us", "microseconds"),
-    ("ms", "milliseconds"),
-    ("s", "seconds"),
-    ("bytes", "bytes"),
-    ("kib", "KiB"),
-    ("mib", "MiB"),
-    ("gib", "GiB"),
-    ("kb", "kilobytes"),
-    ("mb", "megabytes"),
-    ("gb", "gigabytes"),
-    ("tb", "terabytes"),
-];
+/// Units in which one may think of a quantity, and in which no key is.
+const OTHER_ENDINGS: &[&str] = &["_gib", "_tib", "_kb", "_mb", "_tb"];
 
 /// A problem with a file, before it is known where the file's text came from.
 #[derive(Debug)]
@@ -73,6 +60,14 @@ pub(crate) fn explain(error: &toml::de::Error, elsewhere: &[Key]) -> Problem {
     problem
 }
 
+/// What is right for the key of `text` whose value an error is about; `None` if it is about no value of a known key.
+pub(crate) fn help_for_value(error: &toml::de::Error, text: &str, keys: &KeyTable) -> Option<String> {
+    let is_of_value = ["invalid type: ", "invalid value: "].iter().any(|begin| error.message().starts_with(begin));
+    let at = error.span().filter(|_| is_of_value)?.start;
+    let key = keys.key(&key_at(text, at)?.path)?;
+    Some(format!("give {}", key.value_in_words()))
+}
+
 fn help_for_key(key: &str, known: &[&str], elsewhere: &[Key]) -> Vec<String> {
     let mut help = Vec::new();
     if key == OVER_PROVISIONING {
@@ -96,15 +91,14 @@ fn help_for_key(key: &str, known: &[&str], elsewhere: &[Key]) -> Vec<String> {
 
 /// The known key that is `key` in another unit (or without one), and that unit.
 fn same_quantity<'a>(key: &str, known: &[&'a str]) -> Option<(&'a str, &'static str)> {
-    let split = |k: &str| -> Option<(String, &'static str)> {
-        let (stem, unit) = k.rsplit_once('_')?;
-        let (_, words) = UNITS.iter().find(|(short, _)| *short == unit)?;
-        Some((stem.to_owned(), words))
-    };
-    let stem = split(key).map_or_else(|| key.to_owned(), |(stem, _)| stem);
+    let endings = unit_of_ending(key).map(|unit| unit.ending).into_iter().chain(OTHER_ENDINGS.iter().copied());
+    let stem = endings.into_iter().find_map(|ending| key.strip_suffix(ending)).unwrap_or(key);
+    if stem.is_empty() {
+        return None;
+    }
     known.iter().find_map(|&candidate| {
-        let (candidate_stem, words) = split(candidate)?;
-        (candidate_stem == stem).then_some((candidate, words))
+        let unit = unit_of_ending(candidate)?;
+        (candidate.strip_suffix(unit.ending)? == stem).then_some((candidate, unit.words))
     })
 }
 
@@ -136,6 +130,8 @@ fn plain_found(found: &str) -> String {
 fn plain_type(expected: &str) -> String {
     match expected {
         "f64" => "a number".to_owned(),
+        "u8" => "a whole number from 0 to 255".to_owned(),
+        "u16" => "a whole number from 0 to 65535".to_owned(),
         "u32" => "a whole number from 0 to 4294967295".to_owned(),
         "u64" => "a whole number from 0 to 9223372036854775807".to_owned(),
         "a boolean" => "true or false".to_owned(),
@@ -161,6 +157,12 @@ mod tests {
         assert_eq!(same_quantity("erase_us", &known), Some(("erase_ms", "milliseconds")));
         assert_eq!(same_quantity("erase", &known), Some(("erase_ms", "milliseconds")));
         assert_eq!(same_quantity("size_gb", &known), None);
+        // As the table of keys knows units, so does this.
+        let known = ["idle_mw", "spread_percent", "reserved_blocks_per_1000", "mega_transfers_per_s"];
+        assert_eq!(same_quantity("idle_ua", &known), Some(("idle_mw", "milliwatts")));
+        assert_eq!(same_quantity("spread_per_1000", &known), Some(("spread_percent", "per cent")));
+        assert_eq!(same_quantity("reserved_blocks", &known), Some(("reserved_blocks_per_1000", "thousandths")));
+        assert_eq!(same_quantity("megabytes_per_s", &known), None);
     }
 
     #[test]

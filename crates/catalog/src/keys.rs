@@ -86,6 +86,12 @@ pub(crate) fn keys_of(text: &str) -> Vec<KeyPlace> {
     keys
 }
 
+/// The innermost key of `text` whose name or value is at this byte.
+pub(crate) fn key_at(text: &str, at: usize) -> Option<KeyPlace> {
+    let here = keys_of(text).into_iter().filter(|k| k.key.contains(&at) || k.value.contains(&at));
+    here.max_by_key(|k| k.path.len())
+}
+
 fn walk(table: &dyn TableLike, prefix: &str, text: &str, keys: &mut Vec<KeyPlace>) {
     for (name, item) in table.iter() {
         let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };

@@ -7,8 +7,8 @@ use toml::Table;
 
 use crate::diagnostic::{Diagnostic, Place};
 use crate::embedded::{EmbeddedFile, find};
-use crate::explain::explain;
-use crate::keys::{KeyPlace, SpecRow, keys_of, rows_of};
+use crate::explain::{explain, help_for_value};
+use crate::keys::{KeyPlace, SpecRow, key_at, keys_of, rows_of};
 use crate::kind::{KINDS, Kind};
 
 /// A file that was read, with what is needed to point into it later.
@@ -28,11 +28,14 @@ pub(crate) struct SourceText {
     keys: Vec<KeyPlace>,
     /// What the file has from those that it builds on.
     of_base: Vec<String>,
+    /// The keys that such a file can have.
+    known: fn() -> &'static KeyTable,
 }
 
 impl SourceText {
-    fn new(file: &str, text: &str) -> Self {
-        SourceText { file: file.to_owned(), text: text.to_owned(), keys: keys_of(text), of_base: Vec::new() }
+    fn new(kind: &Kind, file: &str, text: &str) -> Self {
+        let (file, text, keys) = (file.to_owned(), text.to_owned(), keys_of(text));
+        SourceText { file, text, keys, of_base: Vec::new(), known: kind.keys }
     }
 }
 
@@ -42,7 +45,7 @@ const BASE: &str = "base";
 const WITHOUT: &str = "without";
 
 pub(crate) fn load<T: DeserializeOwned>(kind: &Kind, file: &str, text: &str) -> Result<Loaded<T>, Diagnostic> {
-    let mut source = SourceText::new(file, text);
+    let mut source = SourceText::new(kind, file, text);
     let mut own: Table = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
     source.of_this_kind(&own, kind)?;
     source.no_lists_of_sections(&own, kind)?;
@@ -58,8 +61,7 @@ pub(crate) fn load<T: DeserializeOwned>(kind: &Kind, file: &str, text: &str) -> 
     let without = source.without(&mut own, base, kind)?;
     let merged = with_base(base, own, &without, kind)?.to_string();
     let spec = toml::from_str(&merged).map_err(|e| source.problem(&e, kind, &merged))?;
-    let mut of_base = rows_with_bases(base, kind)?;
-    of_base.retain(|row| !without.iter().any(|path| is_within(&row.key, path)));
+    let of_base = rows_without(base, &without, kind)?;
     source.of_base = of_base.iter().map(|row| row.key.clone()).collect();
     let rows = overlay(of_base, rows_of(text, (kind.keys)()));
     Ok(Loaded { spec, rows, base: Some(base.name.to_owned()), source })
@@ -67,7 +69,7 @@ pub(crate) fn load<T: DeserializeOwned>(kind: &Kind, file: &str, text: &str) -> 
 
 /// The values of a file and of the one that it builds on, as one table.
 pub(crate) fn merged(kind: &Kind, file: &str, text: &str) -> Result<Table, Diagnostic> {
-    let source = SourceText::new(file, text);
+    let source = SourceText::new(kind, file, text);
     let mut own: Table = toml::from_str(text).map_err(|e| source.problem(&e, kind, text))?;
     source.of_this_kind(&own, kind)?;
     source.no_lists_of_sections(&own, kind)?;
@@ -92,11 +94,39 @@ pub(crate) fn other_kind(own: &Table, kind: &Kind) -> Option<&'static Kind> {
         .find(|other| if base.is_some() { builds_on(other) && !builds_on(kind) } else { knows(other) && !knows(kind) })
 }
 
+/// A file of the catalog.
+struct Level {
+    own: Table,
+    /// What it builds on, and what of that it leaves out.
+    base: Option<(&'static EmbeddedFile, Vec<String>)>,
+}
+
+impl Level {
+    fn read(file: &EmbeddedFile, kind: &Kind) -> Result<Level, Diagnostic> {
+        let mut own: Table = toml::from_str(file.text).map_err(|e| Diagnostic::new(format!("{}: {e}", file.path)))?;
+        let Some(name) = own.get(BASE) else { return Ok(Level { own, base: None }) };
+        let base = name.as_str().and_then(|name| find(kind.catalog, name));
+        let base = base.ok_or_else(|| Diagnostic::new(format!("{}: there is no {} {name}", file.path, kind.word)))?;
+        let without = match own.remove(WITHOUT) {
+            Some(list) => {
+                texts_of(&list).ok_or_else(|| Diagnostic::new(format!("{}: `without` = {list}", file.path)))?
+            }
+            None => Vec::new(),
+        };
+        Ok(Level { own, base: Some((base, without)) })
+    }
+}
+
+/// The texts of a list; `None` if it is no list of texts.
+fn texts_of(list: &toml::Value) -> Option<Vec<String>> {
+    list.as_array()?.iter().map(|text| text.as_str().map(str::to_owned)).collect()
+}
+
 /// What a file of the catalog says, on top of those that it builds on.
 fn whole(file: &EmbeddedFile, kind: &Kind) -> Result<Table, Diagnostic> {
-    let own: Table = toml::from_str(file.text).map_err(|e| Diagnostic::new(format!("{}: {e}", file.path)))?;
-    match base_of(file, kind)? {
-        Some(deeper) => with_base(deeper, own, &[], kind),
+    let Level { own, base } = Level::read(file, kind)?;
+    match base {
+        Some((deeper, without)) => with_base(deeper, own, &without, kind),
         None => Ok(own),
     }
 }
@@ -145,24 +175,34 @@ fn take(table: &mut Table, path: &str) -> Option<toml::Value> {
     }
 }
 
+/// Whether a table has this key or section.
+fn is_there(table: &Table, path: &str) -> bool {
+    match path.split_once('.') {
+        None => table.contains_key(path),
+        Some((section, rest)) => {
+            table.get(section).and_then(toml::Value::as_table).is_some_and(|inner| is_there(inner, rest))
+        }
+    }
+}
+
 /// Whether a key is this one, or in this section.
 fn is_within(key: &str, path: &str) -> bool {
     key.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// The file of the catalog on which one of the catalog builds.
-fn base_of(file: &EmbeddedFile, kind: &Kind) -> Result<Option<&'static EmbeddedFile>, Diagnostic> {
-    let own: Table = toml::from_str(file.text).map_err(|e| Diagnostic::new(format!("{}: {e}", file.path)))?;
-    let Some(name) = own.get(BASE) else { return Ok(None) };
-    let found = name.as_str().and_then(|name| find(kind.catalog, name));
-    found.map(Some).ok_or_else(|| Diagnostic::new(format!("{}: there is no {} {name}", file.path, kind.word)))
+fn rows_with_bases(file: &EmbeddedFile, kind: &Kind) -> Result<Vec<SpecRow>, Diagnostic> {
+    let own = rows_of(file.text, (kind.keys)());
+    Ok(match Level::read(file, kind)?.base {
+        Some((base, without)) => overlay(rows_without(base, &without, kind)?, own),
+        None => own,
+    })
 }
 
-fn rows_with_bases(file: &EmbeddedFile, kind: &Kind) -> Result<Vec<SpecRow>, Diagnostic> {
-    Ok(match base_of(file, kind)? {
-        Some(base) => overlay(rows_with_bases(base, kind)?, rows_of(file.text, (kind.keys)())),
-        None => rows_of(file.text, (kind.keys)()),
-    })
+/// The rows of a file of the catalog that another one builds on which leaves these paths out.
+fn rows_without(base: &EmbeddedFile, without: &[String], kind: &Kind) -> Result<Vec<SpecRow>, Diagnostic> {
+    let mut rows = rows_with_bases(base, kind)?;
+    rows.retain(|row| !without.iter().any(|path| is_within(&row.key, path)));
+    Ok(rows)
 }
 
 /// Reads a TOML file of another kind, with every error at its line. `manual` names the document that explains it.
@@ -231,21 +271,18 @@ impl SourceText {
     /// What this file leaves out of its base; it is no key of the spec.
     fn without(&self, own: &mut Table, base: &EmbeddedFile, kind: &Kind) -> Result<Vec<String>, Diagnostic> {
         let Some(list) = own.remove(WITHOUT) else { return Ok(Vec::new()) };
-        let texts = list.as_array().map(|list| list.iter().map(toml::Value::as_str).collect::<Option<Vec<_>>>());
-        let Some(Some(paths)) = texts else {
+        let Some(paths) = texts_of(&list) else {
             return Err(Diagnostic::new("`without` does not fit here")
                 .at(self.value_place(WITHOUT))
                 .help("write a list of keys and sections, such as without = [\"slc_cache.when_full\", \"ecc\"]"));
         };
-        let mut of_base = whole(base, kind)?;
-        for path in &paths {
-            if take(&mut of_base, path).is_none() {
-                let error = Diagnostic::new(format!("there is no `{path}` in {} that could be left out", base.name));
-                let help = format!("`ssdlab show {}` prints what there is, each key once", base.name);
-                return Err(error.at(self.value_place(WITHOUT)).help(help));
-            }
+        let of_base = whole(base, kind)?;
+        if let Some(path) = paths.iter().find(|path| !is_there(&of_base, path)) {
+            let error = Diagnostic::new(format!("there is no `{path}` in {} that could be left out", base.name));
+            let help = format!("`ssdlab show {}` prints what there is, each key once", base.name);
+            return Err(error.at(self.value_place(WITHOUT)).help(help));
         }
-        Ok(paths.into_iter().map(str::to_owned).collect())
+        Ok(paths)
     }
 
     fn of_this_kind(&self, own: &Table, kind: &Kind) -> Result<(), Diagnostic> {
@@ -274,7 +311,10 @@ impl SourceText {
         let problem = explain(error, &(kind.keys)().keys);
         let mut diagnostic = Diagnostic::new(problem.what);
         let manual = |help: String| help.replace("docs/drive-files.md", kind.manual);
-        diagnostic.help = problem.help.into_iter().map(manual).collect();
+        diagnostic.help = match help_for_value(error, parsed, (kind.keys)()) {
+            Some(help) => vec![help],
+            None => problem.help.into_iter().map(manual).collect(),
+        };
         diagnostic.help.extend(all_missing(error, kind, parsed));
         let Some(span) = problem.span else {
             return diagnostic.at(self.place(0..0));
@@ -283,11 +323,7 @@ impl SourceText {
             return diagnostic.at(self.place(span));
         }
         // The error lies in the merged text: find the key there, then the same key in the user's file.
-        let in_merged = keys_of(parsed)
-            .into_iter()
-            .filter(|k| k.key.contains(&span.start) || k.value.contains(&span.start))
-            .max_by_key(|k| k.path.len());
-        match in_merged {
+        match key_at(parsed, span.start) {
             Some(k) if k.key.contains(&span.start) => diagnostic.at(self.key_place(&k.path)),
             Some(k) => diagnostic.at(self.value_place(&k.path)),
             None => diagnostic.at(self.place(0..0)),
@@ -300,8 +336,9 @@ impl SourceText {
             Diagnostic::new(format!("{}: {}", error.key, error.problem)).at(self.value_place(&error.key));
         if !self.has(&error.key) && self.of_base.contains(&error.key) {
             let key = &error.key;
-            diagnostic = diagnostic
-                .help(format!("{key} comes from the base: state it in this file, too, or leave it out with `without`"));
+            let is_required = (self.known)().key(key).is_some_and(|key| key.required);
+            let or_without = if is_required { "" } else { ", or leave it out with `without`" };
+            diagnostic = diagnostic.help(format!("{key} comes from the base: state it in this file, too{or_without}"));
         }
         diagnostic.help(error.expected.clone())
     }

@@ -124,14 +124,7 @@ pub fn is_of_catalog(name: &str) -> bool {
 }
 
 fn refuse_real_device(device: &str) -> Diagnostic {
-    let what = fs::metadata(device).map(|m| m.file_type());
-    let kind = match what {
-        Ok(t) if t.is_dir() => "a folder",
-        Ok(t) if t.is_file() => "a file",
-        #[cfg(unix)]
-        Ok(t) if std::os::unix::fs::FileTypeExt::is_block_device(&t) => "a block device",
-        _ => "a real device",
-    };
+    let kind = fs::metadata(device).map_or("there", |there| input::kind_of_file(there.file_type()));
     Diagnostic::new(format!(
         "{device} is {kind}, and this takes simulated drives alone (it was not opened, nothing was written)"
     ))

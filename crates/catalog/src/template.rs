@@ -7,15 +7,15 @@ use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 use ssdlab_core::nearest;
-use ssdlab_keys::SpecError;
+use ssdlab_keys::{KeyTable, SpecError};
 use ssdlab_nand::{DieSpec, die_keys};
 use ssdlab_ssd::{DriveSpec, drive_keys};
 use toml::{Table, Value};
 
 use crate::diagnostic::Diagnostic;
 use crate::embedded::find;
-use crate::explain::explain;
-use crate::keys::{OVER_PROVISIONING, keys_of};
+use crate::explain::{explain, help_for_value};
+use crate::keys::{OVER_PROVISIONING, key_at};
 use crate::kind::{DIE, DRIVE};
 use crate::load::merged;
 use crate::resolve::{Die, Drive, RESERVED_BLOCKS, die, locate, missing_die, read_die, read_file, resolve};
@@ -110,21 +110,21 @@ impl Template {
         for (key, value) in changes.iter().filter(|(key, _)| !key.starts_with(DIE_PREFIX) && key != OVER_PROVISIONING) {
             set(&mut drive_table, key, value.clone());
         }
-        let mut drive: DriveSpec = read(&drive_table, "")?;
+        let mut drive: DriveSpec = read(&drive_table, "", drive_keys())?;
         let mut die_table = self.die_table(&drive.flash.die)?;
         for (key, value) in changes {
             if let Some(key) = key.strip_prefix(DIE_PREFIX) {
                 set(&mut die_table, key, value.clone());
             }
         }
-        let die: DieSpec = read(&die_table, DIE_PREFIX)?;
+        let die: DieSpec = read(&die_table, DIE_PREFIX, die_keys())?;
+        // By the key that was changed: that of the die file stands behind a prefix here.
+        let of_die = |e: SpecError| Refusal::Impossible(SpecError { key: format!("{DIE_PREFIX}{}", e.key), ..e });
+        die.validate().map_err(of_die)?;
         if let Some((_, value)) = changes.iter().find(|(key, _)| key == OVER_PROVISIONING) {
             let is_changed = |wanted: &str| changes.iter().any(|(key, _)| key == wanted);
             provision(&mut drive, &die, value, is_changed)?;
         }
-        // By the key that was changed: that of the die file stands behind a prefix here.
-        let of_die = |e: SpecError| Refusal::Impossible(SpecError { key: format!("{DIE_PREFIX}{}", e.key), ..e });
-        die.validate().map_err(of_die)?;
         drive.validate(&die).map_err(Refusal::Impossible)?;
         Ok((drive, die))
     }
@@ -178,6 +178,13 @@ impl Template {
     }
 }
 
+/// The key of a drive whose flash is built to an exact spare.
+const EXACT_SPARE: &str = "flash.exact_spare_per_10000";
+/// Per cent of spare area beyond which no drive is thought of.
+const MOST_PERCENT: f64 = 10_000.0;
+/// One unit of the map, whatever its size.
+const LEAST_CAPACITY: u64 = 32 << 10;
+
 /// Applies [`OVER_PROVISIONING`].
 fn provision(
     drive: &mut DriveSpec,
@@ -196,10 +203,11 @@ fn provision(
             return refuse(format!("{other} does not fit here"), "give a number: per cent of the capacity sold");
         }
     };
-    if !(0.0..=10_000.0).contains(&percent) {
-        return refuse(format!("{percent} % is no spare area"), "give 0 to 10,000 per cent of the capacity sold");
+    if !(0.0..=MOST_PERCENT).contains(&percent) {
+        let help = "give more than 0, and 10,000 at most: per cent of the capacity sold";
+        return refuse(format!("{percent} % is no spare area"), help);
     }
-    if is_changed("flash.exact_spare_per_10000") {
+    if is_changed(EXACT_SPARE) {
         return refuse(
             "over-provisioning and flash.exact_spare_per_10000 cannot both be chosen".to_owned(),
             "they are the same in other units: leave one of the two out",
@@ -213,6 +221,10 @@ fn provision(
                 "this drive's flash is built to an exact spare, in steps of 0.01 %",
             );
         }
+        let least = drive_keys().key(EXACT_SPARE).and_then(|key| key.range.least).unwrap_or(0.0);
+        if steps < least {
+            return Err(too_little(percent, "this drive's flash is built to an exact spare", least / 100.0));
+        }
         drive.flash.exact_spare_per_10000 = Some(steps as u32);
     } else if is_changed("capacity_bytes") {
         return refuse(
@@ -220,10 +232,31 @@ fn provision(
             "this drive's flash is given, so its spare area decides on its capacity: leave one of the two out",
         );
     } else {
-        let sold = drive.usable_bytes(die) as f64 / (1.0 + percent / 100.0);
-        drive.capacity_bytes = sold as u64 / 4096 * 4096;
+        // What else may be wrong with the drive comes first: no capacity follows from flash that cannot be.
+        drive.capacity_bytes = LEAST_CAPACITY;
+        drive.validate(die).map_err(Refusal::Impossible)?;
+        let (usable, unit) = (drive.usable_bytes(die), u64::from(drive.mapping.unit_bytes()));
+        drive.capacity_bytes = (usable as f64 / (1.0 + percent / 100.0)) as u64 / unit * unit;
+        if let Err(error) = drive.validate(die) {
+            let always_spare = u64::from(drive.spare_superblocks_needed()) * drive.superblock_bytes(die);
+            let most = usable.saturating_sub(always_spare) / unit * unit;
+            if drive.capacity_bytes == 0 {
+                let problem = format!("{percent} % leaves no capacity to sell");
+                return Err(Refusal::Impossible(SpecError::new(OVER_PROVISIONING, problem, "use less")));
+            }
+            if drive.capacity_bytes <= most {
+                return Err(Refusal::Impossible(SpecError { key: OVER_PROVISIONING.to_owned(), ..error }));
+            }
+            let least = libm::ceil((usable as f64 / most as f64 - 1.0) * 1e4) / 100.0;
+            return Err(too_little(percent, &error.problem, least));
+        }
     }
     Ok(())
+}
+
+fn too_little(percent: f64, why: &str, least: f64) -> Refusal {
+    let expected = format!("use {least} to 10,000 per cent of the capacity sold");
+    Refusal::Impossible(SpecError::new(OVER_PROVISIONING, format!("{percent} % is too little: {why}"), expected))
 }
 
 /// Sets the value of a dotted path.
@@ -243,20 +276,16 @@ fn set(table: &mut Table, path: &str, value: Value) {
 }
 
 /// Reads a file that has been put together; a problem is that of the key it is about.
-pub(crate) fn read<T: DeserializeOwned>(table: &Table, prefix: &str) -> Result<T, Refusal> {
+pub(crate) fn read<T: DeserializeOwned>(table: &Table, prefix: &str, known: &KeyTable) -> Result<T, Refusal> {
     Value::Table(table.clone()).try_into().or_else(|_| {
         // Once more from text: only there does an error have a place, and so a key.
         let text = table.to_string();
         toml::from_str(&text).map_err(|error| {
             let problem = explain(&error, &[]);
             let at = problem.span.map_or(0, |span| span.start);
-            let key = keys_of(&text)
-                .into_iter()
-                .filter(|k| k.key.contains(&at) || k.value.contains(&at))
-                .max_by_key(|k| k.path.len())
-                .map_or(String::new(), |k| k.path);
+            let key = key_at(&text, at).map_or(String::new(), |k| k.path);
             let mut diagnostic = Diagnostic::new(problem.what);
-            diagnostic.help = problem.help;
+            diagnostic.help = help_for_value(&error, &text, known).map_or(problem.help, |help| vec![help]);
             Refusal::Value { key: format!("{prefix}{key}"), problem: diagnostic }
         })
     })
@@ -335,8 +364,69 @@ mod tests {
         assert!(matches!(&no_time, Err(Refusal::Impossible(e)) if e.key == "die.timing.erase_ms"), "{no_time:?}");
         let nothing_spare = template.with(&[change(OVER_PROVISIONING, 0)]);
         assert!(
-            matches!(&nothing_spare, Err(Refusal::Impossible(e)) if e.key == "capacity_bytes"),
+            matches!(&nothing_spare, Err(Refusal::Impossible(e)) if e.key == OVER_PROVISIONING),
             "{nothing_spare:?}"
         );
+    }
+
+    #[test]
+    fn too_little_spare_is_told_as_that_with_the_least_that_is_accepted() {
+        for (drive, percent) in [("ideal-32die", 0.5), ("840-evo-120gb", 0.1), ("jmf667h-toshiba-128gb", 0.0)] {
+            let template = Template::open(drive).unwrap();
+            let Err(Refusal::Impossible(error)) = template.with(&[change(OVER_PROVISIONING, percent)]) else {
+                panic!("{percent} % of {drive} is accepted");
+            };
+            assert_eq!(error.key, OVER_PROVISIONING);
+            assert!(error.problem.starts_with(&format!("{percent} % is too little: ")), "{error}");
+            let least = error.expected.strip_prefix("use ").and_then(|rest| rest.split(' ').next()).unwrap();
+            let least: f64 = least.parse().unwrap();
+            let steps_off = |steps: f64| libm::round(least * 100.0 + steps) / 100.0;
+            assert!(template.with(&[change(OVER_PROVISIONING, steps_off(0.0))]).is_ok(), "{drive}: {error}");
+            assert!(template.with(&[change(OVER_PROVISIONING, steps_off(-1.0))]).is_err(), "{drive}: {error}");
+        }
+    }
+
+    #[test]
+    fn spare_of_flash_that_cannot_be_is_the_fault_of_the_flash() {
+        let template = Template::open("840-evo-120gb").unwrap();
+        for (key, value) in [
+            ("flash.dies", 0),
+            ("die.geometry.planes", 0),
+            ("die.geometry.page_bytes", 0),
+            ("mapping.unit_kib", 0),
+            ("mapping.reserved_blocks_per_1000", 5000),
+        ] {
+            let refused = template.with(&[change(OVER_PROVISIONING, 7), change(key, value)]);
+            assert!(matches!(&refused, Err(Refusal::Impossible(e)) if e.key == key), "{key}: {refused:?}");
+        }
+        let on_die = [
+            change(OVER_PROVISIONING, 7),
+            change("slc_cache.policy", "on-die"),
+            change("mapping.superblock", "all-dies"),
+        ];
+        assert!(matches!(template.with(&on_die), Err(Refusal::Impossible(_))));
+    }
+
+    #[test]
+    fn a_capacity_that_follows_from_the_spare_area_is_whole_units() {
+        let template = Template::open("860-qvo-1tb").unwrap();
+        for unit_kib in [4, 16] {
+            let changes = [change(OVER_PROVISIONING, 7), change("mapping.unit_kib", unit_kib)];
+            let (drive, _) = template.with(&changes).unwrap();
+            assert!(drive.capacity_bytes.is_multiple_of(u64::from(drive.mapping.unit_bytes())));
+        }
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_type_is_told_the_range_of_its_key() {
+        let template = Template::open("840-evo-120gb").unwrap();
+        let help = |key: &str, value: Value| match template.with(&[(key.to_owned(), value)]) {
+            Err(Refusal::Value { problem, .. }) => problem.help,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(help("controller.channels", (-1).into()), ["give a whole number, 1 to 32"]);
+        let most = drive_keys().key("controller.reads_in_a_row").unwrap().range_in_words();
+        assert_eq!(help("controller.reads_in_a_row", 70_000.into()), [format!("give a whole number, {most} reads")]);
+        assert_eq!(help("die.timing.erase_ms", "slow".into())[0].split(',').next(), Some("give a number"));
     }
 }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use ssdlab_catalog::claims::{self, Claim};
-use ssdlab_catalog::device;
+use ssdlab_catalog::claims::{self, Check, Claim};
+use ssdlab_catalog::{Diagnostic, device};
 use ssdlab_core::input;
 
 use crate::failure::Failure;
@@ -30,13 +30,12 @@ impl Figures {
         })?;
         let own = claims::own(&name, &text)?;
         for claim in &own {
+            let of_figure =
+                |e: Diagnostic| Diagnostic { what: format!("{name}: figure {}: {}", claim.id, e.what), ..e };
             for drive in claim.drives().into_iter().filter(|drive| !is_real(drive)) {
-                let of_figure = |e: ssdlab_catalog::Diagnostic| ssdlab_catalog::Diagnostic {
-                    what: format!("{name}: figure {}: {}", claim.id, e.what),
-                    ..e
-                };
                 device(drive).map_err(of_figure)?;
             }
+            could_be_missed(claim).map_err(of_figure)?;
         }
         Ok(Figures { own })
     }
@@ -79,5 +78,63 @@ impl Figures {
         let mut all = claims::all();
         all.extend(self.own);
         all
+    }
+}
+
+/// Whether drives could still miss a figure once each file has one path.
+fn could_be_missed(claim: &Claim) -> Result<(), Diagnostic> {
+    let one_path =
+        |drive: &str| fs::canonicalize(drive).map_or_else(|_| drive.to_owned(), |path| path.display().to_string());
+    if let Check::Ranking(ranking) = &claim.check {
+        let drives: Vec<&String> = ranking.published.keys().collect();
+        for (k, drive) in drives.iter().enumerate() {
+            if let Some(other) = drives[..k].iter().find(|other| one_path(other) == one_path(drive)) {
+                return Err(Diagnostic::new(format!("{other} and {drive} are one drive")).help("name each drive once"));
+            }
+        }
+    }
+    claim.clone().renamed(one_path).can_be_checked()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_by_two_paths_is_one_drive() {
+        let folder = std::env::temp_dir().join(format!("ssdlab-figures-{}", std::process::id()));
+        fs::create_dir_all(folder.join("sub")).unwrap();
+        for name in ["a", "b"] {
+            fs::write(folder.join(format!("{name}.toml")), "base = \"ideal-32die\"\n").unwrap();
+        }
+        let path = |name: &str| folder.join(name).display().to_string();
+        let refused = |check: &str| {
+            let file = folder.join("figures.toml");
+            let head = "[[claim]]\nid = \"mine\"\nquantity = \"q\"\npublished = \"p\"\nsource = \"s\"\n";
+            fs::write(&file, format!("{head}check.{check}\n")).unwrap();
+            Figures::read(Some(&file)).err().map(|e| e.to_string())
+        };
+        let ranking = |other: &str| {
+            format!(
+                "ranking = {{ test = \"random-read\", metric = \"iops\", wrong_pairs_at_most_percent = 10, published = {{ \
+                 {:?} = 1.0, {:?} = 2.0 }} }}",
+                path("a.toml"),
+                path(other)
+            )
+        };
+        let order = |other: &str| {
+            let side = |name: &str, params: &str| {
+                let device = path(name);
+                format!("{{ device = {device:?}, test = \"random-read\", metric = \"iops\", params = {{ {params} }} }}")
+            };
+            let (higher, lower) = (side("a.toml", ""), side(other, "queue_depth = 32"));
+            format!("order = {{ higher = {higher}, lower = {lower}, ratio_above = 0.5 }}")
+        };
+        let told = refused(&ranking("sub/../a.toml")).unwrap();
+        assert!(told.contains("figure mine: ") && told.contains("are one drive"), "{told}");
+        let told = refused(&order("sub/../a.toml")).unwrap();
+        assert!(told.contains("figure mine: it compares a figure with itself"), "{told}");
+        assert_eq!([ranking("b.toml"), order("b.toml")].map(|check| refused(&check)), [None, None]);
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

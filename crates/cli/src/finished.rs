@@ -1,6 +1,6 @@
 //! Finished tests of a run that has not ended: kept one by one, found again by what they are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -36,6 +36,8 @@ pub struct Finished {
 /// What a test is: the same drive, test, parameters, seed, length and program give the same key.
 fn key<D: Tested>(drive: &D, job: &PlanJob, PlanOptions { seed, quick, .. }: PlanOptions) -> String {
     let params = job.test.resolve(&job.settings, quick);
+    // A quick run shortens nothing that was set, not even to its default.
+    let set: Option<BTreeSet<&String>> = quick.then(|| job.settings.iter().map(|(key, _)| key).collect());
     let identity = json!({
         "schema": SCHEMA,
         "version": env!("CARGO_PKG_VERSION"),
@@ -45,6 +47,7 @@ fn key<D: Tested>(drive: &D, job: &PlanJob, PlanOptions { seed, quick, .. }: Pla
         "test": job.test.name,
         "variant": job.variant,
         "params": params.map(|p| p.to_json()).unwrap_or_default(),
+        "set": set,
         "reference": reference_identity(job.test),
         "seed": seed,
         "quick": quick,
@@ -167,4 +170,27 @@ fn metrics_key(identity: &Value) -> String {
         "run": identity,
     });
     digest(identity.to_string().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_bench::suite::find_test;
+
+    use super::*;
+    use crate::lab::SimulatedDrive;
+
+    #[test]
+    fn what_was_set_to_its_default_is_another_quick_run_and_the_same_whole_one() {
+        let drive = SimulatedDrive::new("ideal-32die", 1).unwrap_or_else(|e| panic!("{e}"));
+        let key = |quick: bool, settings: &[(&str, &str)]| {
+            let settings = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+            let test = find_test("random-read").expect("it is in the suite");
+            let job = PlanJob { lab: 0, test, variant: String::new(), settings };
+            key(&drive, &job, PlanOptions { threads: None, seed: 1, quick })
+        };
+        // An eighth of the drive has an eighth of the span, unless that is set.
+        assert_ne!(key(true, &[]), key(true, &[("span_bytes", "8GB")]));
+        assert_eq!(key(true, &[("span_bytes", "8GB")]), key(true, &[("span_bytes", "8000MB")]));
+        assert_eq!(key(false, &[]), key(false, &[("span_bytes", "8GB")]));
+    }
 }

@@ -6,7 +6,7 @@
 //! | file | what |
 //! |---|---|
 //! | `lock` | held while a command writes here, so that no two do |
-//! | `written.json` | every file that ssdlab wrote, with a digest of its content |
+//! | `written.json` | every file that ssdlab wrote, with a digest of its content, and the command whose run has not ended |
 //! | `tests/` | finished tests of a review that has not ended ([`crate::finished`]) |
 
 use std::collections::BTreeMap;
@@ -59,7 +59,9 @@ struct Known {
     files: BTreeMap<String, String>,
     /// The command that wrote them, if it is known.
     command: Option<String>,
-    /// An earlier run ended while it wrote: whatever stands at the names that it writes is its own.
+    /// The command of a run that has begun here and not ended: what it has kept is its own.
+    begun: Option<String>,
+    /// That run had begun to write: whatever stands at the names that it writes is its own.
     writing: bool,
 }
 
@@ -69,6 +71,8 @@ pub struct OutputFolder {
     dir: PathBuf,
     writes: Writes,
     known: Known,
+    /// Another command, whose run had not ended before this one began.
+    begun_before: Option<String>,
     /// Made by this command.
     is_new: bool,
     /// `None`: the folder is another process's.
@@ -103,9 +107,14 @@ impl OutputFolder {
             Err(TryLockError::Error(_)) => {}
         }
         let known = read_known(&own.join("written.json"));
-        let folder = OutputFolder { dir: dir.to_owned(), writes, known, is_new, lock: Some(lock) };
+        let begun_before = known.begun.clone().filter(|begun| begun != writes.command);
+        let mut folder = OutputFolder { dir: dir.to_owned(), writes, known, begun_before, is_new, lock: Some(lock) };
         folder.sweep_up();
         folder.check(force)?;
+        // Before any work: if this process is killed, others must know whose run it was.
+        folder.known.writing &= folder.is_of_this_command();
+        folder.known.begun = Some(writes.command.to_owned());
+        folder.save()?;
         Ok(folder)
     }
 
@@ -174,9 +183,24 @@ impl OutputFolder {
         Ok(())
     }
 
+    /// Whether the run that had not ended was of this command.
+    fn is_of_this_command(&self) -> bool {
+        self.known.begun.as_deref() == Some(self.writes.command)
+    }
+
     /// What another kind of command has written here would be taken for left over from this one, and removed.
     fn check_kind(&self, force: bool) -> Result<(), Failure> {
         let Writes { command, files, folders, stores } = self.writes;
+        // What leaves nothing replaces nothing either.
+        let help = if command.is_empty() {
+            "choose another folder"
+        } else {
+            "choose another folder, or replace what is there with --force"
+        };
+        if let Some(begun) = self.known.begun.as_deref().filter(|_| !force && !self.is_of_this_command()) {
+            let what = format!("in {} a run of {} has not ended", self.dir.display(), named(begun));
+            return Err(Failure::bad_input(what).help(help));
+        }
         let is_there = |path: &str| exists(&self.dir.join(path)).unwrap_or(false);
         let is_own = |path: &str| {
             let top = path.split('/').next().unwrap_or(path);
@@ -188,17 +212,9 @@ impl OutputFolder {
             Some(path) if !force => Err(Failure::bad_input(format!(
                 "{} is what {} has written",
                 self.dir.join(path).display(),
-                self.known
-                    .command
-                    .as_ref()
-                    .map_or_else(|| "another command of ssdlab".to_owned(), |known| format!("`ssdlab {known}`"))
+                named(self.known.command.as_deref().unwrap_or_default())
             ))
-            // What leaves nothing replaces nothing either.
-            .help(if command.is_empty() {
-                "choose another folder"
-            } else {
-                "choose another folder, or replace what is there with --force"
-            })),
+            .help(help)),
             _ => Ok(()),
         }
     }
@@ -225,7 +241,7 @@ impl OutputFolder {
     }
 
     fn check_file(&self, name: &str, force: bool) -> Result<(), Failure> {
-        if force || self.known.writing {
+        if force || self.known.writing && self.is_of_this_command() {
             return Ok(());
         }
         let problem = match self.known.files.get(name) {
@@ -242,6 +258,7 @@ impl OutputFolder {
     /// # Errors
     /// If that cannot be written down.
     pub fn begin_writing(&mut self) -> Result<(), Failure> {
+        self.known.begun = Some(self.writes.command.to_owned());
         self.known.writing = true;
         self.save()
     }
@@ -280,8 +297,7 @@ impl OutputFolder {
                 }
             }
         }
-        self.known = Known { files: now, command: Some(self.writes.command.to_owned()), writing: false };
-        self.save()
+        self.end_with(now)
     }
 
     /// Says that these files are what ssdlab has written here beside what an earlier run wrote.
@@ -291,7 +307,13 @@ impl OutputFolder {
     pub fn written_beside(&mut self, files: &[PathBuf]) -> Result<(), Failure> {
         let mut all = self.known.files.clone();
         all.extend(self.digests(files)?);
-        self.known = Known { files: all, command: Some(self.writes.command.to_owned()), writing: false };
+        self.end_with(all)
+    }
+
+    /// Says that these files are what is here of ssdlab, and that no run is under way.
+    fn end_with(&mut self, files: BTreeMap<String, String>) -> Result<(), Failure> {
+        self.known = Known { files, command: Some(self.writes.command.to_owned()), begun: None, writing: false };
+        self.begun_before = None;
         self.save()
     }
 
@@ -305,11 +327,20 @@ impl OutputFolder {
 
     fn save(&self) -> Result<(), Failure> {
         let document = json!({
-            "schema": SCHEMA, "command": self.known.command, "writing": self.known.writing, "files": self.known.files
+            "schema": SCHEMA,
+            "command": self.known.command,
+            "begun": self.known.begun,
+            "writing": self.known.writing,
+            "files": self.known.files,
         });
         let path = self.dir.join(OWN).join("written.json");
         ssdlab_sweep::write_whole(&path, format!("{document:#}\n").as_bytes()).map_err(|e| Failure::run(e.to_string()))
     }
+}
+
+/// A command as messages name it; empty: it is not known which.
+fn named(command: &str) -> String {
+    if command.is_empty() { "another command of ssdlab".to_owned() } else { format!("`ssdlab {command}`") }
 }
 
 /// Removes from a folder what is named `NAME.partial-NUMBER`, of the names that are ours: they are given with whether it is a
@@ -332,12 +363,19 @@ impl Drop for OutputFolder {
             return;
         }
         let tests = fs::read_dir(self.tests()).is_ok_and(|mut tests| tests.next().is_some());
-        if self.known.files.is_empty() && !self.known.writing && !tests {
-            // Nothing came of the run: the folder is left as it was found, as far as that can be.
+        if self.known.writing || tests {
+            return;
+        }
+        // Nothing came of the run: the folder is left as it was found, as far as that can be.
+        let is_noted = self.known.begun != self.begun_before;
+        self.known.begun = self.begun_before.take();
+        if self.known.files.is_empty() && self.known.begun.is_none() {
             let _ = fs::remove_dir_all(self.dir.join(OWN));
             if self.is_new {
                 let _ = fs::remove_dir(&self.dir);
             }
+        } else if is_noted {
+            let _ = self.save();
         }
     }
 }
@@ -423,10 +461,14 @@ fn read_known(path: &Path) -> Known {
     let files = document["files"].as_object().into_iter().flatten();
     let files = files.filter_map(|(name, digest)| Some((name.clone(), digest.as_str()?.to_owned())));
     // Words are shown to the user.
-    let command = document["command"].as_str().filter(|c| c.len() < 20 && c.bytes().all(|b| b.is_ascii_lowercase()));
+    let name = |key: &str| {
+        let word = document[key].as_str().filter(|c| c.len() < 20 && c.bytes().all(|b| b.is_ascii_lowercase()));
+        word.map(str::to_owned)
+    };
     Known {
         files: files.filter(|(name, _)| inside(name)).collect(),
-        command: command.map(str::to_owned),
+        command: name("command"),
+        begun: name("begun"),
         writing: document["writing"] == true,
     }
 }
@@ -434,6 +476,37 @@ fn read_known(path: &Path) -> Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As a process that is killed, which does not tidy up.
+    fn kill(folder: OutputFolder) {
+        folder.disown();
+    }
+
+    #[test]
+    fn what_a_killed_run_leaves_is_that_of_its_command() {
+        const SWEEP: Writes = Writes { command: "sweep", files: &["index.html"], folders: &[], stores: &["points"] };
+        let dir = std::env::temp_dir().join(format!("ssdlab-killed-run-{}", std::process::id()));
+        let open = |writes, force| OutputFolder::open(&dir, writes, force);
+        let refused = |writes| open(writes, false).err().map(|e| e.to_string()).unwrap_or_default();
+        // Before it has written anything.
+        kill(open(Writes::REVIEW, false).unwrap_or_else(|e| panic!("{e}")));
+        assert!(refused(SWEEP).contains("a run of `ssdlab review` has not ended"), "{}", refused(SWEEP));
+        assert!(!refused(Writes::NOTHING).contains("--force"), "{}", refused(Writes::NOTHING));
+        // While it wrote.
+        let mut review = open(Writes::REVIEW, false).unwrap_or_else(|e| panic!("{e}"));
+        review.begin_writing().unwrap_or_else(|e| panic!("{e}"));
+        fs::write(dir.join("index.html"), "half").unwrap();
+        kill(review);
+        assert!(refused(SWEEP).contains("a run of `ssdlab review` has not ended"), "{}", refused(SWEEP));
+        let mut review = open(Writes::REVIEW, false).unwrap_or_else(|e| panic!("{e}"));
+        review.written(&[PathBuf::from("index.html")]).unwrap_or_else(|e| panic!("{e}"));
+        drop(review);
+        assert!(refused(SWEEP).contains("is what `ssdlab review` has written"), "{}", refused(SWEEP));
+        // One that was allowed to replace it, and came to nothing.
+        drop(open(SWEEP, true).unwrap_or_else(|e| panic!("{e}")));
+        assert_eq!(refused(Writes::REVIEW), "");
+        fs::remove_dir_all(dir).unwrap();
+    }
 
     #[test]
     fn what_a_killed_run_leaves_goes_and_what_is_named_like_it_stays() {

@@ -43,11 +43,16 @@ pub fn may_only_be_read(error: &BenchError) -> bool {
     matches!(error, BenchError::Host(HostError::Refused(Refusal::ReadOnly { .. })))
 }
 
-/// What whoever was not allowed to write can do.
-pub fn help_to_write(device: &str) -> String {
+/// How tests are told to fill nothing.
+const NO_FILLING: &str = "prefill=none";
+/// How `run` and `replay` are.
+pub const NO_FILLING_OPTION: &str = "--prefill none";
+
+/// What whoever was not allowed to write can do; `no_filling` is how the command is told to fill nothing.
+pub fn help_to_write(device: &str, no_filling: &str) -> String {
     format!(
         "`--destroy {device}` lets it be written, and destroys everything on it; what only reads needs no more than to leave \
-         its filling out (prefill=none)"
+         its filling out ({no_filling})"
     )
 }
 
@@ -215,7 +220,7 @@ pub fn bench_failure(test: &str, device: &str, error: BenchError) -> Failure {
         BenchError::Param(error) => param_failure(error),
         BenchError::Host(HostError::Refused(Refusal::NotWholeSectors { .. })) => Failure::bad_input(what)
             .help("ask for requests of whole sectors (block_size); a test of fixed sizes needs another drive"),
-        error if may_only_be_read(&error) => Failure::bad_input(what).help(help_to_write(device)),
+        error if may_only_be_read(&error) => Failure::bad_input(what).help(help_to_write(device, NO_FILLING)),
         // The drive or the settings do not allow the test.
         BenchError::Unsuitable(_) => Failure::bad_input(what)
             .help("choose another drive or other settings; `ssdlab list tests` shows what a test takes"),

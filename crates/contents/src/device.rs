@@ -375,6 +375,8 @@ impl ContentDevice {
         differing.iter().for_each(|&page| self.image.append(self.bytes.store(), page..page + 1));
         self.commit();
         self.write_state(saved);
+        // A host that only reads, or does nothing, writes nothing behind which it would be seen.
+        self.image.tidy(self.bytes.store());
         ready
     }
 
@@ -682,6 +684,33 @@ mod tests {
         device.take_image().expect("it can be written").close().unwrap();
         let reserved = Image::inspect(&path).unwrap().reserved;
         assert_eq!(reserved.pages().map(|page| (page.0, page.1[0])).collect::<Vec<_>>(), [(1, 199)]);
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn an_image_does_not_grow_without_bound_by_power_cuts_alone() {
+        let path = std::env::temp_dir().join(format!("ssdlab-cuts-{}.ssd", std::process::id()));
+        drop(std::fs::remove_file(&path));
+        // A small drive is soon ready.
+        let (mut drive, mut die) = (ideal_drive(), ideal_die());
+        (die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (40, 16);
+        (drive.flash.dies, drive.flash.exact_spare_per_10000) = (4, None);
+        drive.capacity_bytes = 1600 * UNIT_BYTES;
+        let inner = Ssd::new("a", &drive, &die, 1).unwrap();
+        let mut device = ContentDevice::new(Box::new(inner), ContentOptions::default());
+        device.set_image(Image::create(&path, "a", 7, device.store(), None).unwrap());
+        let bytes = || std::fs::metadata(&path).unwrap().len();
+        let (mut now, empty) = (0, bytes());
+        let mut cut = |device: &mut ContentDevice| {
+            device.cut(now);
+            now = device.restore(now);
+        };
+        cut(&mut device);
+        let state = bytes() - empty;
+        (0..200).for_each(|_| cut(&mut device));
+        assert!(bytes() < (1 << 17) + 20 * state, "{} bytes, {state} of them the drive", bytes());
+        device.take_image().expect("it can be written").close().unwrap();
+        assert!(Image::inspect(&path).unwrap().state.is_some());
         std::fs::remove_file(&path).unwrap();
     }
 }

@@ -37,10 +37,14 @@ pub struct Resumed {
     /// What it kept in the cut that an image counts which was not closed. For the next image it is better than what the device would
     /// keep now: it has not counted yet that its power has come back.
     pub cut: Option<Vec<u8>>,
+    /// Pages that were lost before an erase which the device has not carried out, in order. The image has forgotten that they are, and
+    /// must have it, by [`crate::Image::append`], before it has a state of the device.
+    pub lost: Vec<u32>,
 }
 
 /// Lets a device with a plug, fresh from the factory, become the one that was saved, and brings what was changed since onto it:
-/// first an erase, if its image was erased meanwhile. A device that has none goes on to hold what it held, of which no bytes are left.
+/// first an erase, if its image was erased meanwhile. A device that has none, or accepts no more writes, goes on to hold what it held,
+/// of which no bytes are left.
 /// `clean`: the image was closed; if not, the drive counts at least what it had counted then ([`DriveState::totals`]), and the
 /// power is cut once more, while the drive is at rest, so that the cut counts and nothing dies of it. The store's pages get the numbers of the drive's writes.
 /// `go_on` is asked now and then whether to.
@@ -64,10 +68,12 @@ pub fn resume(
     plug.load(&saved)?;
     drop(saved);
     let mut now = plug.restore(0);
-    let holds_on = state.erased && device.security().is_none();
     if let Some(security) = device.security().filter(|_| state.erased) {
         now = if security.encrypts() { security.crypto_erase(now) } else { security.secure_erase(now) };
     }
+    let plug = device.plug().expect(HAS_PLUG);
+    let unit_pages = (plug.unit_bytes() / UNIT_BYTES) as u32;
+    let holds_on = state.erased && (0..pages.div_ceil(unit_pages.into())).any(|unit| plug.held(unit) != Held::Nothing);
     let replay = |device: &mut dyn Device, changes: &[Change], now| {
         replay(device, changes, now, go_on).map_err(ResumeError::Replay)
     };
@@ -89,7 +95,6 @@ pub fn resume(
     let plug = device.plug().expect(HAS_PLUG);
     // Without a journal a drive forgets trims, even in a clean cut: the bytes are gone, and so must the pages be. That a page was
     // lost before it was trimmed comes back in the same way.
-    let unit_pages = (plug.unit_bytes() / UNIT_BYTES) as u32;
     let is_back = |page: &u32| plug.held((page / unit_pages).into()) != Held::Nothing;
     let counts = |store: &Store, page: u32| {
         let first = page - page % unit_pages;
@@ -116,6 +121,7 @@ pub fn resume(
     // trims. Nor does the rest of a unit of several pages have to be in the image of which a process had written some when it ended.
     let may_be_there =
         |store: &Store, unit: u32| store.number(unit) != 0 || is_back(unit) || !supports_trim || counts(store, unit);
+    let mut lost = Vec::new();
     for unit in 0..pages as u32 {
         let (held, page) = (plug.held((unit / unit_pages).into()), store.page(unit).cloned());
         let number = match held {
@@ -126,6 +132,7 @@ pub fn resume(
             Held::Unreadable if store.is_lost(unit) => store.number(unit),
             Held::Unreadable if holds_on => {
                 store.mark_lost(unit);
+                lost.push(unit);
                 0
             }
             _ => return Err(ResumeError::Differs { unit, held }),
@@ -134,5 +141,5 @@ pub fn resume(
             store.replace(unit, Version { number, page });
         }
     }
-    Ok(Resumed { ready: now, cut })
+    Ok(Resumed { ready: now, cut, lost })
 }

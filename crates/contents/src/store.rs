@@ -41,6 +41,11 @@ impl Leaf {
     }
 }
 
+/// Pages of a leaf that take memory. The one that many places share is not looked through for each of them.
+fn stored_in(leaf: &Arc<Leaf>) -> u64 {
+    if Arc::ptr_eq(leaf, &ZEROES) { 0 } else { leaf.pages.iter().flatten().count() as u64 }
+}
+
 /// See the module's own page.
 #[derive(Clone)]
 pub struct Store {
@@ -162,6 +167,28 @@ impl Store {
             }
             self.leaves[leaf].take_if(|leaf| leaf.holds_nothing());
         }
+        self.forget_lost(units);
+    }
+
+    /// As [`Store::forget`], and nobody hears what they held: however many they are, it takes next to no time.
+    pub fn clear(&mut self, units: std::ops::Range<u32>) {
+        for (leaf, pages) in by_leaf(units.clone()) {
+            if self.leaves[leaf].is_none() {
+                continue;
+            }
+            self.note_trimmed(pages.start);
+            if pages.len() == LEAF_PAGES {
+                let old = self.leaves[leaf].take();
+                self.stored_pages -= old.as_ref().map_or(0, stored_in);
+            } else {
+                pages.for_each(|unit| drop(self.replace(unit, Version::NOTHING)));
+                self.leaves[leaf].take_if(|leaf| leaf.holds_nothing());
+            }
+        }
+        self.forget_lost(units);
+    }
+
+    fn forget_lost(&mut self, units: std::ops::Range<u32>) {
         if units.start < units.end {
             let lost: Vec<u32> = self.lost.range(units).copied().collect();
             for unit in lost {
@@ -180,7 +207,7 @@ impl Store {
                     continue;
                 }
                 let old = self.leaves[leaf].replace(Arc::clone(&ZEROES));
-                self.stored_pages -= old.map_or(0, |old| old.pages.iter().flatten().count() as u64);
+                self.stored_pages -= old.as_ref().map_or(0, stored_in);
             } else {
                 units.for_each(|unit| drop(self.replace(unit, Version { number: 1, page: None })));
             }
@@ -196,7 +223,7 @@ impl Store {
             let leaf = &mut self.leaves[leaf];
             if units.len() == LEAF_PAGES {
                 // One that is shared is not copied only to be forgotten.
-                leaf.take_if(|held| held.pages.iter().all(Option::is_none));
+                leaf.take_if(|held| stored_in(held) == 0);
             }
             if let Some(held) = leaf {
                 let at = units.start as usize % LEAF_PAGES;
@@ -228,10 +255,9 @@ impl Store {
     /// These pages read as zeroes, and count as written as before. Lost ones stay lost.
     pub fn blank(&mut self, units: std::ops::Range<u32>) {
         for (leaf, pages) in by_leaf(units) {
-            if self.leaves[leaf].is_none() {
+            if self.leaves[leaf].as_ref().is_none_or(|leaf| stored_in(leaf) == 0) {
                 continue;
             }
-            // A leaf of zeroes that is shared is not copied.
             for unit in pages {
                 if self.page(unit).is_some() {
                     self.replace(unit, Version { number: self.number(unit), page: None });
@@ -527,5 +553,24 @@ mod tests {
         assert!(!store.any_lost(0, 3 << 12) && !store.any_lost(4 << 12, 512));
         store.forget(2..4, |_, _| {});
         assert_eq!(store.lost().len(), 0);
+    }
+
+    #[test]
+    fn what_is_cleared_is_what_is_forgotten() {
+        let mut store = Store::new(4 * LEAF_PAGES as u64 * UNIT_BYTES);
+        store.write_zeroes(600..1700);
+        [5, 520, 1100, 2000].iter().for_each(|&unit| drop(store.replace(unit, filled(3))));
+        [7, 1030].iter().for_each(|&unit| store.mark_lost(unit));
+        for pages in [0..0, 0..2048, 5..1600, 512..1536, 1100..1101] {
+            let (mut forgotten, mut cleared) = (store.clone(), store.clone());
+            forgotten.forget(pages.clone(), |_, _| {});
+            cleared.clear(pages.clone());
+            let all = |store: &Store| (0..2048).map(|unit| store.version(unit)).collect::<Vec<_>>();
+            assert_eq!(all(&cleared), all(&forgotten), "{pages:?}");
+            assert_eq!(cleared.stored_pages(), forgotten.stored_pages(), "{pages:?}");
+            assert_eq!((&cleared.lost, &cleared.trimmed), (&forgotten.lost, &forgotten.trimmed), "{pages:?}");
+            let there = |store: &Store| store.leaves.iter().map(Option::is_some).collect::<Vec<_>>();
+            assert_eq!(there(&cleared), there(&forgotten), "{pages:?}");
+        }
     }
 }

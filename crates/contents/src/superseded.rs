@@ -6,7 +6,7 @@
 //! versions become *ghosts*, until a later write of the page is durable. The same holds for a page that was trimmed while the
 //! flush was under way: the drive may have dropped the write before it came to flash.
 //!
-//! What is held is bounded: beyond the limit the oldest go, ghosts first. A drive would have to keep data back for so many
+//! What is held is bounded, with what the list itself takes: beyond the limit the oldest go, ghosts first. A drive would have to keep data back for so many
 //! bytes of later changes to bring one of these back; if it does, the page is unreadable, and that is counted.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -48,11 +48,23 @@ const MOST_SPARE: usize = 1024;
 /// How many entries ahead of the oldest it is asked for what is needed to let a page go.
 const SOON: usize = 8;
 
-/// What an entry takes besides its page.
-const ENTRY_BYTES: u64 = std::mem::size_of::<(u64, (u32, Version))>() as u64;
+/// What an entry takes besides its page, in a queue that doubles when it is full.
+const ENTRY_BYTES: u64 = 2 * std::mem::size_of::<(u32, Version, By)>() as u64;
 
-fn size(version: &Version) -> u64 {
-    ENTRY_BYTES + if version.page.is_some() { PAGE_BYTES as u64 } else { 0 }
+/// What a ghost takes besides its page: places in two maps whose nodes are half full, and memory of its page's own list.
+const GHOST_BYTES: u64 = 2 * std::mem::size_of::<((u64, (u32, Version)), (u32, VecDeque<u64>))>() as u64 + 48;
+
+fn page_bytes(version: &Version) -> u64 {
+    if version.page.is_some() { PAGE_BYTES as u64 } else { 0 }
+}
+
+/// What was trimmed becomes a ghost with the next flush.
+fn size(version: &Version, by: By) -> u64 {
+    page_bytes(version) + if by == By::Trim { GHOST_BYTES } else { ENTRY_BYTES }
+}
+
+fn ghost_size(version: &Version) -> u64 {
+    page_bytes(version) + GHOST_BYTES
 }
 
 impl Superseded {
@@ -92,8 +104,12 @@ impl Superseded {
 
     /// A page is no longer what it was.
     pub fn push(&mut self, unit: u32, old: Version, by: By) {
-        self.bytes += size(&old);
+        self.bytes += size(&old, by);
         self.entries.push_back((unit, old, by));
+        self.keep_limit();
+    }
+
+    fn keep_limit(&mut self) {
         while self.bytes > self.limit_bytes && self.drop_oldest() {
             self.dropped += 1;
         }
@@ -101,7 +117,7 @@ impl Superseded {
 
     fn drop_oldest(&mut self) -> bool {
         if let Some((_, (unit, version))) = self.ghosts.pop_first() {
-            self.bytes -= size(&version);
+            self.bytes -= ghost_size(&version);
             if let Some(ghosts) = self.haunted.get_mut(&unit) {
                 ghosts.pop_front();
                 if ghosts.is_empty() {
@@ -119,7 +135,7 @@ impl Superseded {
 
     fn pop(&mut self) -> Option<(u32, Version, By)> {
         let entry = self.entries.pop_front()?;
-        self.bytes -= size(&entry.1);
+        self.bytes -= size(&entry.1, entry.2);
         self.first += 1;
         if let Some((_, Version { page: Some(page), .. }, _)) = self.entries.get(SOON) {
             page.prefetch_sharers();
@@ -158,10 +174,12 @@ impl Superseded {
 
     /// A version that may come back until a later write of the page is durable.
     pub fn haunt(&mut self, unit: u32, version: Version) {
-        self.bytes += size(&version);
+        self.bytes += ghost_size(&version);
         self.ghosts.insert(self.next_ghost, (unit, version));
         self.haunted.entry(unit).or_default().push_back(self.next_ghost);
         self.next_ghost += 1;
+        // It takes more than the entry that it was; entries alone are within the limit, so that only ghosts go.
+        self.keep_limit();
     }
 
     /// All versions of these pages are of zeroes from now on.
@@ -182,7 +200,7 @@ impl Superseded {
         }
         for ghost in self.haunted.remove(&unit).into_iter().flatten() {
             let (_, version) = self.ghosts.remove(&ghost).expect("it haunts the page");
-            self.bytes -= size(&version);
+            self.bytes -= ghost_size(&version);
             self.let_go(version);
         }
     }
@@ -273,7 +291,7 @@ mod tests {
 
     #[test]
     fn the_oldest_go_when_the_list_is_full() {
-        let mut list = Superseded::new(3 * (ENTRY_BYTES + 4096));
+        let mut list = Superseded::new(2 * (ENTRY_BYTES + 4096) + GHOST_BYTES + 4096);
         for unit in 0..5 {
             list.push(unit, filled(1), if unit == 2 { By::Trim } else { By::Write });
         }
@@ -281,5 +299,28 @@ mod tests {
         list.flushed(list.mark(), |_| false);
         (5..8).for_each(|unit| list.push(unit, filled(1), By::Write));
         assert_eq!((list.dropped(), taken(&mut list)), (3, vec![(5, 1), (6, 1), (7, 1)]));
+    }
+
+    /// Pages of zeroes take none, but what is kept of them does.
+    #[test]
+    fn what_is_kept_of_trimmed_zeroes_is_within_the_limit_before_and_after_a_flush() {
+        // As a counting allocator has it, in order of addresses.
+        const MEASURED_GHOST_BYTES: u64 = 186;
+        let limit = 1 << 20;
+        let mut list = Superseded::new(limit);
+        let zeroes = Version { number: 1, page: None };
+        for by in [By::Trim, By::Write] {
+            (0..100_000).for_each(|unit| list.push(unit, zeroes.clone(), by));
+        }
+        (0..1000).for_each(|unit| list.push(unit, zeroes.clone(), By::Trim));
+        for _ in 0..2 {
+            let ghosts = list.ghosts.len() as u64;
+            let entries = list.entries.capacity() * std::mem::size_of::<(u32, Version, By)>();
+            assert!(ghosts * MEASURED_GHOST_BYTES <= limit && entries as u64 <= limit && list.bytes() <= limit);
+            list.flushed(list.mark(), |_| true);
+        }
+        assert!(list.ghosts.len() as u64 * 2 * GHOST_BYTES > limit, "as many are kept as there is room for");
+        list.take().for_each(drop);
+        assert_eq!(list.bytes(), 0);
     }
 }

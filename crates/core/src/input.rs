@@ -23,9 +23,14 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-fn kind_of_file(kind: fs::FileType) -> &'static str {
+/// What stands at a path, in words: `a file`, `a folder`, `a FIFO`.
+#[must_use]
+pub fn kind_of_file(kind: fs::FileType) -> &'static str {
     if kind.is_dir() {
         return "a folder";
+    }
+    if kind.is_file() {
+        return "a file";
     }
     #[cfg(unix)]
     {
@@ -35,6 +40,9 @@ fn kind_of_file(kind: fs::FileType) -> &'static str {
         }
         if kind.is_socket() {
             return "a socket";
+        }
+        if kind.is_block_device() {
+            return "a block device";
         }
     }
     "a device"
@@ -169,6 +177,11 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let refused = |path: &Path| read_text(path).unwrap_err().to_string();
         assert_eq!(refused(&folder), "it is a folder, not a file");
+        #[cfg(unix)]
+        {
+            let _socket = std::os::unix::net::UnixListener::bind(folder.join("socket")).unwrap();
+            assert_eq!(refused(&folder.join("socket")), "it is a socket, not a file");
+        }
         #[cfg(unix)]
         assert_eq!(refused(Path::new("/dev/zero")), "it is a device, not a file");
         let file = folder.join("long");

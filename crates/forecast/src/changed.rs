@@ -17,9 +17,9 @@ impl Changed {
         Changed { recipe, small: OnceLock::new() }
     }
 
-    /// What it is made of.
+    /// What it is made of, and what chance gives it.
     pub(crate) fn identity(&self) -> serde_json::Value {
-        self.recipe.identity()
+        self.recipe.named_identity()
     }
 }
 

@@ -24,6 +24,6 @@ pub use predict::{
     Predicted, Prediction, PredictionError, are_one_drive, beside_figures, check_folder, may_be_predicted, predict,
     read_predictions, with_table,
 };
-pub use runs::{Bench, KeptTests, Stopped};
+pub use runs::{Bench, KeptTests, NoResult};
 pub use sensitivity::{Bar, FigureSensitivity, LeftOut, SEED, Sensitivity, Side, sensitivity};
 pub use tornado::page;

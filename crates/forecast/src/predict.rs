@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use ssdlab_report::figure_text;
 use ssdlab_sweep::{FINGERPRINT, digest, write_whole};
 
 use crate::figures::Figure;
-use crate::runs::{Bench, Stopped};
+use crate::runs::{Bench, NoResult};
 use crate::sensitivity::{FigureSensitivity, LeftOut, Sensitivity, as_it_is, no_single_ssd, sensitivity, varied};
 
 const SCHEMA: &str = "ssdlab.prediction/1";
@@ -150,7 +151,7 @@ pub fn check_folder(folder: &Path) -> Result<(), PredictionError> {
 /// the drive as `bands` has it, with estimates varied whose key begins with one of `keys` (all, if there is none).
 ///
 /// # Errors
-/// Outer: if there is no such drive, or if its file was changed meanwhile. Inner: if the run was stopped.
+/// Outer: if there is no such drive, or if its file was changed meanwhile. Inner: [`NoResult`].
 pub fn predict(
     device: &str,
     figures: &[Figure],
@@ -158,13 +159,19 @@ pub fn predict(
     keys: &[String],
     bench: &Bench<'_>,
     bands: &Bench<'_>,
-) -> Result<Result<Prediction, Stopped>, Diagnostic> {
+) -> Result<Result<Prediction, NoResult>, Diagnostic> {
     let drive_digest = drive_digest(device)?;
     // Said now, and not after the runs.
     varied(device, figures, percent, keys)?;
-    let Ok(as_it_is) = as_it_is(device, figures, bench)? else { return Ok(Err(Stopped)) };
+    let as_it_is = match as_it_is(device, figures, bench)? {
+        Ok(as_it_is) => as_it_is,
+        Err(none) => return Ok(Err(none)),
+    };
     let had: Vec<Figure> = as_it_is.values.iter().map(|(figure, _, _)| figure.clone()).collect();
-    let Ok(sensitivity) = sensitivity(device, &had, percent, keys, bands)? else { return Ok(Err(Stopped)) };
+    let sensitivity = match sensitivity(device, &had, percent, keys, bands)? {
+        Ok(sensitivity) => sensitivity,
+        Err(none) => return Ok(Err(none)),
+    };
     // Each part of the work reads the file anew: what was begun with one is no prediction of another.
     if self::drive_digest(device)? != drive_digest {
         return Err(Diagnostic::new(format!("{device} was changed while it was predicted: nothing was written"))
@@ -252,16 +259,7 @@ impl Prediction {
         }
         fs::create_dir_all(folder).map_err(|e| PredictionError::Io(format!("{}: {e}", folder.display())))?;
         let text = serde_json::to_string_pretty(self).map_err(|e| PredictionError::Io(e.to_string()))?;
-        // The name is taken first: of two programs that predict a drive, one must not replace what the other wrote.
-        fs::File::create_new(&path).map_err(|e| match e.kind() {
-            std::io::ErrorKind::AlreadyExists => PredictionError::Exists(path.display().to_string()),
-            _ => PredictionError::Io(format!("{}: {e}", path.display())),
-        })?;
-        write_whole(&path, format!("{text}\n").as_bytes()).map_err(|e| {
-            // Empty as it is, it would be taken for one that was spoilt.
-            let _ = fs::remove_file(&path);
-            PredictionError::Io(e.to_string())
-        })?;
+        place_new(&path, format!("{text}\n").as_bytes())?;
         Ok(path)
     }
 
@@ -281,6 +279,27 @@ impl Prediction {
         }
         Ok(prediction)
     }
+}
+
+/// Writes a file that is whole as soon as it has its name, whenever the program is killed, and replaces none: of two programs that
+/// predict a drive, one must not take the place of what the other wrote.
+fn place_new(path: &Path, bytes: &[u8]) -> Result<(), PredictionError> {
+    // Nobody takes it for a prediction: its name ends otherwise.
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".new-{}", std::process::id()));
+    let beside = PathBuf::from(beside);
+    write_whole(&beside, bytes).map_err(|e| PredictionError::Io(e.to_string()))?;
+    let placed = fs::hard_link(&beside, path).or_else(|e| match e.kind() {
+        ErrorKind::AlreadyExists => Err(e),
+        // On a file system without links the name is taken first. Empty as it is, it would be taken for one that was spoilt.
+        _ => fs::File::create_new(path)
+            .and_then(|_| fs::rename(&beside, path).inspect_err(|_| drop(fs::remove_file(path)))),
+    });
+    let _ = fs::remove_file(&beside);
+    placed.map_err(|e| match e.kind() {
+        ErrorKind::AlreadyExists => PredictionError::Exists(path.display().to_string()),
+        _ => PredictionError::Io(format!("{}: {e}", path.display())),
+    })
 }
 
 /// A name that any file system takes.
@@ -671,6 +690,27 @@ mod tests {
         in_small.seal = in_small.digest();
         assert!(in_small.write(&folder).unwrap().ends_with("bx200-480gb.2.json"));
         assert!(matches!(in_small.write(&folder), Err(PredictionError::Exists(_))));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_prediction_has_its_name_when_it_is_whole_and_replaces_none() {
+        let folder = std::env::temp_dir().join(format!("ssdlab-prediction-placed-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.json");
+        // What is written beside it cannot be: then its name is not taken either, not even for a moment.
+        let beside = folder.join(format!("a.json.new-{}", std::process::id()));
+        fs::create_dir(&beside).unwrap();
+        fs::write(&path, "first").unwrap();
+        assert!(matches!(place_new(&path, b"second"), Err(PredictionError::Io(_))));
+        fs::remove_dir(&beside).unwrap();
+        assert!(matches!(place_new(&path, b"second"), Err(PredictionError::Exists(_))));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "first");
+        fs::remove_file(&path).unwrap();
+        place_new(&path, b"third").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "third");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing else is left behind");
         fs::remove_dir_all(&folder).unwrap();
     }
 

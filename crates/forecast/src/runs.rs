@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use ssdlab_bench::plan::guarded;
 use ssdlab_bench::suite::run_test;
-use ssdlab_bench::{Metric, Monitor};
+use ssdlab_bench::{Lab as _, Metric, Monitor};
 use ssdlab_catalog::reference_identity;
 use ssdlab_core::Workers;
+use ssdlab_sweep::is_of_drive;
 
 use crate::changed::Changed;
 use crate::figures::{Figure, Metrics};
@@ -35,9 +36,14 @@ pub trait KeptTests: Sync {
     fn put(&self, identity: &Value, metrics: &BTreeMap<String, Metric>);
 }
 
-/// The run was stopped: half of it is no result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stopped;
+/// Why there is no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoResult {
+    /// The run was stopped: half of it is none.
+    Stopped,
+    /// A test failed by a bug of the simulator or its own, told in full: that is no property of a drive.
+    Failed(String),
+}
 
 /// A drive, and the seed of everything drawn.
 pub(crate) struct Subject<'a> {
@@ -80,11 +86,12 @@ impl Bench<'_> {
     /// Runs every test on every subject: metrics by subject and test.
     ///
     /// # Errors
-    /// [`Stopped`] if `cancel` was set.
-    pub(crate) fn run(&self, subjects: &[Subject<'_>], tests: &[&Figure]) -> Result<Vec<Vec<Metrics>>, Stopped> {
+    /// If `cancel` was set, or a test failed; then nothing new is begun.
+    pub(crate) fn run(&self, subjects: &[Subject<'_>], tests: &[&Figure]) -> Result<Vec<Vec<Metrics>>, NoResult> {
         let jobs = subjects.len() * tests.len();
         let ended = AtomicUsize::new(0);
-        let go_on = || !self.cancel.load(Ordering::Relaxed);
+        let failed = AtomicBool::new(false);
+        let go_on = || !self.cancel.load(Ordering::Relaxed) && !failed.load(Ordering::Relaxed);
         let work = |_: usize, job: usize| {
             let (subject, test) = (&subjects[job / tests.len()], tests[job % tests.len()]);
             let monitor = Monitor::new(&|_| {}, self.cancel);
@@ -100,18 +107,29 @@ impl Bench<'_> {
                         }
                         Ok(Ok(outcome.metrics))
                     }
-                    Err(e) if e.is_cancelled() => Err(Stopped),
-                    Err(e) => Ok(Err(e.to_string())),
+                    Err(e) if is_of_drive(&e) => Ok(Err(e.to_string())),
+                    Err(e) if e.is_cancelled() => Err(NoResult::Stopped),
+                    Err(e) => {
+                        failed.store(true, Ordering::Relaxed);
+                        let (name, drive, seed) = (test.test.name, subject.drive.name(), subject.seed);
+                        Err(NoResult::Failed(format!("{name} on {drive}, seed {seed}: {e}")))
+                    }
                 },
             };
             (self.progress)(ended.fetch_add(1, Ordering::Relaxed) + 1, jobs);
             result
         };
-        let mut done = Workers::new(self.threads).map(jobs, &go_on, &work).into_iter();
+        let done = Workers::new(self.threads).map(jobs, &go_on, &work);
+        // Of what was not begun for its sake, the failure is the reason.
+        let failure = |result: &&Result<Metrics, NoResult>| matches!(result, Err(NoResult::Failed(_)));
+        if let Some(Err(failure)) = done.iter().flatten().find(failure) {
+            return Err(failure.clone());
+        }
+        let mut done = done.into_iter();
         let mut by_subject = Vec::with_capacity(subjects.len());
         for _ in subjects {
-            let row: Result<Vec<Metrics>, Stopped> =
-                done.by_ref().take(tests.len()).map(|m| m.unwrap_or(Err(Stopped))).collect();
+            let row: Result<Vec<Metrics>, NoResult> =
+                done.by_ref().take(tests.len()).map(|m| m.unwrap_or(Err(NoResult::Stopped))).collect();
             by_subject.push(row?);
         }
         Ok(by_subject)

@@ -9,7 +9,7 @@ use ssdlab_catalog::{DeviceTemplate, Diagnostic, Parts, Refusal};
 use crate::changed::Changed;
 use crate::estimates::{Estimate, estimates};
 use crate::figures::{Figure, Metrics};
-use crate::runs::{Bench, Stopped, Subject, place, tests_of};
+use crate::runs::{Bench, NoResult, Subject, place, tests_of};
 
 /// The bar of runs that differ by nothing but what is drawn.
 pub const SEED: &str = "seed";
@@ -213,14 +213,14 @@ pub(crate) fn no_single_ssd(device: &str) -> Diagnostic {
 /// (all, if there is none).
 ///
 /// # Errors
-/// Outer: if there is no such drive, if it is no single SSD, or if a band that its files state cannot be read. Inner: if the run was stopped.
+/// Outer: if there is no such drive, if it is no single SSD, or if a band that its files state cannot be read. Inner: [`NoResult`].
 pub fn sensitivity(
     device: &str,
     figures: &[Figure],
     percent: f64,
     keys: &[String],
     bench: &Bench<'_>,
-) -> Result<Result<Sensitivity, Stopped>, Diagnostic> {
+) -> Result<Result<Sensitivity, NoResult>, Diagnostic> {
     let (template, estimates) = varied(device, figures, percent, keys)?;
     let (variations, left_out) = variations(&template, &estimates);
     let base = Changed::new(template.recipe.clone());
@@ -229,7 +229,10 @@ pub fn sensitivity(
         Sensitivity { device: template.recipe.name.clone(), varied: Vec::new(), figures: Vec::new(), left_out };
     // First the drive as it is: what it does not have is not looked for on all the others.
     let tests = tests_of(figures);
-    let Ok(as_it_is) = bench.run(&[subject(&base)], &tests) else { return Ok(Err(Stopped)) };
+    let as_it_is = match bench.run(&[subject(&base)], &tests) {
+        Ok(as_it_is) => as_it_is,
+        Err(none) => return Ok(Err(none)),
+    };
     let mut had: Vec<Figure> = Vec::new();
     for figure in figures {
         match &as_it_is[0][place(&tests, figure)] {
@@ -244,7 +247,10 @@ pub fn sensitivity(
     let mut subjects: Vec<Subject<'_>> = seeds.iter().map(|&seed| Subject { drive: &base, seed }).collect();
     subjects.extend(variations.iter().map(|v| subject(&v.drive)));
     let tests_of_all = tests_of(&had);
-    let Ok(mut results) = bench.run(&subjects, &tests_of_all) else { return Ok(Err(Stopped)) };
+    let mut results = match bench.run(&subjects, &tests_of_all) {
+        Ok(results) => results,
+        Err(none) => return Ok(Err(none)),
+    };
     let of_all = |test: &&Figure| place(&tests, test);
     results.insert(0, tests_of_all.iter().map(of_all).map(|at| as_it_is[0][at].clone()).collect());
     let (figures, tests) = (&had, tests_of_all);
@@ -303,12 +309,13 @@ pub(crate) fn as_it_is(
     device: &str,
     figures: &[Figure],
     bench: &Bench<'_>,
-) -> Result<Result<AsItIs, Stopped>, Diagnostic> {
+) -> Result<Result<AsItIs, NoResult>, Diagnostic> {
     let recipe = ssdlab_catalog::device(device)?;
     let drive = Changed::new(recipe.clone());
     let tests = tests_of(figures);
-    let Ok(results) = bench.run(&[Subject { drive: &drive, seed: bench.seed }], &tests) else {
-        return Ok(Err(Stopped));
+    let results = match bench.run(&[Subject { drive: &drive, seed: bench.seed }], &tests) {
+        Ok(results) => results,
+        Err(none) => return Ok(Err(none)),
     };
     let mut out = AsItIs { device: recipe.name, values: Vec::new(), without: Vec::new() };
     for figure in figures {

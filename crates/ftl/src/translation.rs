@@ -38,7 +38,8 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Units programmed and moved, operations asked for. Units are logical ones of 4 KiB, where not said otherwise.
+    /// Units programmed and moved, operations asked for; without rows and reads that a power cut has kept from being. Units are
+    /// logical ones of 4 KiB, where not said otherwise.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct TranslationCounters {
         pub host_units,
@@ -598,8 +599,14 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
         false
     }
 
-    /// The power goes, while the dies' arrays are at these operations. Nothing else is asked of the layer before
-    /// [`Translation::recover`].
+    /// The power is about to go while the array of a die is at this operation: a program counts as one, torn as it is. The others
+    /// that were asked for and have not ended never happened.
+    fn cut_short(&mut self, op: &FlashOp) {
+        let _ = op;
+    }
+
+    /// The power goes, while the dies' arrays are at these operations, of each of which [`Translation::cut_short`] has told. Nothing
+    /// else is asked of the layer before [`Translation::recover`].
     fn cut_power(&mut self, under_way: &[Interrupted]) {
         let _ = under_way;
         unreachable!("this translation layer does not recover from power cuts");

@@ -1,6 +1,7 @@
 //! A real drive behind the face of a device.
 
 use std::collections::VecDeque;
+use std::io;
 use std::time::Duration;
 
 use ssdlab_core::{Breakdown, MICROSECOND, Nanos, Op, Rng};
@@ -19,6 +20,8 @@ const WATCHED: Nanos = 250 * MICROSECOND;
 pub(crate) struct HostDevice {
     info: DeviceInfo,
     ring: Ring,
+    /// All of it is to be trimmed before anything else.
+    to_trim: bool,
     clock: Clock,
     /// The time up to which the bench has let it run: behind the clock by what the bench itself takes.
     now: Nanos,
@@ -37,11 +40,12 @@ pub(crate) struct HostDevice {
 }
 
 impl HostDevice {
-    pub(crate) fn new(info: DeviceInfo, ring: Ring, run: u64) -> HostDevice {
+    pub(crate) fn new(info: DeviceInfo, ring: Ring, run: u64, to_trim: bool) -> HostDevice {
         let ledger = Ledger::new(run, info.capacity_bytes);
         HostDevice {
             info,
             ring,
+            to_trim,
             clock: Clock::start(),
             now: 0,
             waiting: VecDeque::new(),
@@ -52,6 +56,17 @@ impl HostDevice {
             rng: Rng::new(run),
             host: HostCounters::default(),
         }
+    }
+
+    /// The TRIM of all of it, if that is still to come. Its clock stands meanwhile, at `now`: the test has not begun.
+    fn begin(&mut self, now: Nanos) -> io::Result<()> {
+        if self.to_trim {
+            let done = system::discard(self.ring.file(), 0, self.info.capacity_bytes);
+            self.clock = Clock::showing(now);
+            self.to_trim = done.is_err();
+            return done;
+        }
+        Ok(())
     }
 
     /// Puts what waits into the ring, as far as there are places, and hands all to the system.
@@ -153,6 +168,11 @@ impl Device for HostDevice {
         self.info.check(&request)?;
         self.now = now;
         let sent = Sent { request, at: now, overtaken: false };
+        if let Err(e) = self.begin(now) {
+            self.trouble = Some(format!("TRIM of all of it: {e}"));
+            self.ended.push_back((sent, status_of(&e)));
+            return Ok(());
+        }
         match request.op {
             Op::Trim => self.trim(sent),
             // Each is handed over by itself: drives and systems that take many at once answer them at once.
@@ -173,22 +193,28 @@ impl Device for HostDevice {
         while self.advance_to_completion(to, done) < to {}
     }
 
+    /// Where its time is past `limit` already, what has ended is told at the time that it is.
     fn advance_to_completion(&mut self, limit: Nanos, done: &mut Vec<Completion>) -> Nanos {
+        let began = self.clock.now();
+        if self.to_trim && began < limit {
+            // If it fails, the first request says so.
+            let _ = self.begin(began);
+        }
         // The drive is busy meanwhile.
         self.check_reads();
         self.send();
         loop {
             let ended = self.has_ended();
             let now = self.clock.now();
+            if ended && (now < limit || began >= limit) {
+                self.tell(now, done);
+                self.now = now;
+                return now;
+            }
             if now >= limit {
                 // What has ended by now is of the next stretch of time.
                 self.now = limit;
                 return limit;
-            }
-            if ended {
-                self.tell(now, done);
-                self.now = now;
-                return now;
             }
             match limit - now {
                 left if left <= WATCHED => std::hint::spin_loop(),
@@ -216,5 +242,41 @@ impl Device for HostDevice {
 
     fn clock(&self) -> Option<Nanos> {
         Some(self.clock.now().max(self.now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use super::*;
+
+    #[test]
+    fn a_drive_is_trimmed_when_it_is_first_used_and_no_sooner() {
+        let path = std::env::temp_dir().join(format!("ssdlab-to-trim-{}", std::process::id()));
+        fs::write(&path, [0xA5; 4096]).unwrap();
+        let file = File::options().read(true).write(true).open(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let Ok(ring) = Ring::new(file) else {
+            println!("left out: there is no io_uring");
+            return;
+        };
+        let info = DeviceInfo { capacity_bytes: 4096, supports_trim: true, ..DeviceInfo::new("file", "host") };
+        let (mut device, mut done) = (HostDevice::new(info, ring, 1, true), Vec::new());
+        // So far the bench goes before a test asks for anything.
+        device.advance(0, &mut done);
+        assert!(device.trouble().is_none() && done.is_empty());
+        // A file knows no TRIM, which shows that one was asked for.
+        let now = device.clock().unwrap();
+        device.submit(now, Request::read(1, 0, 512)).unwrap();
+        device.advance_to_completion(Nanos::MAX, &mut done);
+        assert_eq!(done.iter().map(|c| c.status).collect::<Vec<_>>(), [Status::Aborted]);
+        assert!(device.trouble().is_some_and(|why| why.starts_with("TRIM of all of it: ")), "{:?}", device.trouble());
+        // Once it is trimmed, it is read.
+        device.to_trim = false;
+        let now = device.clock().unwrap();
+        device.submit(now, Request::read(2, 0, 512)).unwrap();
+        device.advance_to_completion(Nanos::MAX, &mut done);
+        assert_eq!((done.len(), done[1].status), (2, Status::Ok));
     }
 }

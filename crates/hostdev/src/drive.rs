@@ -62,7 +62,7 @@ impl RealDrive {
         self.writable
     }
 
-    /// Whether [`RealDrive::open`] begins with a TRIM of all of it.
+    /// Whether a test of it begins with a TRIM of all of it.
     #[must_use]
     pub fn begins_trimmed(&self) -> bool {
         self.writable && self.facts.supports_trim
@@ -85,23 +85,21 @@ impl RealDrive {
         }
     }
 
-    /// The drive for one test, as near to a new one as it gets: with consent, and if it knows TRIM, trimmed whole. Otherwise it
-    /// is as it was left.
+    /// The drive for one test, as near to a new one as it gets: with consent, and if it knows TRIM, trimmed whole before its first
+    /// request or rest, so that a test which its own checks refuse leaves it as it was. Otherwise it is as it was left. A drive
+    /// that cannot be trimmed fails its first request.
     ///
     /// # Errors
-    /// If it has another size by now, or cannot be trimmed.
+    /// If it has another size by now.
     pub fn open(&self) -> Result<Box<dyn Device>, OpenError> {
         let path = || self.facts.path.clone();
         let is = system::length(&self.file).map_err(|source| OpenError::Open { path: path(), source })?;
         if is != self.facts.capacity_bytes {
             return Err(OpenError::Resized { path: path(), was: self.facts.capacity_bytes, is });
         }
-        if self.begins_trimmed() {
-            system::discard(&self.file, 0, is).map_err(|source| OpenError::Trim { path: path(), source })?;
-        }
         let mut ring = self.ring()?;
         let run = getrandom::u64().map_err(|e| OpenError::NoRing { source: std::io::Error::other(e.to_string()) })?;
         ring.warm_up(run);
-        Ok(Box::new(HostDevice::new(self.info(), ring, run)))
+        Ok(Box::new(HostDevice::new(self.info(), ring, run, self.begins_trimmed())))
     }
 }

@@ -23,8 +23,6 @@ pub enum OpenError {
     Resized { path: String, was: u64, is: u64 },
     #[error("io_uring, by which real drives are used, is not to be had: {source}")]
     NoRing { source: std::io::Error },
-    #[error("{path} could not be trimmed: {source}")]
-    Trim { path: String, source: std::io::Error },
 }
 
 impl OpenError {
@@ -32,9 +30,7 @@ impl OpenError {
     #[must_use]
     pub fn help(&self) -> Option<&'static str> {
         Some(match self {
-            OpenError::NotHere | OpenError::Open { .. } | OpenError::Resized { .. } | OpenError::Trim { .. } => {
-                return None;
-            }
+            OpenError::NotHere | OpenError::Open { .. } | OpenError::Resized { .. } => return None,
             OpenError::NoDrive { .. } => "give a block device such as /dev/sdb, or a file that stands for one",
             OpenError::Size { .. } => "make the file as large as the drive shall be: `fallocate -l 8GiB FILE`",
             OpenError::InUse { .. } => {

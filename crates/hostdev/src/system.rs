@@ -6,7 +6,9 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _}
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, OFlags, StatxFlags, fstatfs, ioctl_blkpbszget, ioctl_blksszget, major, minor, statx};
+use rustix::fs::{
+    AtFlags, OFlags, StatxFlags, fstatfs, ioctl_blkpbszget, ioctl_blksszget, major, makedev, minor, statx,
+};
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, Setter, ioctl, opcode};
 use ssdlab_core::SECTOR_BYTES;
@@ -21,6 +23,11 @@ const DIRECT_IO: StatxFlags = StatxFlags::from_bits_retain(0x2000);
 const DISCARD: Opcode = opcode::none(0x12, 119);
 /// BLKROGET: whether a block device is write-protected.
 const GET_PROTECTED: Opcode = opcode::none(0x12, 94);
+
+/// LOOP_GET_STATUS64: what a loop device stands on.
+const LOOP_GET_STATUS: Opcode = opcode::none(0x4C, 5);
+/// `struct loop_info64`, in whole words.
+type LoopStatus = [u64; 29];
 
 /// What is known of a drive that was opened by this path.
 ///
@@ -90,8 +97,8 @@ pub(crate) fn length(mut file: &File) -> io::Result<u64> {
     file.seek(SeekFrom::End(0))
 }
 
-/// Whether a drive that was opened for writing may be written: it is not write-protected, and no loop device stands on it, behind
-/// which a file system may be mounted that the system does not count as a user.
+/// Whether a drive that was opened for writing may be written: it is not write-protected, and no loop device stands on it, or on
+/// a part of it, or on what it is a part of: behind that a file system may be mounted that the system does not count as a user.
 ///
 /// # Errors
 /// Which of them.
@@ -101,17 +108,44 @@ pub(crate) fn check_free(path: &Path, file: &File, place: Place) -> Result<(), O
         return Err(OpenError::WriteProtected { path: name() });
     }
     for entry in fs::read_dir("/sys/block").into_iter().flatten().flatten() {
-        // The system tells the name that the file has now.
-        let backing = fs::read_to_string(entry.path().join("loop/backing_file")).unwrap_or_default();
-        if Place::of(Path::new(backing.trim_end_matches('\n'))) == Some(place) {
-            let by = entry.file_name();
+        let by = entry.file_name();
+        if backing(&entry.path(), &Path::new("/dev").join(&by)).into_iter().any(|backing| is_shared(place, backing)) {
             return Err(OpenError::InUse {
                 path: name(),
-                why: format!("/dev/{} is a loop device of it", by.display()),
+                why: format!("/dev/{} is a loop device of the same drive", by.display()),
             });
         }
     }
     Ok(())
+}
+
+/// What a loop device stands on: by the numbers that it tells itself, which need the right to open it, and by the name that the
+/// system tells, which may lead nowhere or elsewhere by now. Empty of what is none.
+fn backing(table: &Path, device: &Path) -> Vec<Place> {
+    let Ok(name) = fs::read_to_string(table.join("loop/backing_file")) else { return Vec::new() };
+    let told = File::open(device).ok().and_then(|file| loop_status(&file).ok()).and_then(|s| place_of_loop(&s));
+    told.into_iter().chain(Place::of(Path::new(name.trim_end_matches('\n')))).collect()
+}
+
+/// LOOP_GET_STATUS64: the device that its file lies on, the file's inode, and the number of a block device.
+fn place_of_loop(status: &LoopStatus) -> Option<Place> {
+    // The kernel's own way of putting the two parts into one number.
+    let number = |n: u64| makedev((n >> 8 & 0xFFF) as u32, (n & 0xFF | n >> 12 & 0xF_FF00) as u32);
+    match status[..3] {
+        [_, _, block] if block > 0 => Some(Place::BlockDevice { number: number(block) }),
+        [device, inode, _] if inode > 0 => Some(Place::File { device: number(device), inode }),
+        _ => None,
+    }
+}
+
+/// Whether they are the same, or one is a part of the other.
+fn is_shared(a: Place, b: Place) -> bool {
+    let is_device = |place| matches!(place, Place::BlockDevice { .. });
+    a == b || is_device(a) && is_device(b) && is_part(&own_table(a), &own_table(b))
+}
+
+fn is_part(a: &Path, b: &Path) -> bool {
+    whole_table(a) == b || whole_table(b) == a
 }
 
 /// Opens a path past the page cache. For writing, nobody else may use it: neither a file system nor another run of this program.
@@ -207,6 +241,11 @@ fn is_protected(file: &File) -> bool {
     unsafe { ioctl(file, Getter::<GET_PROTECTED, u32>::new()) }.is_ok_and(|protected| protected != 0)
 }
 
+fn loop_status(file: &File) -> io::Result<LoopStatus> {
+    // SAFETY: LOOP_GET_STATUS64 writes 232 bytes at the address that it is given.
+    Ok(unsafe { ioctl(file, Getter::<LOOP_GET_STATUS, LoopStatus>::new()) }?)
+}
+
 /// TRIM of a range of a block device, and waits until it has ended.
 ///
 /// # Errors
@@ -225,5 +264,33 @@ mod tests {
         assert_eq!(chosen("none [mq-deadline] kyber"), "mq-deadline");
         assert_eq!(chosen("none"), "none");
         assert_eq!(chosen(""), "");
+    }
+
+    #[test]
+    fn a_drive_and_its_parts_are_the_same_drive_and_two_parts_are_not() {
+        let block = std::env::temp_dir().join(format!("ssdlab-block-{}", std::process::id()));
+        let [whole, first, second, other] = ["sdb", "sdb/sdb1", "sdb/sdb2", "sdc"].map(|name| block.join(name));
+        for (table, name) in [(&first, "partition"), (&second, "partition"), (&other, "size")] {
+            fs::create_dir_all(table).unwrap();
+            fs::write(table.join(name), "1\n").unwrap();
+        }
+        let shared = [(&whole, &first), (&first, &whole), (&first, &second), (&other, &first), (&whole, &other)];
+        let found = shared.map(|(a, b)| is_part(a, b));
+        fs::remove_dir_all(&block).unwrap();
+        assert_eq!(found, [true, true, false, false, false]);
+    }
+
+    #[test]
+    fn a_loop_device_tells_what_it_stands_on() {
+        let status = |told: [u64; 3]| {
+            let mut status: LoopStatus = [7; 29];
+            status[..3].copy_from_slice(&told);
+            place_of_loop(&status)
+        };
+        // /dev/sdb1; a file; nothing.
+        let (sdb1, large) = (Place::BlockDevice { number: makedev(8, 17) }, makedev(259, 300));
+        assert_eq!(status([6, 400, 8 << 8 | 17]), Some(sdb1));
+        assert_eq!(status([1 << 20 | 259 << 8 | 44, 11, 0]), Some(Place::File { device: large, inode: 11 }));
+        assert_eq!(status([0, 0, 0]), None);
     }
 }

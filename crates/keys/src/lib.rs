@@ -27,4 +27,4 @@ mod schema;
 mod table;
 
 pub use error::SpecError;
-pub use table::{Choice, Key, KeyTable, Kind, Range, Section, unit_of_ending};
+pub use table::{Choice, Key, KeyTable, Kind, Range, Section, Unit, unit_of_ending};

@@ -81,35 +81,46 @@ pub struct Range {
     pub least_values: Option<usize>,
 }
 
-/// Endings of keys that are units, with the unit as printed. The longest fit counts.
-const ENDINGS: &[(&str, &str)] = &[
-    ("_bytes", "B"),
-    ("_kib", "KiB"),
-    ("_mib", "MiB"),
-    ("_gb", "GB"),
-    ("_ns", "ns"),
-    ("_us", "µs"),
-    ("_ms", "ms"),
-    ("_s", "s"),
-    ("_mw", "mW"),
-    ("_ua", "µA"),
-    ("_ma", "mA"),
-    ("_v", "V"),
-    ("_percent", "%"),
-    ("_per_1000", "‰"),
-    ("_per_10000", "per 10,000"),
-    ("_pj_per_byte", "pJ/B"),
-    ("_uw_per_mib", "µW/MiB"),
-    ("mega_transfers_per_s", "MT/s"),
-    ("megabytes_per_s", "MB/s"),
-    ("_mb_per_s", "MB/s"),
+/// Endings of keys that are units, with the unit as printed and in words. The longest fit counts.
+const ENDINGS: &[(&str, &str, &str)] = &[
+    ("_bytes", "B", "bytes"),
+    ("_kib", "KiB", "KiB"),
+    ("_mib", "MiB", "MiB"),
+    ("_gb", "GB", "gigabytes"),
+    ("_ns", "ns", "nanoseconds"),
+    ("_us", "µs", "microseconds"),
+    ("_ms", "ms", "milliseconds"),
+    ("_s", "s", "seconds"),
+    ("_mw", "mW", "milliwatts"),
+    ("_ua", "µA", "microamperes"),
+    ("_ma", "mA", "milliamperes"),
+    ("_v", "V", "volts"),
+    ("_percent", "%", "per cent"),
+    ("_per_1000", "‰", "thousandths"),
+    ("_per_10000", "per 10,000", "ten-thousandths"),
+    ("_pj_per_byte", "pJ/B", "picojoules per byte"),
+    ("_uw_per_mib", "µW/MiB", "microwatts per MiB"),
+    ("mega_transfers_per_s", "MT/s", "million transfers per second"),
+    ("megabytes_per_s", "MB/s", "megabytes per second"),
+    ("_mb_per_s", "MB/s", "megabytes per second"),
 ];
 
-/// The unit that the ending of a key names, and that ending: `erase_ms` gives `ms`, `_ms`.
+/// A unit that keys can end in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// As in `erase_ms`: `_ms`.
+    pub ending: &'static str,
+    /// As printed: `ms`.
+    pub sign: &'static str,
+    /// In words: `milliseconds`.
+    pub words: &'static str,
+}
+
+/// The unit that the ending of a key names.
 #[must_use]
-pub fn unit_of_ending(key: &str) -> Option<(&'static str, &'static str)> {
-    let fits = ENDINGS.iter().filter(|(ending, _)| key.ends_with(ending));
-    fits.max_by_key(|(ending, _)| ending.len()).map(|&(ending, unit)| (unit, ending))
+pub fn unit_of_ending(key: &str) -> Option<Unit> {
+    let fits = ENDINGS.iter().filter(|(ending, ..)| key.ends_with(ending));
+    fits.max_by_key(|(ending, ..)| ending.len()).map(|&(ending, sign, words)| Unit { ending, sign, words })
 }
 
 impl KeyTable {
@@ -168,8 +179,8 @@ impl KeyTable {
 
 impl Key {
     fn new(name: &str, path: String, field: &Map<String, Value>, required: bool) -> Key {
-        let ending = unit_of_ending(name);
-        let stem = ending.map_or(name, |(_, ending)| name.strip_suffix(ending).unwrap_or(name));
+        let unit = unit_of_ending(name);
+        let stem = unit.map_or(name, |unit| name.strip_suffix(unit.ending).unwrap_or(name));
         let stated = |what: &str| Some(text(field, what)).filter(|t| !t.is_empty());
         let kind = Kind::of(&path, field);
         let heading = stated("x-heading").unwrap_or_else(|| stem.replace('_', " "));
@@ -179,7 +190,7 @@ impl Key {
         range.least_values = field.get("minItems").and_then(Value::as_u64).map(|n| n as usize);
         Key {
             heading,
-            unit: stated("x-unit").unwrap_or_else(|| ending.map_or("", |(unit, _)| unit).to_owned()),
+            unit: stated("x-unit").unwrap_or_else(|| unit.map_or("", |unit| unit.sign).to_owned()),
             doc: text(field, "description"),
             kind,
             range,
@@ -199,6 +210,13 @@ impl Key {
     #[must_use]
     pub fn range_in_words(&self) -> String {
         self.range.words("")
+    }
+
+    /// What its value can be, in words: `a whole number, 1 to 64 KiB`.
+    #[must_use]
+    pub fn value_in_words(&self) -> String {
+        let (kind, range) = (self.kind.words(), self.range.words(&self.unit));
+        if range.is_empty() { kind } else { format!("{kind}, {range}") }
     }
 }
 
@@ -226,6 +244,20 @@ impl Kind {
             "number" => Kind::Number,
             "array" => Kind::List(Box::new(Kind::of(path, as_object(&field["items"])))),
             other => panic!("`{path}` is a {other}: not a kind of value that a file can have"),
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Kind::Text => "a text in double quotes".to_owned(),
+            Kind::Truth => "true or false".to_owned(),
+            Kind::Whole => "a whole number".to_owned(),
+            Kind::Number => "a number".to_owned(),
+            Kind::Choice(names) => {
+                let names: Vec<&str> = names.iter().map(|choice| choice.name.as_str()).collect();
+                format!("one of these in double quotes: {}", names.join(", "))
+            }
+            Kind::List(of) => format!("a list in brackets, each value {}", of.words()),
         }
     }
 }

@@ -182,10 +182,13 @@ impl Tper {
                 return Err(DamagedPages);
             }
             if number < MBR_PAGE {
+                let at = number as usize * PAGE_BYTES;
                 // They come in order.
-                if number as usize != state.len() / PAGE_BYTES || number >= STATE_PAGES {
+                if at < state.len() || number >= STATE_PAGES {
                     return Err(DamagedPages);
                 }
+                // Nobody keeps pages of zeroes.
+                state.resize(at, 0);
                 state.extend(bytes);
                 continue;
             }
@@ -201,7 +204,8 @@ impl Tper {
         }
         if !state.is_empty() {
             let length = u32::from_le_bytes(state[..4].try_into().expect("four bytes")) as usize;
-            let saved = state.get(4..4 + length).ok_or(DamagedPages)?;
+            state.resize(STATE_PAGES as usize * PAGE_BYTES, 0);
+            let saved = state[4..].get(..length).ok_or(DamagedPages)?;
             memory.state = read_state(saved)?;
             let locking = memory.state.locking.as_ref();
             let lie = locking.is_none_or(|locking| ranges::check(locking, self.geometry).is_ok());
@@ -416,6 +420,10 @@ impl Tper {
     /// # Errors
     /// If the command is aborted. A packet that cannot be understood is no error: it is not answered.
     pub fn send(&mut self, now: Nanos, protocol: u8, specific: u16, data: &[u8]) -> Result<Erased, Refused> {
+        if self.pending.is_none() {
+            // That of an erase under way may still be needed.
+            self.failure = None;
+        }
         match (protocol, specific) {
             (PROTOCOL_SESSIONS, COM_ID) => {
                 self.time_out(now);
@@ -530,7 +538,6 @@ impl Tper {
 
     /// A packet of the host.
     fn packet(&mut self, now: Nanos, data: &[u8]) -> Erased {
-        self.failure = None;
         let Ok(Some((numbers, stream))) = packet::read(data, COM_ID) else { return Erased::Nothing };
         if numbers == SessionNumbers::default() {
             self.session_manager(now, stream);

@@ -199,11 +199,18 @@ impl Point {
                 Ok(PointResult::Finished { capacity_bytes, spare_percent, metrics, notes })
             }
             Err(BenchError::Device(reason) | BenchError::Unsuitable(reason)) => Ok(PointResult::Impossible { reason }),
-            Err(BenchError::Param(e)) => Ok(PointResult::Impossible { reason: e.to_string() }),
+            Err(e) if is_of_drive(&e) => Ok(PointResult::Impossible { reason: e.to_string() }),
             Err(e) if e.is_cancelled() => Err(PointError::Cancelled),
             Err(e) => Err(PointError::Failed(e.to_string())),
         }
     }
+}
+
+/// Whether an error says something of the drive that a test was to run on: it cannot be made, or the test makes no sense on it, or
+/// not with these parameters. Any other is of the program, and says nothing of the drive.
+#[must_use]
+pub fn is_of_drive(error: &BenchError) -> bool {
+    matches!(error, BenchError::Device(_) | BenchError::Unsuitable(_) | BenchError::Param(_))
 }
 
 pub(crate) fn hex(text: &str) -> String {

@@ -1,11 +1,13 @@
 //! What the cache of an adapter promises, whatever the policy.
 
+use std::collections::BTreeMap;
+
 use ssdlab_arrays::{Adapter, AdapterCacheSpec, AdapterKind, AdapterLinkSpec, AdapterSpec, FlushChoice, Raid0};
 use ssdlab_core::{Breakdown, Cause, MICROSECOND, MILLISECOND, Nanos, Op, Rng, SECOND};
 use ssdlab_device::{Completion, Device, Request, Status};
 use ssdlab_disks::{Disk, DiskSpec};
 
-use crate::server::{Server, Service, Written};
+use crate::server::{Server, Service, Span, Written};
 
 fn cache(policy: FlushChoice) -> AdapterCacheSpec {
     AdapterCacheSpec {
@@ -190,7 +192,7 @@ fn neighbours_go_out_as_one_write_in_ascending_order() {
     let now = 5 * MILLISECOND;
     run(&mut cached, now, Request::flush(99));
     let written = written.lock().unwrap();
-    let ends: Vec<Nanos> = written.values().map(|w| w[0]).collect();
+    let ends: Vec<Nanos> = written.values().map(|w| w[0].ended).collect();
     assert!(ends.windows(2).all(|w| w[0] <= w[1]) && written.values().all(|w| w.len() == 1));
     let counters = cached.counters().cache.unwrap();
     assert_eq!((counters.flush_writes, counters.merged_bytes), (4, 4 * 48 * 1024));
@@ -265,8 +267,23 @@ fn a_stream_from_a_disk_behind_a_cache_waits_for_what_passes_under_its_heads() {
     assert!(percent(Cause::Transfer) > 80 && percent(Cause::Queue) < 5, "{sum:?}");
 }
 
-/// Random commands at random times, policies and sizes: each ends once with its whole breakdown, time goes forward, and
-/// after a flush every sector that the host wrote has been written to the device after the host's last write of it.
+/// Sectors, with when the host's last write of them came.
+type Last = BTreeMap<u64, Nanos>;
+
+/// Whether the device was sent every one of these sectors after the host had, and had written it by then.
+fn reached(written: &BTreeMap<u64, Vec<Span>>, last: &Last, by: Nanos) -> Result<(), String> {
+    for (sector, &came) in last {
+        let spans = written.get(sector).map_or(&[] as &[Span], Vec::as_slice);
+        if !spans.iter().any(|span| span.sent >= came && span.ended <= by) {
+            return Err(format!("by {by}, sector {sector}, which came at {came}, was written at {spans:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Random commands at random times, policies and sizes: each ends once with its whole breakdown, and time goes forward. Without
+/// a battery, at the end of a flush all that was answered before it has reached the device, and at that of a forced write its
+/// own sectors have; once the host is quiet everything has.
 #[test]
 fn whatever_the_host_does_its_data_reach_the_device() {
     for seed in 0..60 {
@@ -284,11 +301,20 @@ fn whatever_the_host_does_its_data_reach_the_device() {
         let battery = spec.battery;
         let (mut cached, written) = adapter(Some(spec), 1 + rng.below(2 * MILLISECOND));
         let span = (1 << 20) << rng.below(3);
-        let mut last: std::collections::BTreeMap<u64, Nanos> = Default::default();
+        let (mut last, mut answered) = (Last::new(), Last::new());
+        // By tag, what must have reached the device when it ends.
+        let mut promised: BTreeMap<u64, Last> = BTreeMap::new();
         let (mut now, mut done, commands) = (0, Vec::new(), 600);
         for tag in 0..commands {
             now += rng.below(MILLISECOND);
+            let before = done.len();
             cached.advance(now, &mut done);
+            for c in done[before..].iter().filter(|c| c.op == Op::Write) {
+                for sector in c.offset_bytes / 512..(c.offset_bytes + c.length_bytes) / 512 {
+                    let came = answered.entry(sector).or_default();
+                    *came = c.submitted.max(*came);
+                }
+            }
             let most = if rng.chance(1, 20) { 3000 } else { 64 };
             let sectors = 1 + rng.below(most);
             let at = rng.below(span / 512);
@@ -297,8 +323,14 @@ fn whatever_the_host_does_its_data_reach_the_device() {
                 1..=8 => Request::read(tag, at * 512, sectors * 512),
                 n => Request::write(tag, at * 512, sectors * 512).with_fua(n == 9),
             };
+            let own = (at..at + sectors).map(|sector| (sector, now));
+            match request.op {
+                Op::Flush if !battery => _ = promised.insert(tag, answered.clone()),
+                Op::Write if request.fua && !battery => _ = promised.insert(tag, own.clone().collect()),
+                _ => {}
+            }
             if request.op == Op::Write {
-                last.extend((at..at + sectors).map(|sector| (sector, now)));
+                last.extend(own);
             }
             cached.submit(now, request).unwrap();
         }
@@ -312,10 +344,12 @@ fn whatever_the_host_does_its_data_reach_the_device() {
             assert_eq!(c.breakdown.sum(), c.latency(), "seed {seed}: {c:?}");
         }
         let written = written.lock().unwrap();
-        for (sector, at) in last {
-            let reached = written.get(&sector).and_then(|w| w.last()).copied();
-            assert!(reached.is_some_and(|end| end > at), "seed {seed}, battery {battery}: sector {sector}");
+        for c in &done {
+            if let Some(promised) = promised.get(&c.tag) {
+                assert_eq!(reached(&written, promised, c.completed), Ok(()), "seed {seed}: {c:?}");
+            }
         }
+        assert_eq!(reached(&written, &last, Nanos::MAX), Ok(()), "seed {seed}, battery {battery}");
         assert_eq!(cached.check_books(), Ok(()), "seed {seed}");
         assert_eq!(cached.next_event(), None, "seed {seed}: everything is clean");
     }

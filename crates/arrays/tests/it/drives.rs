@@ -4,7 +4,7 @@ use ssdlab_arrays::Raid0;
 use ssdlab_bench::suite::{find_test, run_test};
 use ssdlab_bench::{Lab, Monitor, Outcome, PoweredOn};
 use ssdlab_core::{Cause, Nanos};
-use ssdlab_device::{Device, LinkPolicy, Request};
+use ssdlab_device::{Device, Held, LinkPolicy, Request};
 use ssdlab_ssd::Ssd;
 
 /// A drive of the catalog with four small dies: 48 MiB.
@@ -140,11 +140,37 @@ fn a_snapshot_goes_on_as_the_array_does() {
 }
 
 #[test]
-fn erasing_and_the_link_are_the_members_together() {
+fn an_erase_empties_every_member_and_ends_with_the_last_of_them() {
+    let chunk = 128 << 10;
+    let mut array = Drives(2).fresh(1).unwrap().device;
+    let mut alone = [drive(1), drive(2)];
+    let (mut now, mut done) = (0, Vec::new());
+    // The second has more to erase.
+    for (member, chunks) in [(0, 8), (1, 160)] {
+        for k in 0..chunks {
+            array.submit(now, Request::write(k, (2 * k + member) * chunk, chunk)).unwrap();
+            alone[member as usize].submit(now, Request::write(k, k * chunk, chunk)).unwrap();
+            now = array.advance_to_completion(Nanos::MAX, &mut Vec::new());
+            alone.iter_mut().for_each(|drive| drive.advance(now, &mut done));
+        }
+    }
+    assert_eq!(done.len(), 168, "alone they are as fast");
+    let units = array.info().capacity_bytes / 4096;
+    let holding = |array: &dyn Device| {
+        let plug = array.plug_seen().expect("these drives have one");
+        (0..units).filter(|&unit| plug.held(unit) != Held::Nothing).count()
+    };
+    assert_eq!(holding(&*array), 168 * 32);
+    let ready = array.security().unwrap().secure_erase(now);
+    let of_each = alone.map(|mut drive| drive.security().unwrap().secure_erase(now));
+    assert!(of_each[0] < of_each[1], "{of_each:?}");
+    assert_eq!((ready, holding(&*array), array.check_books()), (of_each[1], 0, Ok(())));
+}
+
+#[test]
+fn the_link_knows_the_policies_that_all_members_know() {
     let mut array = Drives(2).fresh(1).unwrap().device;
     let mut alone = drive(1);
-    let ready = alone.security().unwrap().secure_erase(0);
-    assert!(array.security().unwrap().secure_erase(0) >= ready);
     let supported = |device: &mut dyn Device| {
         device.power().map(|p| LinkPolicy::NAMED.map(|(_, policy)| p.supports_link_policy(policy)))
     };

@@ -13,8 +13,15 @@ pub enum Service {
     Exponential(Nanos),
 }
 
-/// Writes of each sector, by when they ended.
-pub type Written = Arc<Mutex<BTreeMap<u64, Vec<Nanos>>>>;
+/// When a write was sent, and when it ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    pub sent: Nanos,
+    pub ended: Nanos,
+}
+
+/// Writes of each sector, in order.
+pub type Written = Arc<Mutex<BTreeMap<u64, Vec<Span>>>>;
 
 pub type Asked = Arc<AtomicU64>;
 
@@ -25,7 +32,6 @@ pub struct Server {
     free: Nanos,
     queue: VecDeque<Completion>,
     host: HostCounters,
-    /// Sectors with the instants at which a write of them ended.
     pub written: Written,
     /// Commands so far.
     pub asked: Asked,
@@ -90,7 +96,7 @@ impl Device for Server {
                     (self.host.writes + 1, self.host.write_bytes + length_bytes);
                 let mut written = self.written.lock().unwrap();
                 for sector in offset_bytes / 512..(offset_bytes + length_bytes) / 512 {
-                    written.entry(sector).or_default().push(self.free);
+                    written.entry(sector).or_default().push(Span { sent: now, ended: self.free });
                 }
             }
             _ => {}

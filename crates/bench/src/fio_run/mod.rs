@@ -221,6 +221,9 @@ pub fn run_file_logging(
     if options.keep && !host.can_be_put_away() {
         return Err(cannot_be_saved(lab.name()).into());
     }
+    if options.timeline && !host.can_be_watched() {
+        return Err(cannot_tell(lab.name()).into());
+    }
     let prefilled = match options.prefill {
         Prefill::Read => plan.read_spans(),
         Prefill::Drive => vec![(0, host.info().capacity_bytes)],
@@ -231,8 +234,8 @@ pub fn run_file_logging(
     let rested = host.prefill(&prefilled, options.rest, |i| monitor.step(part(i), part(i + 1)))?;
     let before = host.counters();
     host.limit_time();
-    if options.timeline && !host.watch_slowest() {
-        return Err(cannot_tell(lab.name()).into());
+    if options.timeline {
+        host.watch_slowest();
     }
     let mut entries = plan.entries();
     let mut watches = plan.watches();

@@ -285,6 +285,16 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_does_not() {
 }
 
 #[test]
+fn a_drive_that_keeps_no_timeline_is_refused_before_it_is_filled() {
+    let file = JobFile::parse("test.fio", "[a]\nrw=read\nsize=1m\n").unwrap();
+    let options = FioOptions { timeline: true, ..FioOptions::default() };
+    // Whoever fills a drive hears of it.
+    let cancel = AtomicBool::new(true);
+    let error = run_file(&file, &ModelSpec::default(), options, &Monitor::new(&|_| {}, &cancel)).expect_err("refused");
+    assert!(matches!(&error, FioError::Bench(BenchError::Unsuitable(_))), "{error}");
+}
+
+#[test]
 fn a_cancelled_run_stops() {
     let cancel = AtomicBool::new(true);
     let file = JobFile::parse("t", "[j]\nrw=write\ntime_based\nruntime=1h").unwrap_or_else(|e| panic!("{e}"));

@@ -82,6 +82,11 @@ impl<'a> Host<'a> {
         self.port.watch_slowest()
     }
 
+    /// Whether [`Host::watch_slowest`] can.
+    pub(crate) fn can_be_watched(&mut self) -> bool {
+        self.port.device.recorder().is_some()
+    }
+
     /// What was kept since [`Host::watch_slowest`]; `None` if no request has ended since, or it was not called.
     pub fn slowest_seen(&mut self) -> Option<SlowestSeen> {
         self.port.slowest_seen()

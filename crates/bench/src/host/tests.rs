@@ -403,6 +403,67 @@ fn what_a_host_is_woken_late_by_is_no_part_of_a_latency() {
     assert!(played.idle >= 2 * (pause + LATE), "{}", played.idle);
 }
 
+/// The model as a real device, whose host takes longer to send a request than the device to answer it.
+struct Answered {
+    inner: ModelDevice,
+    clock: u64,
+}
+
+const SENDING: u64 = 200 * MICROSECOND;
+
+impl Device for Answered {
+    fn info(&self) -> &DeviceInfo {
+        self.inner.info()
+    }
+
+    fn submit(&mut self, now: u64, request: Request) -> Result<(), Refusal> {
+        self.clock = now + SENDING;
+        self.inner.submit(now, request)
+    }
+
+    fn next_event(&self) -> Option<u64> {
+        self.inner.next_event()
+    }
+
+    fn clock(&self) -> Option<u64> {
+        Some(self.clock)
+    }
+
+    fn advance(&mut self, to: u64, done: &mut Vec<Completion>) {
+        while self.advance_to_completion(to, done) < to {}
+    }
+
+    fn advance_to_completion(&mut self, limit: u64, done: &mut Vec<Completion>) -> u64 {
+        if limit > self.clock {
+            self.clock = self.inner.advance_to_completion(limit, done);
+            return self.clock;
+        }
+        let before = done.len();
+        self.inner.advance(self.clock, done);
+        done[before..].iter_mut().for_each(|c| c.completed = self.clock);
+        if done.len() > before { self.clock } else { limit }
+    }
+
+    fn counters(&self) -> Counters {
+        self.inner.counters()
+    }
+
+    fn check_books(&self) -> Result<(), String> {
+        self.inner.check_books()
+    }
+}
+
+#[test]
+fn in_a_burst_a_real_device_has_its_tags_back_when_it_has_answered() {
+    let command = Command { op: Op::Read, offset_bytes: 0, length_bytes: 4096, fua: false };
+    let (mut device, monitor) = (Answered { inner: readers(), clock: 0 }, Monitor::silent());
+    let mut m = Measurement::default();
+    let arrivals = (0..20).map(|_| Arrival { at: 0, command });
+    let replay = Host::new(&mut device, &monitor).replay(arrivals, 4, None, &mut m).unwrap();
+    assert_eq!((replay.delayed, replay.lag.max()), (0, 19 * SENDING));
+    assert_eq!((m.requests(), m.latency().max()), (20, SENDING));
+}
+
 #[test]
 fn playback_is_not_capped_at_the_drives_own_queue() {
     let (mut device, monitor) = (readers(), Monitor::silent());

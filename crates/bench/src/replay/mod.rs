@@ -235,6 +235,9 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
     if spec.keep && !host.can_be_put_away() {
         return Err(cannot_be_saved(lab.name()).into());
     }
+    if spec.timeline && !host.can_be_watched() {
+        return Err(cannot_tell(lab.name()).into());
+    }
     monitor.step(0.0, PREFILL_SHARE);
     let whole = [(0, capacity_bytes)];
     let rested = host.prefill(if spec.prefill { &whole } else { &[] }, spec.rest, |_| ())?;
@@ -242,8 +245,8 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
     let commands = RefCell::new(Commands::new(spec.trace.open(Some(format))?, placement, summary.requests));
     let before = host.counters();
     host.limit_time();
-    if spec.timeline && !host.watch_slowest() {
-        return Err(cannot_tell(lab.name()).into());
+    if spec.timeline {
+        host.watch_slowest();
     }
     let mut meters = (Measurement::default(), RateOverTime::new(duration));
     let sent = send(spec.speed, spec.queue_depth, &summary, &commands, &mut host, &mut meters);

@@ -13,7 +13,7 @@ use super::definition::{PLAIN, TestDef, Variant, block, choice, depth, integer, 
 use super::figures::{by_second, chart, max, mean, min, put, put_counters, put_latencies, put_power, series, stddev};
 use super::regularity::Regularity;
 use super::stalls::{put_stalls, show_stalls};
-use super::steady_state::{Criterion, flash_bytes};
+use super::steady_state::{Criterion, flash_bytes, left_to_full_run};
 use super::storage_bench_statistics::grouped;
 use super::tail::tail_chart;
 use crate::error::BenchError;
@@ -187,14 +187,18 @@ fn unsteady(tail: &[f64], requests: u64, seconds: u64) -> Option<NotSteady> {
 }
 
 /// What is written at random goes to spare blocks at first, and nothing need be collected: however flat, that is no steady
-/// state. `spare_bytes`: of a device that has any; `before`: what was counted before the last part of the run.
-fn still_spare(spare_bytes: Option<f64>, before: Counters, seconds: u64) -> Option<NotSteady> {
+/// state. `spare_bytes`: of a device that has any; `before`: what was counted before the last part of the run; `is_small`: on a drive
+/// in small, whose amounts these are.
+fn still_spare(spare_bytes: Option<f64>, before: Counters, seconds: u64, is_small: bool) -> Option<NotSteady> {
     let (spare, flash) = (spare_bytes?, before.flash?);
     let programmed = flash.program_bytes() as f64;
     (programmed < spare).then(|| {
         let [programmed, spare] = [programmed, spare].map(|bytes| gigabytes(bytes as u64));
-        let why =
-            format!("before the last {seconds} s {programmed} GB were programmed, and the spare area has {spare} GB");
+        let why = if is_small {
+            format!("before the last {seconds} s less was programmed than the spare area has")
+        } else {
+            format!("before the last {seconds} s {programmed} GB were programmed, and the spare area has {spare} GB")
+        };
         NotSteady::new(Unsettled::SpareNotWritten, why)
     })
 }
@@ -302,7 +306,8 @@ struct Measured {
     used: u64,
     /// Bytes, of a device that tells of them.
     spare: Option<f64>,
-    of_members: bool,
+    /// See [`left_to_full_run`]. Whatever else its end is, that of the whole set is another.
+    left: Option<NotSteady>,
     fill: Run,
     split: Split,
     per_second: PerSecond,
@@ -344,15 +349,10 @@ impl Measured {
 
     /// Why the last part is no steady state: nothing if it is one.
     fn not_steady(&self, asked: &Asked, tail_iops: &[f64], is_small: bool) -> Vec<NotSteady> {
-        // A member that collects holds the others up while the host's whole queue waits for it. In small it collects for a
-        // shorter time, and the queue is as long. Whatever else its end is, that of the whole set is another.
-        if is_small && self.of_members {
-            let why =
-                "on an eighth of the drives, members of a set hold one another up for a shorter time than at full size";
-            return vec![NotSteady::new(Unsettled::LeftToFullRun, why.to_owned())];
-        }
         let seconds = asked.tail_seconds();
-        let unsettled = still_spare(self.spare, self.at_boundary().since(&self.at_start), seconds)
+        let before = self.at_boundary().since(&self.at_start);
+        let unsettled = (self.left.clone())
+            .or_else(|| still_spare(self.spare, before, seconds, is_small))
             .or_else(|| unsteady(tail_iops, self.split.tail().requests(), seconds));
         unsettled.into_iter().collect()
     }
@@ -393,7 +393,7 @@ fn measure(ctx: &mut Context<'_>, asked: &Asked) -> Result<Measured, BenchError>
             capacity: info.capacity_bytes,
             used,
             spare: info.over_provisioning_percent.map(|_| (flash_bytes(&info) - used as f64).max(0.0)),
-            of_members: info.kind == "array",
+            left: left_to_full_run(&info, ctx.is_small()),
             fill,
             split,
             per_second,
@@ -585,12 +585,14 @@ mod tests {
             let flash = FlashCounters { host_program_bytes: bytes, ..FlashCounters::default() };
             Counters { flash: Some(flash), ..Counters::default() }
         };
-        let still = still_spare(Some(9e9), written(2_000_000_000), 6).unwrap();
+        let still = still_spare(Some(9e9), written(2_000_000_000), 6, false).unwrap();
         assert_eq!(still.reason, Unsettled::SpareNotWritten);
         assert_eq!(still.why, "before the last 6 s 2 GB were programmed, and the spare area has 9 GB");
-        assert_eq!(still_spare(Some(9e9), written(9_000_000_000), 6), None);
+        let in_small = still_spare(Some(9e9), written(2_000_000_000), 6, true).unwrap();
+        assert_eq!(in_small.why, "before the last 6 s less was programmed than the spare area has");
+        assert_eq!(still_spare(Some(9e9), written(9_000_000_000), 6, false), None);
         // Disks have none.
-        assert_eq!(still_spare(None, written(0), 6), None);
+        assert_eq!(still_spare(None, written(0), 6, false), None);
     }
 
     #[test]

@@ -15,6 +15,9 @@ use crate::monitor::Monitor;
 use crate::outcome::Outcome;
 use crate::params::{ParamDef, Params};
 
+/// The parameter of the rest between preparing the drive and measuring it.
+pub(super) const REST: &str = "settle_seconds";
+
 /// Devices to test, parameters, a seed, and someone to report to.
 pub struct Context<'a> {
     lab: &'a dyn Lab,
@@ -285,7 +288,14 @@ impl<'a> Context<'a> {
     /// # Errors
     /// As [`Host::idle`].
     pub fn settle(&self, host: &mut Host<'_>) -> Result<(), BenchError> {
-        Ok(host.idle(self.params.integer("settle_seconds") * self.moment())?)
+        Ok(host.idle(nanos_from_us(self.rest_seconds() * 1e6))?)
+    }
+
+    /// How long that is: in small as much less as the drive is smaller, unless somebody set it.
+    #[must_use]
+    pub fn rest_seconds(&self) -> f64 {
+        let seconds = self.params.integer(REST) as f64;
+        if self.params.is_set(REST) { seconds } else { seconds / f64::from(self.small_by()) }
     }
 
     /// How each load of [`Context::on_copies`] finds a drive that was filled, for a sentence.
@@ -352,13 +362,17 @@ impl<'a> Context<'a> {
     /// An outcome with everything that is known before the test: device, parameters, whether it is shortened.
     #[must_use]
     pub fn outcome(&self, variant: &str, method: String) -> Outcome {
+        let mut params = self.params.to_json();
+        if self.is_small() && !self.params.is_set(REST) {
+            params.insert(REST.to_owned(), self.rest_seconds().into());
+        }
         let out = Outcome {
             test: self.def.name.to_owned(),
             variant: variant.to_owned(),
             device: self.lab.name().to_owned(),
             title: self.title(),
             method,
-            params: self.params.to_json(),
+            params,
             shortened_params: self.params.shortened_keys(),
             set_params: self.params.set_keys(),
             small_by: self.small,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::storage_bench::INTERVAL_ENDS;
 use crate::params::{Kind, ParamDef, ParamError, Params};
 
 /// A figure that a test adds to the [`STANDARD_METRICS`].
@@ -57,14 +58,60 @@ impl MetricDef {
     }
 }
 
-/// Whether a declared name stands for this figure: `iops_qd{depth}` does for `iops_qd32`.
+/// Whether a declared name stands for this figure: `iops_qd{depth}` does for `iops_qd32`, and not for `iops_qdeep`.
 #[must_use]
 pub fn stands_for(name: &str, figure: &str) -> bool {
-    match (name.split_once('{'), name.rsplit_once('}')) {
-        (Some((before, _)), Some((_, after))) => {
-            figure.len() > before.len() + after.len() && figure.starts_with(before) && figure.ends_with(after)
-        }
-        _ => name == figure,
+    let Some((before, (placeholder, after))) =
+        name.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    else {
+        return name == figure;
+    };
+    let Some(rest) = figure.strip_prefix(before) else { return false };
+    let mut splits = rest.char_indices().map(|(at, c)| rest.split_at(at + c.len_utf8()));
+    splits.any(|(value, rest)| can_be(placeholder, value) && stands_for(after, rest))
+}
+
+/// What stands for a parameter in a declared name, and what can stand there in a figure's.
+const PLACEHOLDERS: &[(&str, IsValue)] = &[
+    ("depth", is_number),
+    ("percent", is_number),
+    ("n", is_number),
+    ("seconds", is_number),
+    ("size", |value| value.strip_suffix(['b', 'k', 'm']).is_some_and(is_number)),
+    ("op", |value| OPS.contains(&value)),
+    ("mode", |value| ["slc", "mlc", "tlc", "qlc"].contains(&value)),
+    ("mix", |value| ["desktop", "boot", "workstation", "database", "streaming"].contains(&value)),
+    ("part", |value| STANDARD_METRICS.iter().any(|metric| metric.key.strip_prefix("waf_") == Some(value))),
+    ("of", is_of_latency),
+    ("state", is_state),
+];
+
+type IsValue = fn(&str) -> bool;
+
+const OPS: [&str; 2] = ["read", "write"];
+
+fn can_be(placeholder: &str, value: &str) -> bool {
+    PLACEHOLDERS.iter().any(|(name, is_one)| *name == placeholder && is_one(value))
+}
+
+fn is_number(value: &str) -> bool {
+    !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// `p99`, and of one operation `p99_read`.
+fn is_of_latency(value: &str) -> bool {
+    let of_op = OPS.iter().find_map(|op| value.strip_suffix(op)?.strip_suffix('_'));
+    let of = of_op.unwrap_or(value);
+    STANDARD_METRICS.iter().any(|metric| metric.key.strip_prefix("latency_") == Some(of))
+}
+
+/// In which the drive was, with which choice of what its trace leaves open, or both: `full`, `small_deep`, `full_small_deep`.
+fn is_state(value: &str) -> bool {
+    let is_drive = |value: &str| ["empty", "used", "full"].contains(&value);
+    let before = INTERVAL_ENDS.iter().find_map(|(end, _)| format!("_{value}").strip_suffix(end).map(str::to_owned));
+    match before {
+        Some(before) => before.is_empty() || before.strip_prefix('_').is_some_and(is_drive),
+        None => is_drive(value),
     }
 }
 
@@ -156,7 +203,8 @@ impl TestDef {
 
     /// All figures that it may have: its own first.
     pub fn all_metrics(&self) -> impl Iterator<Item = &'static MetricDef> {
-        self.metrics.iter().chain(STANDARD_METRICS).chain(STALL_METRICS)
+        let of_stalls = if LOOK_FOR_STALLS.contains(&self.name) { STALL_METRICS } else { &[] };
+        self.metrics.iter().chain(STANDARD_METRICS).chain(of_stalls)
     }
 
     /// What is declared of a figure of this name.
@@ -226,8 +274,23 @@ pub const STANDARD_METRICS: &[MetricDef] = &[
     metric("held_for_heat", "%", "for what share of the measured run commands were held back by a hot drive, likewise").lower(),
 ];
 
-/// Metric names of the tests that look for stalls: random and sequential rates, consistency, file server, AnalyzeDisk
-/// (with `_read` and `_write`) and the application mixes.
+/// The tests that look for stalls.
+const LOOK_FOR_STALLS: &[&str] = &[
+    "random-read",
+    "random-write",
+    "sequential-read",
+    "sequential-write",
+    "consistency",
+    "fileserver",
+    "analyzedisk",
+    "storagemark-desktop",
+    "storagemark-boot",
+    "storagemark-workstation",
+    "storagemark-database",
+    "storagemark-streaming",
+];
+
+/// Metric names of the tests that look for stalls; AnalyzeDisk has them with `_read` and `_write`.
 pub const STALL_METRICS: &[MetricDef] = &[
     metric("stall_longest", "us", "the longest gap without a completion").likewise(&["stall_longest_{op}"]),
     metric("longest_gap_share", "%", "that gap, of the measured time").lower().likewise(&["longest_gap_share_{op}"]),
@@ -455,4 +518,57 @@ fn metrics_table(out: &mut String, metrics: &[MetricDef]) {
         let _ = writeln!(out, "| `{}` | {} | {} |", m.key, m.unit, m.meaning());
     }
     out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::{TESTS, find_test};
+
+    #[test]
+    fn what_can_stand_in_a_declared_name_is_known() {
+        for key in TESTS.iter().flat_map(|test| test.all_metrics()).flat_map(MetricDef::keys) {
+            for placeholder in key.split('{').skip(1).map(|rest| rest.split('}').next().unwrap_or_default()) {
+                assert!(PLACEHOLDERS.iter().any(|(name, _)| *name == placeholder), "{key}");
+            }
+        }
+        assert!(LOOK_FOR_STALLS.iter().all(|name| find_test(name).is_ok()));
+    }
+
+    #[test]
+    fn a_declared_name_stands_for_what_a_run_can_have_in_its_place_and_nothing_else() {
+        let has = |test: &str, figure: &str| find_test(test).unwrap().metric(figure).is_some();
+        for (test, figure) in [
+            ("fileserver", "iops_qd32"),
+            ("atto", "write_512b"),
+            ("worn-in", "desktop_latency_worn"),
+            ("power-cut", "at_rest_lost_mlc"),
+            ("slc-cache", "recovered_trim_60s"),
+            ("heavy", "bandwidth_full"),
+            ("heavy", "bandwidth_small_deep"),
+            ("heavy", "bandwidth_full_idle_kept"),
+            ("heavy", "latency_p99_9_full"),
+            ("heavy", "waf_gc_idle_kept"),
+            ("heavy", "held_for_heat_full"),
+            ("heavy", "latency_mean_read_full_large_deep"),
+            ("analyzedisk", "stall_share_write"),
+        ] {
+            assert!(has(test, figure), "{figure}");
+        }
+        for (test, figure) in [
+            ("fileserver", "iops_qdeep"),
+            ("atto", "write_4kb"),
+            ("atto", "stall_share"),
+            ("worn-in", "office_latency_worn"),
+            ("power-cut", "at_rest_lost_plc"),
+            ("heavy", "bandwidth_fulll"),
+            ("heavy", "bandwidth_"),
+            ("heavy", "bandwidth_full_full"),
+            ("heavy", "latency_p98_full"),
+            ("heavy", "bandwidth_{state}"),
+            ("analyzedisk", "stall_share_ü"),
+        ] {
+            assert!(!has(test, figure), "{figure}");
+        }
+    }
 }

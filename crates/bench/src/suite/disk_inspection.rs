@@ -36,7 +36,7 @@ pub(super) const DEF: TestDef = TestDef {
             "rate_begin",
             "MB/s",
             "transfer rate at the first addresses, in decimal megabytes; of a drive that has nothing left to do after the fill, \
-             unless `settle_seconds` is set",
+             unless `settle_seconds` is set to something else than its default",
         ),
         metric("rate_end", "MB/s", "transfer rate at the last addresses"),
         metric("rate_mean", "MB/s", "mean of the rates at all places"),
@@ -114,7 +114,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         fill_drive(host)?;
         ctx.settle(host)?;
         // The places are read in the order of their addresses: what the fill left to do would slow the first of them.
-        if !ctx.params.is_set("settle_seconds") {
+        if !ctx.params.is_set_otherwise("settle_seconds") {
             host.settle()?;
         }
         let part = |i: u64| 0.5 + 0.5 * i as f64 / places as f64;

@@ -53,6 +53,7 @@ pub(super) const DEF: TestDef = TestDef {
         metric("waf_overwrite", "ratio", "write amplification in them").lower(),
         metric("energy_overwrite", "J", "energy drawn in them, where the device meters it"),
         metric("power_mean_overwrite", "W", "mean power in them, where the device meters energy"),
+        metric("held_for_heat_overwrite", "%", "for what share of them commands were held back by a hot drive").lower(),
     ],
     variants: &[
         Variant { name: "", settings: &[], in_review: false },

@@ -48,7 +48,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         gigabytes(capacity),
         size(ctx.params.integer("block_size")),
         ctx.params.depth("queue_depth"),
-        ctx.params.integer("settle_seconds"),
+        ctx.rest_seconds(),
     );
     let mut out = ctx.outcome("", method);
     out.notes = notes;

@@ -66,9 +66,12 @@ pub(super) fn run_mixed(ctx: &mut Context<'_>, addresses: Addresses) -> Result<O
         |host| {
             let capacity = host.info().capacity_bytes;
             ctx.monitor().step_of(0, READ_PERCENTS.len() + 1);
+            // A real drive is prepared for each mix.
+            notes.clear();
+            let span = fit_span(if asked == 0 { capacity } else { asked }, capacity, block, &mut notes)?;
             fill_drive(host)?;
             ctx.settle(host)?;
-            fit_span(if asked == 0 { capacity } else { asked }, capacity, block, &mut notes)
+            Ok(span)
         },
         |host, &span, i, &read_percent| {
             ctx.monitor().step_of(i + 1, READ_PERCENTS.len() + 1);

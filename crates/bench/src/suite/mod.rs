@@ -173,12 +173,13 @@ pub fn is_as_declared(outcome: &Outcome) -> bool {
 }
 
 /// Whether a parameter of a run is another one because the drive was one in small: it gets as many requests less as it is
-/// smaller, and files and spans that are smaller likewise.
+/// smaller, files and spans that are smaller likewise, and as much less rest unless that was set.
 #[must_use]
 pub fn is_of_small_drive(outcome: &Outcome, key: &str) -> bool {
     let shrinks =
         || find_test(&outcome.test).is_ok_and(|def| def.all_params().any(|p| p.key == key && p.shrinks_with_drive()));
-    outcome.small_by.is_some() && (key.ends_with("requests") || shrinks())
+    let rests = || key == context::REST && !outcome.set_params.iter().any(|set| set == key);
+    outcome.small_by.is_some() && (key.ends_with("requests") || rests() || shrinks())
 }
 
 /// Whether a test comes to a [`Verdict`](crate::Verdict).
@@ -195,7 +196,7 @@ const COMMON_CHARTS: &[&str] =
 pub fn charts_of(test: &str) -> impl Iterator<Item = &'static str> {
     let own: &[&str] = match test {
         "consistency" => {
-            &["iops-whole-log", "iops-whole-linear", "iops-tail-log", "iops-tail-linear", "iops-autocorrelation"]
+            &["iops-whole-log", "iops-whole-linear", "iops-tail-log", "iops-tail-linear", regularity::PERIODS_CHART]
         }
         "steady-state" => &["iops-by-round", "waf-by-round"],
         "qd-scaling" => &["random", "sequential", "power"],

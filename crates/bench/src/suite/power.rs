@@ -129,12 +129,14 @@ fn metered(host: &Host<'_>, counters: &Counters, length: Nanos) -> Result<Energy
         let meters = host.counters().nanojoules() > 0;
         (meters && length > 0).then(|| Energy { joules: 0.0, seconds: length as f64 / SECOND as f64 })
     };
-    Energy::of(counters, length).or_else(nothing).ok_or_else(|| {
-        let name = &host.info().name;
-        BenchError::Unsuitable(format!(
-            "{name} does not meter its energy: simulated drives do whose file has [power] (docs/power.md)"
-        ))
-    })
+    Energy::of(counters, length).or_else(nothing).ok_or_else(|| unmetered(host))
+}
+
+fn unmetered(host: &Host<'_>) -> BenchError {
+    let name = &host.info().name;
+    BenchError::Unsuitable(format!(
+        "{name} does not meter its energy: simulated drives do whose file has [power] (docs/power.md)"
+    ))
 }
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
@@ -145,7 +147,10 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let capacity = host.info().capacity_bytes;
         let random_span = fit_span(ctx.params.integer("random_span_bytes"), capacity, random, &mut notes)?;
         let whole = fit_span(capacity, capacity, sequential, &mut notes)?;
-        // Before the work, not after it.
+        // Before the work, not after it. No real drive does, and none is let begin for that.
+        if host.device().clock().is_some() {
+            return Err(unmetered(host));
+        }
         host.idle(MILLISECOND)?;
         metered(host, &host.counters(), host.now())?;
         ctx.monitor().step(0.0, 0.3);

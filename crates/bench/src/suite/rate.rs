@@ -23,13 +23,18 @@ const MOST_OF_IT: f64 = 0.95;
 /// A smaller share of what was read, on its way out of a cache meanwhile, moves no rate.
 const LEAST_TOLD: f64 = 0.01;
 
-/// What is written at random to a full drive goes to spare blocks at first.
-fn still_spare(spare_bytes: f64, programmed_bytes: u64) -> Option<String> {
+/// What is written at random to a full drive goes to spare blocks at first. `is_small`: the amounts are of a drive in small.
+fn still_spare(spare_bytes: f64, programmed_bytes: u64, is_small: bool) -> Option<String> {
     ((programmed_bytes as f64) < spare_bytes).then(|| {
         let [programmed, spare] = [programmed_bytes, spare_bytes as u64].map(gigabytes);
+        let how_much = if is_small {
+            "less than the spare area of the drive has".to_owned()
+        } else {
+            format!("{programmed} GB, and the spare area of the drive has {spare} GB")
+        };
         format!(
-            "The run programmed {programmed} GB, and the spare area of the drive has {spare} GB: this is the rate while spare blocks last, not \
-             that of a full drive, which `steady-state` and `consistency` look for."
+            "The run programmed {how_much}: this is the rate while spare blocks last, not that of a full drive, which `steady-state` and \
+             `consistency` look for."
         )
     })
 }
@@ -78,7 +83,7 @@ pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Ou
         if random && op == Op::Write && filled == capacity {
             notes.extend(host.info().over_provisioning_percent.and_then(|percent| {
                 let programmed = result.counters.flash.map_or(result.measurement.bytes(), |f| f.program_bytes());
-                still_spare(capacity as f64 * percent / 100.0, programmed)
+                still_spare(capacity as f64 * percent / 100.0, programmed, ctx.is_small())
             }));
         }
         if op == Op::Read {
@@ -146,8 +151,10 @@ mod tests {
 
     #[test]
     fn what_fits_the_spare_area_is_not_told_as_the_rate_of_a_full_drive() {
-        let told = still_spare(18e9, 6_000_000_000).expect("it fits");
+        let told = still_spare(18e9, 6_000_000_000, false).expect("it fits");
         assert!(told.starts_with("The run programmed 6 GB, and the spare area of the drive has 18 GB"), "{told}");
-        assert_eq!(still_spare(18e9, 18_000_000_000), None);
+        assert_eq!(still_spare(18e9, 18_000_000_000, false), None);
+        let in_small = still_spare(18e9, 6_000_000_000, true).expect("it fits");
+        assert!(in_small.starts_with("The run programmed less than") && !in_small.contains("GB"), "{in_small}");
     }
 }

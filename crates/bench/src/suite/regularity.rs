@@ -12,6 +12,9 @@ const LAGS: RangeInclusive<usize> = 2..=60;
 /// that is exceeded by chance at one lag in forty, and there are sixty.
 const STANDS_OUT: f64 = 4.0;
 
+/// The id of the chart of autocorrelation by lag.
+pub(super) const PERIODS_CHART: &str = "iops-autocorrelation";
+
 /// Autocorrelation and runs of a series.
 pub(super) struct Regularity {
     /// How many values it has.
@@ -89,7 +92,7 @@ impl Regularity {
         };
         (!points.is_empty()).then(|| {
             chart(
-                "iops-autocorrelation",
+                PERIODS_CHART,
                 "How the last part of the run resembles itself",
                 &format!("Autocorrelation of IOPS by lag, 1 for what comes again exactly, 0 for noise. {found}"),
                 Mark::Line,
@@ -114,12 +117,14 @@ fn autocorrelation(values: &[f64], lags: RangeInclusive<usize>) -> Vec<(usize, f
     lags.filter(|&lag| lag * 4 <= values.len()).map(|lag| (lag, at(lag))).collect()
 }
 
-/// Lengths of the stretches that lie on one side of the median; a value equal to it counts as above.
+/// Lengths of the stretches that lie on one side of the median; a value equal to it counts as above, or, where no value is below
+/// it, as below: those of a drive that does nothing in most seconds.
 fn runs(values: &[f64]) -> Vec<usize> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let Some(&median) = sorted.get(values.len() / 2) else { return Vec::new() };
-    values.chunk_by(|a, b| (*a >= median) == (*b >= median)).map(<[f64]>::len).collect()
+    let above = |v: f64| if median > sorted[0] { v >= median } else { v > median };
+    values.chunk_by(|a, b| above(*a) == above(*b)).map(<[f64]>::len).collect()
 }
 
 #[cfg(test)]
@@ -174,6 +179,13 @@ mod tests {
         assert_eq!((found.period(), found.drifts()), (None, false));
         // Coin tosses: two in a row on average.
         assert!((found.run_mean().unwrap() - 2.0).abs() < 0.3, "{:?}", found.run_mean());
+    }
+
+    #[test]
+    fn what_rises_above_a_median_that_is_the_minimum_ends_a_run() {
+        let idle: Vec<f64> = (0..100).map(|i| if i % 10 == 9 { 500.0 } else { 0.0 }).collect();
+        let found = Regularity::of(&idle);
+        assert_eq!((found.run_longest(), found.run_mean()), (9, Some(5.0)));
     }
 
     #[test]

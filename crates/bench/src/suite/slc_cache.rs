@@ -134,7 +134,8 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     } else if stages.len() > 1 {
         out.notes.push("What is fast at the begin is the write buffer. No recovery was measured.".to_owned());
     } else {
-        out.notes.push(no_stages(&sweep, capacity, ctx.params.integer("zones")));
+        let whole = capacity * u64::from(ctx.small_by());
+        out.notes.push(no_stages(&sweep, whole, ctx.params.integer("zones")));
     }
     if ctx.params.integer("torture_seconds") > 0 {
         let s = ctx.params.integer("torture_seconds");
@@ -148,7 +149,8 @@ fn has_cache(stages: &[Stage]) -> bool {
     stages.len() > 1 + buffered(stages)
 }
 
-/// Why there is nothing to recover: what the curve shows, and what it would not show.
+/// Why there is nothing to recover: what the curve shows, and what it would not show. `capacity`: of the whole drive, also where
+/// the curve is of one in small.
 fn no_stages(sweep: &Sweep, capacity: u64, zones: u64) -> String {
     let mut rates: Vec<f64> = sweep.points().into_iter().map(|[_, rate]| rate).collect();
     rates.sort_by(f64::total_cmp);

@@ -126,6 +126,9 @@ const SKEWED_TURNOVERS: f64 = 20.0;
 /// A state that settles with fewer drive writes than this is one of the spare blocks, not of the data: it is said.
 const FEW_DRIVE_WRITES: f64 = 0.25;
 
+/// Figures that are none of the window.
+const OF_ALL_ROUNDS: [&str; 3] = ["steady", "rounds", "drive_writes"];
+
 /// One round of random writes.
 struct Round {
     measurement: Measurement,
@@ -200,6 +203,16 @@ fn change(values: &[f64]) -> f64 {
 /// Flash that can hold data, as far as the device says.
 pub(super) fn flash_bytes(info: &DeviceInfo) -> f64 {
     info.capacity_bytes as f64 * (1.0 + info.over_provisioning_percent.unwrap_or(0.0).max(0.0) / 100.0)
+}
+
+/// Why what a set in small comes to is no steady state of the whole one. A member that collects holds the others up while the host's
+/// whole queue waits for it. In small it collects for a shorter time, and the queue is as long.
+pub(super) fn left_to_full_run(info: &DeviceInfo, is_small: bool) -> Option<NotSteady> {
+    (is_small && info.kind == "array").then(|| {
+        let why =
+            "on an eighth of the drives, members of a set hold one another up for a shorter time than at full size";
+        NotSteady::new(Unsettled::LeftToFullRun, why.to_owned())
+    })
 }
 
 /// What was asked for.
@@ -299,6 +312,8 @@ impl Asked {
 struct Measured {
     rounds: Vec<Round>,
     is_steady: bool,
+    /// See [`left_to_full_run`].
+    left: Option<NotSteady>,
     window: usize,
     span: u64,
     /// Flash that can hold data, and what random writes had made the drive program before the window.
@@ -325,8 +340,8 @@ impl Measured {
 
     /// Why the window is no steady state, if it is none.
     fn not_steady(&self, asked: &Asked) -> Option<NotSteady> {
-        if self.is_steady {
-            return None;
+        if self.left.is_some() || self.is_steady {
+            return self.left.clone();
         }
         let last = format!(
             "the figures are those of the last {} of {} rounds, in which {} GB were written",
@@ -363,7 +378,9 @@ fn measure(ctx: &mut Context<'_>, asked: &Asked, notes: &mut Vec<String>) -> Res
         let mut source = build(ctx, &Pattern::random_write(span, asked.block).distribution(addresses), "writes")?;
         let flash = flash_bytes(host.info());
         let round_bytes = flash * asked.round_share;
-        let mut measured = Measured { rounds: Vec::new(), is_steady: false, window, span, flash, before_window: 0.0 };
+        let left = left_to_full_run(host.info(), ctx.is_small());
+        let mut measured =
+            Measured { rounds: Vec::new(), is_steady: false, left, window, span, flash, before_window: 0.0 };
         while !measured.is_steady && measured.rounds.len() < asked.max_rounds {
             let done = measured.rounds.len();
             ctx.monitor().step(progress_at(done), progress_at(done + 1));
@@ -418,12 +435,16 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     put(&mut out, "bandwidth", measurement.mb_per_s(), "MB/s");
     put_latencies(&mut out, &measurement.latency(), "");
     put_counters(&mut out, &counters, measurement.elapsed());
-    put(&mut out, "steady", if measured.is_steady { 1.0 } else { 0.0 }, "ratio");
+    let is_steady = out.has_settled();
+    put(&mut out, "steady", if is_steady { 1.0 } else { 0.0 }, "ratio");
     put(&mut out, "rounds", measured.rounds.len() as f64, "count");
     put(&mut out, "drive_writes", drive_writes, "ratio");
     put(&mut out, "iops_change", change(&measured.of_window(Round::iops)) * 100.0, "%");
     if counters.flash.is_some() {
         put(&mut out, "waf_change", change(&measured.of_window(Round::waf)) * 100.0, "%");
+    }
+    if measured.left.is_some() {
+        out.metrics.retain(|key, _| OF_ALL_ROUNDS.contains(&key.as_str()));
     }
     let label = asked.label();
     put_causes(&mut out, &label, &measurement);

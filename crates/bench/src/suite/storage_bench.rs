@@ -57,7 +57,10 @@ pub(super) const METRICS: &[MetricDef] = &[
         .likewise(&["depth_mean_{state}"]),
     metric("power_mean", "W", "here: over the whole playback, pauses included").likewise(&["power_mean_{state}"]),
     metric("energy", "J", "here: over the whole playback").likewise(&["energy_{state}"]),
-    metric("waf", "ratio", "here: over the whole playback").lower().likewise(&["waf_{state}"]),
+    metric("waf", "ratio", "here: over the whole playback").lower().likewise(&["waf_{state}", "waf_{part}_{state}"]),
+    metric("held_for_heat", "%", "for what share of the playback commands were held back by a hot drive, where its heat is simulated")
+        .lower()
+        .likewise(&["held_for_heat_{state}"]),
     metric(
         "unmapped_read_share",
         "%",

@@ -1,7 +1,7 @@
 //! Every test against a device whose behaviour is known in closed form.
 
 use std::cell::Cell;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ssdlab_core::{MICROSECOND, Nanos, Op, SECOND};
@@ -580,7 +580,9 @@ fn disk_inspection_reads_a_drive_that_is_done_with_the_fill_unless_its_rest_is_s
         sent.iter().find(|command| command.op == Op::Read).unwrap().at_rest
     };
     assert!(at_rest(&[("places", "8")]));
-    assert!(!at_rest(&[("places", "8"), ("settle_seconds", "10")]));
+    assert!(!at_rest(&[("places", "8"), ("settle_seconds", "9")]));
+    // What it does without being told is the same run.
+    assert!(at_rest(&[("places", "8"), ("settle_seconds", "10")]));
 }
 
 /// A model beside a reference.
@@ -907,6 +909,124 @@ fn files_shrink_with_the_drive_so_that_its_cache_takes_as_much_of_them() {
 }
 
 #[test]
+fn a_quick_run_rests_as_long_as_it_says_and_as_long_as_was_set() {
+    // In small, 16 MB of what was written still lie in the cache, take 16 s, and hold reads up unless the rest is longer.
+    let drive = InProportion(ModelSpec {
+        capacity_bytes: 512 << 20,
+        cache_bytes: 128_000_000,
+        drain_bytes_per_second: 1_000_000,
+        scattered_factor: 1,
+        reads_wait_for_drain: true,
+        ..ModelSpec::default()
+    });
+    let run = |test: &str, settings: &[(&str, &str)], quick| {
+        let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+        run_test(find_test(test).unwrap(), &drive, &settings, 1, quick, &Monitor::silent()).unwrap()
+    };
+    let rested = |settings: &[(&str, &str)], quick| {
+        let out = run("hdtach", settings, quick);
+        let said = out.method.rsplit_once("and after ").unwrap().1.split_once(" s of rest").unwrap().0.to_owned();
+        let is_other = is_of_small_drive(&out, "settle_seconds");
+        (said, out.params["settle_seconds"].as_f64(), is_other, value(&out, "read_bandwidth") > 1000.0)
+    };
+    assert_eq!(rested(&[], false), ("10".to_owned(), Some(10.0), false, false));
+    assert_eq!(rested(&[], true), ("1.25".to_owned(), Some(1.25), true, false));
+    assert_eq!(rested(&[("settle_seconds", "20")], true), ("20".to_owned(), Some(20.0), false, true));
+
+    let drive = InProportion(ModelSpec { capacity_bytes: 512 << 20, trim_works: false, ..ModelSpec::default() });
+    let verdict = |settings: &[(String, String)]| {
+        let trim = find_test("trim").unwrap();
+        run_test(trim, &drive, settings, 1, true, &Monitor::silent()).unwrap().verdict.unwrap().sentence
+    };
+    let short = ("torture_seconds".to_owned(), "30".to_owned());
+    let said = verdict(std::slice::from_ref(&short));
+    assert!(said.starts_with("TRIM does not restore the drive within 1.25 s of rest"), "{said}");
+    let said = verdict(&[short, ("settle_seconds".to_owned(), "7".to_owned())]);
+    assert!(said.starts_with("TRIM does not restore the drive within 7 s of rest"), "{said}");
+}
+
+#[test]
+fn a_quick_run_tells_of_the_cache_that_the_whole_drive_could_hide() {
+    let drive = InProportion(ModelSpec { capacity_bytes: 512 << 20, ..plain() });
+    let limit = |quick| {
+        let settings = [("zones".to_owned(), "128".to_owned())];
+        let test = find_test("slc-cache").unwrap();
+        let out = run_test(test, &drive, &settings, 1, quick, &Monitor::silent()).unwrap();
+        let told = out.notes.into_iter().find(|note| note.contains("would not show")).expect("there is none");
+        told.rsplit_once(". ").unwrap().1.to_owned()
+    };
+    assert_eq!([false, true].map(limit), ["A cache of less than some 0.017 GB would not show."; 2]);
+}
+
+/// A model that passes for a set of drives, whole or in small.
+struct AsSet(InProportion);
+
+impl Lab for AsSet {
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
+        self.0.fresh(seed).map(|powered| PoweredOn::new(OfMembers::new(powered.device)))
+    }
+    fn name(&self) -> &str {
+        "model"
+    }
+    fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
+        Ok(self.0.small(by, seed)?.map(|device| Box::new(OfMembers::new(device)) as Box<dyn Device>))
+    }
+}
+
+struct OfMembers(Box<dyn Device>, DeviceInfo);
+
+impl OfMembers {
+    fn new(device: Box<dyn Device>) -> Self {
+        let info = DeviceInfo { kind: "array", ..device.info().clone() };
+        OfMembers(device, info)
+    }
+}
+
+impl Device for OfMembers {
+    fn info(&self) -> &DeviceInfo {
+        &self.1
+    }
+    fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
+        self.0.submit(now, request)
+    }
+    fn next_event(&self) -> Option<Nanos> {
+        self.0.next_event()
+    }
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        self.0.advance(to, done);
+    }
+    fn counters(&self) -> Counters {
+        self.0.counters()
+    }
+    fn check_books(&self) -> Result<(), String> {
+        self.0.check_books()
+    }
+}
+
+#[test]
+fn the_steady_state_of_a_set_is_left_to_a_full_run_by_both_tests_that_look_for_one() {
+    let drive = || InProportion(ModelSpec { capacity_bytes: 512 << 20, ..plain() });
+    let of = |lab: &dyn Lab, test: &str, quick| {
+        let settings: &[(&str, &str)] = if test == "consistency" {
+            &[("seconds", "40")]
+        } else {
+            &[("round_share", "1"), ("settle_turnovers", "1")]
+        };
+        let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+        let out = run_test(find_test(test).unwrap(), lab, &settings, 1, quick, &Monitor::silent()).unwrap();
+        let figure = if test == "consistency" { "iops_mean_tail" } else { "iops" };
+        let left = out.is_unsettled_by(Unsettled::LeftToFullRun);
+        assert_eq!(left, out.notes.iter().any(|note| note.starts_with("The steady state is left to a full run: ")));
+        (left, value(&out, "steady"), out.metrics.contains_key(figure))
+    };
+    for test in ["consistency", "steady-state"] {
+        assert_eq!(of(&AsSet(drive()), test, true), (true, 0.0, false), "{test}");
+        assert_eq!(of(&AsSet(drive()), test, false), (false, 1.0, true), "{test}");
+        assert_eq!(of(&drive(), test, true), (false, 1.0, true), "{test}");
+    }
+}
+
+#[test]
 fn a_request_that_outlasts_the_test_is_felt_and_said() {
     // 7 writes end within 10 s, and the eighth has been waiting for 3 s when the time is over.
     let spec = ModelSpec {
@@ -1123,4 +1243,123 @@ fn a_figure_has_the_same_good_end_in_every_test_that_declares_it() {
     assert_eq!(better_end("stage2_bandwidth", "MB/s"), Some(Better::Higher));
     assert_eq!(better_end("mixed_latency_p99", "us"), Some(Better::Lower));
     assert_eq!((better_end("waf_change", "%"), better_end("stages", "count")), (None, None));
+}
+
+/// The model as a real drive: its time passes by itself, and nobody sees what it does. It notes whether it was asked for anything
+/// or given time, before which a real drive is trimmed whole.
+struct AsReal(ModelSpec, Arc<AtomicBool>);
+
+impl Lab for AsReal {
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
+        let inner = self.0.fresh(seed)?.device;
+        Ok(PoweredOn::new(RealModel { inner, now: 0, in_flight: 0, used: Arc::clone(&self.1) }))
+    }
+    fn name(&self) -> &str {
+        "real"
+    }
+}
+
+struct RealModel {
+    inner: Box<dyn Device>,
+    now: Nanos,
+    in_flight: usize,
+    used: Arc<AtomicBool>,
+}
+
+impl Device for RealModel {
+    fn info(&self) -> &DeviceInfo {
+        self.inner.info()
+    }
+    fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
+        self.used.store(true, Ordering::Relaxed);
+        self.now = now;
+        self.in_flight += 1;
+        self.inner.submit(now, request)
+    }
+    fn next_event(&self) -> Option<Nanos> {
+        (self.in_flight > 0).then_some(self.now)
+    }
+    fn clock(&self) -> Option<Nanos> {
+        Some(self.now)
+    }
+    fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
+        while self.advance_to_completion(to, done) < to {}
+    }
+    fn advance_to_completion(&mut self, limit: Nanos, done: &mut Vec<Completion>) -> Nanos {
+        self.used.fetch_or(limit > self.now, Ordering::Relaxed);
+        let before = done.len();
+        self.now = self.inner.advance_to_completion(limit, done);
+        self.in_flight -= done.len() - before;
+        self.now
+    }
+    fn counters(&self) -> Counters {
+        Counters { host: self.inner.counters().host, ..Counters::default() }
+    }
+    fn check_books(&self) -> Result<(), String> {
+        self.inner.check_books()
+    }
+}
+
+/// What comes of it, and whether the drive was used.
+fn run_as_real(spec: ModelSpec, test: &str, settings: &[(&str, &str)]) -> (Result<Outcome, BenchError>, bool) {
+    let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+    let lab = AsReal(spec, Arc::default());
+    let out = run_test(find_test(test).unwrap(), &lab, &settings, 1, false, &Monitor::silent());
+    (out, lab.1.load(Ordering::Relaxed))
+}
+
+#[test]
+fn a_real_drive_has_not_begun_when_a_test_is_refused() {
+    for (test, settings) in [
+        ("endurance", &[][..]),
+        ("old-data", &[]),
+        ("power", &[]),
+        ("power-cut", &[]),
+        ("worn-in", &[]),
+        ("consistency", &[("over_provisioning", "raw-25")]),
+        ("as-ssd", &[]),
+        ("atto", &[]),
+        ("heavy", &[("footprint_bytes", "1GB")]),
+        ("mixed-random", &[("span_bytes", "4096"), ("block_size", "8192")]),
+    ] {
+        let spec = ModelSpec { tells_of_flash: false, ..plain() };
+        let (out, used) = run_as_real(spec, test, settings);
+        assert!(matches!(out, Err(BenchError::Unsuitable(_))) && !used, "{test}: {used} {:?}", out.err());
+    }
+    assert!(run_as_real(plain(), "sequential-write", &[("seconds", "1")]).1);
+}
+
+#[test]
+fn how_long_a_real_drive_stays_busy_is_told_by_its_reads() {
+    let spec = || ModelSpec {
+        reads_wait_for_drain: true,
+        cache_bytes: 1 << 40,
+        drain_bytes_per_second: 1_000_000,
+        ..ModelSpec::default()
+    };
+    let settings = [("requests", "500"), ("settle_seconds", "100")];
+    let real = run_as_real(spec(), "analyzedisk", &settings).0.unwrap();
+    let simulated = run(&spec(), "analyzedisk", &settings);
+    assert!(value(&real, "flush_seconds") > 0.1, "{}", value(&real, "flush_seconds"));
+    close(value(&real, "flush_seconds"), value(&simulated, "flush_seconds"), 1e-9);
+}
+
+#[test]
+fn a_span_that_does_not_fit_a_real_drive_is_said_once() {
+    let out = run_as_real(plain(), "mixed-random", &[("seconds", "1"), ("span_bytes", "1GB")]).0.unwrap();
+    assert_eq!(out.notes.iter().filter(|note| note.contains("was limited to")).count(), 1, "{:?}", out.notes);
+}
+
+#[test]
+fn the_power_of_as_ssd_is_over_all_of_the_time_that_its_energy_was_drawn_in() {
+    // Of 64 writes in flight when the time is over, the last ends some tenths of a second later.
+    let spec = ModelSpec {
+        drain_bytes_per_second: 1_000_000,
+        cache_bytes: 4096,
+        idle_milliwatts: 500,
+        nanojoules_per_byte: 0,
+        ..ModelSpec::default()
+    };
+    let out = run(&spec, "as-ssd", small("as-ssd"));
+    close(value(&out, "power_mean"), 0.5, 1e-6);
 }

@@ -115,7 +115,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     put(&mut out, "trimmed_shortfall", trimmed_percent, "%");
     let (x, y) = axes();
     out.charts.push(chart("write-by-position", "Write rate by position", "", Mark::Line, x, y, lines));
-    let rest = ctx.params.integer("settle_seconds");
+    let rest = ctx.rest_seconds();
     let means = [&clean, &dirty, &trimmed].map(|sweep| sweep.mean());
     out.verdict = Some(verdict(ctx.params.number("tolerance_percent"), dirty_percent, trimmed_percent, rest, means));
     Ok(out)
@@ -126,7 +126,7 @@ fn verdict(
     tolerance: f64,
     dirty: f64,
     trimmed: f64,
-    rest_seconds: u64,
+    rest_seconds: f64,
     [clean_mb, dirty_mb, trimmed_mb]: [f64; 3],
 ) -> Verdict {
     let restored = trimmed <= tolerance;
@@ -182,12 +182,12 @@ mod tests {
 
     #[test]
     fn the_verdict_tells_a_repaired_drive_from_one_that_was_never_hurt() {
-        let v = verdict(5.0, 40.0, 1.0, 10, [400.0, 30.0, 300.0]);
+        let v = verdict(5.0, 40.0, 1.0, 10.0, [400.0, 30.0, 300.0]);
         assert!(v.pass == Some(true) && v.sentence.starts_with("TRIM works"), "{}", v.sentence);
         assert!(v.sentence.contains("up to 5 % below counts as restored"), "{}", v.sentence);
-        let v = verdict(5.0, 2.0, -1.0, 10, [400.0, 30.0, 300.0]);
+        let v = verdict(5.0, 2.0, -1.0, 10.0, [400.0, 30.0, 300.0]);
         assert!(v.pass.is_none() && v.sentence.contains("too little"), "{}", v.sentence);
-        let v = verdict(5.0, 40.0, 30.0, 10, [400.0, 30.0, 300.0]);
+        let v = verdict(5.0, 40.0, 30.0, 10.0, [400.0, 30.0, 300.0]);
         assert!(v.pass == Some(false) && v.sentence.contains("does not restore"), "{}", v.sentence);
         // Zones of the curve may lie further below than the tenth that they are of.
         assert!(
@@ -196,7 +196,7 @@ mod tests {
             v.sentence
         );
         // A cache that is not back: slower where it was fastest, and no slower in the mean.
-        let v = verdict(5.0, 90.0, 42.5, 10, [178.0, 79.0, 298.0]);
+        let v = verdict(5.0, 90.0, 42.5, 10.0, [178.0, 79.0, 298.0]);
         assert!(v.pass == Some(true) && v.sentence.starts_with("TRIM works, but what was fast"), "{}", v.sentence);
         assert!(v.sentence.contains("298 MB/s against 178"), "{}", v.sentence);
         // Whoever reads what the test is can tell both ways to pass.
@@ -205,10 +205,10 @@ mod tests {
             DEF.summary.contains("if the mean of the last is no lower") && tolerance.doc.contains("how far a mean")
         );
         // Nor does a mean tell of TRIM that is no higher than without it.
-        let v = verdict(2.0, 4.1, 5.3, 10, [61.5, 60.7, 60.4]);
+        let v = verdict(2.0, 4.1, 5.3, 10.0, [61.5, 60.7, 60.4]);
         assert!(v.pass.is_none() && v.sentence.starts_with("Inconclusive: after TRIM"), "{}", v.sentence);
         assert!(v.sentence.contains("60.4 MB/s against 61.5") && v.sentence.contains("60.7 MB/s"), "{}", v.sentence);
-        let v = verdict(2.5, 40.0, 4.5, 10, [400.0, 30.0, 300.0]);
+        let v = verdict(2.5, 40.0, 4.5, 10.0, [400.0, 30.0, 300.0]);
         assert!(v.sentence.contains("4.5 % below") && v.sentence.contains("up to 2.5 % below"), "{}", v.sentence);
     }
 }

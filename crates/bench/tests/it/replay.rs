@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use ssdlab_bench::Monitor;
 use ssdlab_bench::model::{ModelDevice, ModelSpec};
@@ -369,6 +370,16 @@ fn the_drive_is_filled_first_unless_asked_otherwise() {
     let r = replay(&spec);
     assert!(r.outcome().method.starts_with("The drive was new, and nothing had been written to it."));
     assert_eq!(r.counters.host.write_bytes, 4096);
+}
+
+#[test]
+fn a_drive_that_keeps_no_timeline_is_refused_before_it_is_filled() {
+    let mut spec = trace("no-timeline.mqsim", &[(0, 0, 0, 8, 1)]);
+    spec.timeline = true;
+    // Whoever fills a drive hears of it.
+    let cancel = AtomicBool::new(true);
+    let e = replay_file(&spec, &ModelSpec::default(), &Monitor::new(&|_| {}, &cancel)).unwrap_err();
+    assert!(matches!(e, ReplayError::Bench(BenchError::Unsuitable(_))), "{e}");
 }
 
 #[test]

@@ -27,6 +27,11 @@ pub enum ClaimState {
 }
 
 impl ClaimState {
+    /// Whether a run at full length was laid beside it.
+    const fn is_judged(self) -> bool {
+        matches!(self, ClaimState::Met | ClaimState::Missed | ClaimState::Inconclusive)
+    }
+
     /// The word in reports: the state must be readable without colour.
     #[must_use]
     pub const fn word(self) -> &'static str {
@@ -122,15 +127,22 @@ pub fn evaluate(claims: &[Claim], devices: &[&str], outcomes: &[Outcome]) -> Vec
     rows
 }
 
-/// Of those that repeat a figure which has no row here, the first of each drive is counted in its place.
+/// Of those that repeat a figure which has no row here, the first of each drive is counted in its place; so is the first that was
+/// judged where the figure was not, which then repeats it.
 fn count_repeats_of_nothing(rows: &mut [ClaimRow]) {
     let counted: BTreeSet<String> = rows.iter().filter(|row| row.repeats.is_none()).map(|row| row.id.clone()).collect();
     let mut stands_in = BTreeSet::new();
-    for row in rows {
-        if let Some(id) = row.repeats.take_if(|id| !counted.contains(id))
-            && !stands_in.insert((id.clone(), row.device.clone()))
-        {
-            row.repeats = Some(id);
+    for k in 0..rows.len() {
+        let Some(id) = rows[k].repeats.clone() else { continue };
+        let (device, is_judged) = (rows[k].device.clone(), rows[k].state.is_judged());
+        let is_its = |row: &ClaimRow| row.id == id && row.device == device && row.repeats.is_none();
+        let originals: Vec<usize> = (0..rows.len()).filter(|&o| is_its(&rows[o])).collect();
+        let is_open = !originals.is_empty() && originals.iter().all(|&o| !rows[o].state.is_judged());
+        let is_free = if counted.contains(&id) { is_judged && is_open } else { true };
+        if is_free && stands_in.insert((id, device)) {
+            rows[k].repeats = None;
+            let own = rows[k].id.clone();
+            originals.into_iter().for_each(|o| rows[o].repeats = Some(own.clone()));
         }
     }
 }
@@ -314,7 +326,7 @@ fn shortened(outcome: &Outcome, params: &Values, reads: &[BTreeMap<String, Json>
 
 /// All parameters of a run as they stand in an outcome: `64MB` is a number there.
 fn as_the_test_reads(test: &str, params: &Values, quick: bool) -> BTreeMap<String, Json> {
-    let settings: Vec<(String, String)> = params.iter().map(|(k, v)| (k.clone(), super::setting(v))).collect();
+    let settings: Vec<(String, String)> = super::settings(params).into_iter().collect();
     let resolved = find_test(test).and_then(|def| def.resolve(&settings, quick));
     resolved.map(|params| params.to_json()).unwrap_or_default()
 }
@@ -548,6 +560,11 @@ fn judge_ranking(claim: &Claim, ranking: &Ranking, outcomes: &[Outcome]) -> Clai
             }
         }
         row.ours_text = format!("{} of {pairs} pairs in the wrong order", wrong.len());
+        if pairs == 0 {
+            row.state = ClaimState::Inconclusive;
+            row.reason = "no two of the drives were published as different".to_owned();
+            return Ok(());
+        }
         let allowed = f64::from(pairs) * ranking.wrong_pairs_at_most_percent / 100.0;
         verdict(row, wrong.len() as f64 <= allowed, || wrong.join(", "));
         if let Some(outcome) = shortened {

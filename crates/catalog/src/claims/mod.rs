@@ -150,8 +150,6 @@ impl Claim {
     }
 
     fn runs(&self) -> Vec<NeededRun> {
-        let settings =
-            |params: &BTreeMap<String, toml::Value>| params.iter().map(|(k, v)| (k.clone(), setting(v))).collect();
         let on_each = |test: &str, params: &BTreeMap<String, toml::Value>| {
             self.devices
                 .iter()
@@ -180,13 +178,20 @@ impl Claim {
     }
 }
 
-/// A TOML value as `--set key=` takes it.
-fn setting(value: &toml::Value) -> String {
+/// A TOML value as `--set key=` takes it: `32` also of `32.0`, and a list with commas.
+#[must_use]
+pub fn setting(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
+        toml::Value::Float(number) => number.to_string(),
         toml::Value::Array(list) => list.iter().map(setting).collect::<Vec<_>>().join(","),
         other => other.to_string(),
     }
+}
+
+/// Parameters as `--set` takes them.
+fn settings(params: &check::Values) -> BTreeMap<String, String> {
+    params.iter().map(|(key, value)| (key.clone(), setting(value))).collect()
 }
 
 /// Drives that something was published about but that the catalog does not have, in alphabetical order.

@@ -6,7 +6,7 @@ use ssdlab_core::{CAUSES, Cause, nearest};
 
 use super::check::{Check, Figure, Order, RangeCheck};
 use super::facts::{drive_with_facts, is_fact, is_key};
-use super::{Claim, NeededRun, all, parse};
+use super::{Claim, NeededRun, all, parse, settings};
 use crate::diagnostic::Diagnostic;
 
 const MANUAL: &str = "docs/published-figures.md";
@@ -153,10 +153,17 @@ fn is_order(order: &Order) -> Result<(), Diagnostic> {
     if order.ratio_above <= 0.0 {
         return Err(nothing_misses_it("give a ratio_above of more than 0; 1 stands for any figure that is higher"));
     }
-    if order.higher == order.lower {
+    if is_one_figure(&order.higher, &order.lower)? {
         return Err(Diagnostic::new("it compares a figure with itself").help("name two in `higher` and `lower`"));
     }
     Ok(())
+}
+
+/// Whether two sides of an order are the same figure of the same run, whatever either leaves to the test.
+fn is_one_figure(a: &Figure, b: &Figure) -> Result<bool, Diagnostic> {
+    let [of_a, of_b] = [a, b].map(|side| settings(&side.params).into_iter().collect::<Vec<_>>());
+    let is_one_run = a.device == b.device && a.test == b.test && find_test(&a.test)?.is_one_run(&of_a, &of_b);
+    Ok(is_one_run && a.band == b.band && (a.band.is_some() || a.metric == b.metric))
 }
 
 /// The unit of a side of an order: of a band that of a share.
@@ -257,6 +264,7 @@ mod tests {
         for (from, to, told) in [
             ("sequential-read\"", "sequentialread\"", "there is no test `sequentialread`"),
             ("\"bandwidth\"", "\"band_width\"", "sequential-read has no figure `band_width`"),
+            ("\"bandwidth\"", "\"stall_share_of\"", "sequential-read has no figure `stall_share_of`"),
             ("\"MB/s\"", "\"GB/s\"", "gives bandwidth in MB/s, not in \"GB/s\""),
             ("500.0", "nan", "NaN is no number"),
             ("500.0", "0.0", "nothing is within some per cent of 0"),
@@ -321,6 +329,10 @@ mod tests {
             (&order("random-read", "metric = \"iops_max\"", "iops", -3.0), nothing),
             (&order("random-read", "metric = \"iops_max\"", "iops", 0.0), nothing),
             (&order("random-read", "metric = \"iops\"", "iops", 0.5), "it compares a figure with itself"),
+            (
+                &order("random-read", "metric = \"iops\", params = { queue_depth = 32.0 }", "iops", 0.5),
+                "it compares a figure with itself",
+            ),
             ("method = { test = \"power\", params = {} }", nothing),
             ("reports = { test = \"power\", metrics = [] }", nothing),
             ("fact = {}", nothing),
@@ -328,7 +340,11 @@ mod tests {
             let error = refused(&file(&format!("check.{check}")));
             assert!(error.contains("f.toml: figure mine-1: ") && error.contains(told), "{error}");
         }
-        for check in [ranking("a = 1.0, b = 2.0"), order("random-read", "metric = \"iops_max\"", "iops", 0.5)] {
+        for check in [
+            ranking("a = 1.0, b = 2.0"),
+            order("random-read", "metric = \"iops_max\"", "iops", 0.5),
+            order("random-read", "metric = \"iops\", params = { queue_depth = 1 }", "iops", 0.5),
+        ] {
             own("f.toml", &file(&format!("check.{check}"))).unwrap_or_else(|e| panic!("{e}"));
         }
     }

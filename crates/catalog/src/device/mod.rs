@@ -142,10 +142,10 @@ impl DeviceRecipe {
         }
     }
 
-    /// Everything that decides on what [`DeviceRecipe::build`] builds.
+    /// Everything that decides on what [`DeviceRecipe::build`] builds, but for the name of a single drive.
     #[must_use]
     pub fn identity(&self) -> Value {
-        let members: Vec<Value> = self.members().into_iter().map(DeviceRecipe::identity).collect();
+        let members: Vec<Value> = self.members().into_iter().map(DeviceRecipe::named_identity).collect();
         match &self.parts {
             Parts::Ssd(drive) => json!({ "drive": drive.spec, "die": drive.die.spec }),
             Parts::Disk(disk) => json!({ "disk": disk.spec }),
@@ -155,6 +155,15 @@ impl DeviceRecipe {
                 let bytes: Vec<Option<u64>> = parts.iter().map(|(_, bytes)| *bytes).collect();
                 json!({ "ranges": members, "bytes": bytes })
             }
+        }
+    }
+
+    /// The same with the name of a single drive, which what chance gives it hangs on.
+    #[must_use]
+    pub fn named_identity(&self) -> Value {
+        match &self.parts {
+            Parts::Ssd(drive) => json!({ "name": drive.name, "built": self.identity() }),
+            _ => self.identity(),
         }
     }
 

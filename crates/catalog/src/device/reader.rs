@@ -18,6 +18,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::disk::{Disk, disk, disk_names, parse_disk};
 use crate::embedded::{ADAPTERS, ARRAYS, DISKS, DRIVES, EmbeddedFile, find};
 use crate::explain::Problem;
+use crate::keys::keys_of;
 use crate::load;
 use crate::resolve::{Drive, drive_names, drive_of, locate, read_file};
 
@@ -122,9 +123,9 @@ fn of_text(
         Some("adapter") => Err(nothing_attached(name)),
         Some(other) => {
             let known = ["disk", "array", "adapter"];
-            let at = text.find(other).unwrap_or(0);
+            let place = keys_of(text).into_iter().find(|key| key.path == "kind").map_or(0..0, |key| key.value);
             let error = Diagnostic::new(format!("there is no kind of device `{other}`"));
-            Err(did_you_mean(error.at(Place::new(file, text, at..at + other.len())), other, known)
+            Err(did_you_mean(error.at(Place::new(file, text, place)), other, known)
                 .help("kinds are \"disk\", \"array\" and \"adapter\"; the file of an SSD has none"))
         }
     }
@@ -443,6 +444,13 @@ fn did_you_mean<'a>(error: Diagnostic, typed: &str, known: impl IntoIterator<Ite
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kind_that_there_is_not_is_marked_where_it_stands() {
+        let text = "description = \"my raid5\"\nkind = \"raid5\"\n";
+        let place = device_of_text("my.toml", text).unwrap_err().place.unwrap();
+        assert_eq!((place.line, place.column, place.width), (2, 8, "\"raid5\"".len()));
+    }
 
     #[test]
     fn what_builds_on_a_disk_or_adapter_is_one_without_saying_so() {

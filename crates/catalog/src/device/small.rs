@@ -11,6 +11,10 @@
 //! A block is read as often a second, for as much less time: data move for having been read after as many reads less. The
 //! errors that these reads make are not scaled.
 //!
+//! The idle time after which it begins to work by itself stays (`gc.background_after_idle_ms`, `slc_cache.fold_after_idle_ms`): pauses
+//! of a trace are its host's and stay too, and one that is too short for the whole drive is not to be long enough here. So less than
+//! an eighth of such work is done in a rest that is an eighth as long.
+//!
 //! Its body warms up in as many drive writes, and its sensor is read as often in them.
 //!
 //! A drive that maps by log blocks copies whole blocks for a single write. There the blocks stay, and there are fewer, and
@@ -35,7 +39,12 @@ pub(super) fn device(recipe: &DeviceRecipe, by: u32) -> Option<DeviceRecipe> {
         }
         Parts::Ranges(parts) => {
             let small = |(member, bytes): &(DeviceRecipe, Option<u64>)| {
-                Some((device(member, by)?, bytes.map(|b| b / u64::from(by) / 4096 * 4096)))
+                let member = device(member, by)?;
+                let unit = member.ssds().iter().map(|drive| drive.spec.mapping.unit_bytes()).max()?;
+                // Of all that a device has, no more may be left than what it has itself then.
+                let most = member.capacity_bytes();
+                let bytes = bytes.map(|b| whole_units(b / u64::from(by), unit).min(most));
+                Some((member, bytes))
             };
             Parts::Ranges(parts.iter().map(small).collect::<Option<_>>()?)
         }
@@ -55,7 +64,7 @@ pub(super) fn device(recipe: &DeviceRecipe, by: u32) -> Option<DeviceRecipe> {
 fn drive(drive: &Drive, by: u32) -> Option<Drive> {
     let mut small = drive.clone();
     let (spec, die) = (&mut small.spec, &mut small.die.spec);
-    spec.capacity_bytes = spec.capacity_bytes / u64::from(by) / 4096 * 4096;
+    spec.capacity_bytes = whole_units(spec.capacity_bytes / u64::from(by), spec.mapping.unit_bytes());
     let page_kib = die.geometry.page_bytes / 1024;
     let mut least_kib = 2 * spec.flash.dies * die.geometry.planes * page_kib;
     if let Some(log_blocks) = &mut spec.log_blocks {
@@ -92,6 +101,11 @@ fn drive(drive: &Drive, by: u32) -> Option<Drive> {
     spec.mapping.journal_limit_rows = spec.mapping.journal_limit_rows.map(|rows| (rows / by).max(2));
     spec.mapping.map_cache_kib = spec.mapping.map_cache_kib.map(|kib| kib / by);
     ssdlab_ssd::build(&small.name, &small.spec, &small.die.spec, 1).is_ok().then_some(small)
+}
+
+/// As much of it as whole units of the map hold.
+fn whole_units(bytes: u64, unit_bytes: u32) -> u64 {
+    bytes / u64::from(unit_bytes) * u64::from(unit_bytes)
 }
 
 /// An order of pages whose edges have more fast pages than the rest would have more of them in a short block: eight of 64

@@ -113,10 +113,14 @@ impl DeviceTemplate {
     /// quotes, and a number of bytes have a unit. Its name says so.
     ///
     /// # Errors
-    /// A key or a value that does not exist, or a device that cannot be; without a place.
+    /// A key or a value that does not exist, [`DEVICE`], which only sweeps have, or a device that cannot be; without a place.
     pub fn set(&self, changes: &[(String, String)]) -> Result<DeviceRecipe, Diagnostic> {
         let mut values = Vec::new();
         for (key, text) in changes {
+            if key == DEVICE {
+                return Err(Diagnostic::new("another device cannot be set in place of the one that is named")
+                    .help("name the other one; the plan of a sweep may have `device` among its keys"));
+            }
             self.check_key(key)?;
             let parsed = toml::from_str::<toml::Table>(&format!("value = {text}")).ok();
             let value = parsed.and_then(|mut table| table.remove("value"));
@@ -252,6 +256,13 @@ mod tests {
             let error = parse(name).expect_err(name).to_string();
             assert!(error.contains("is no name of a drive file") && error.contains(".toml"), "{error}");
         }
+    }
+
+    #[test]
+    fn the_device_that_is_named_is_the_one_that_is_set() {
+        let template = DeviceTemplate::open("ideal-32die", Path::new("")).unwrap();
+        let error = template.set(&[(DEVICE.to_owned(), "ideal-16k-32die".to_owned())]).unwrap_err();
+        assert!(error.what.contains("in place of the one that is named"), "{error}");
     }
 
     #[test]

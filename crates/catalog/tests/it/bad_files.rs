@@ -77,7 +77,9 @@ fn a_wrong_unit_is_led_to_the_right_key() {
 fn a_wrong_type_points_at_the_value() {
     let error = message("type", &format!("{BASE}[flash]\ndies = \"eight\"\n"));
     assert!(error.contains("error: the text \"eight\" does not fit here\n --> my.toml:3:8\n"), "{error}");
-    assert!(error.contains("give a whole number"), "{error}");
+    assert!(error.contains("give a whole number, 1 to 512"), "{error}");
+    let error = message("too-wide", &format!("{BASE}[controller]\nreads_in_a_row = 70000\n"));
+    assert!(error.contains("the number 70000 does not fit here") && error.contains("1 to 65,535 reads"), "{error}");
 }
 
 #[test]
@@ -220,7 +222,7 @@ fn no_spare_block_points_at_the_capacity() {
     // The capacity comes from the base, the cause is in the file: the line that names the base is shown.
     let error = message("spare-base", &format!("{BASE}[flash]\ndies = 4\n"));
     assert!(error.contains(" --> my.toml:1:8\n"), "{error}");
-    assert!(error.contains("capacity_bytes comes from the base"), "{error}");
+    assert!(error.contains("capacity_bytes comes from the base: state it in this file, too\n"), "{error}");
 }
 
 #[test]
@@ -352,6 +354,11 @@ fn a_file_leaves_keys_and_sections_of_its_base_out() {
     let text = format!("{base}without = [\"slc_cache\"]\n{dynamic}");
     let drive = resolve(&folder.write("my.toml", &text)).unwrap_or_else(|e| panic!("{e}"));
     assert!(drive.rows.iter().all(|row| row.key != "slc_cache.when_full"), "nor is it shown");
+    for list in ["[\"gc.policy\", \"gc\"]", "[\"gc\", \"gc.policy\"]"] {
+        let gc = complete(|t| t[t.find("[gc]").unwrap()..].split("\n\n").next().unwrap().to_owned());
+        let text = format!("{BASE}without = {list}\n{gc}\n");
+        assert!(resolve(&folder.write("order.toml", &text)).is_ok(), "{list}");
+    }
     for (name, text, says) in [
         ("none", format!("{base}without = [\"slc_cash\"]\n"), "there is no `slc_cash` in 600p-512gb"),
         ("words", format!("{base}without = \"ecc\"\n"), "`without` does not fit here"),
@@ -390,7 +397,7 @@ fn real_devices_and_other_files_are_refused_untouched() {
     assert!(error.contains("this takes simulated drives alone"), "{error}");
     assert!(error.contains("nothing was written"), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
-    assert!(resolve("/dev/null").unwrap_err().what.contains("is a real device"));
+    assert!(resolve("/dev/null").unwrap_err().what.contains("is a device, and"));
     assert!(resolve("/").unwrap_err().what.contains("is a folder"));
 }
 
@@ -440,6 +447,23 @@ fn a_base_is_changed_key_by_key_and_keeps_its_sources() {
     let shown: Vec<&str> = drive.rows.iter().filter(|r| r.key == "gc.policy").map(|r| r.value.as_str()).collect();
     assert_eq!(shown, ["fifo"]);
     assert_eq!(drive.rows.len(), reference.rows.len());
+}
+
+#[test]
+fn every_file_of_the_catalog_is_a_base() {
+    let base = |name: &str| format!("base = \"{name}\"\ndescription = \"mine\"\n");
+    for name in ssdlab_catalog::drive_names() {
+        let built = ssdlab_catalog::parse_drive("my.toml", &base(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let drive = resolve(name).unwrap();
+        let spec = ssdlab_ssd::DriveSpec { description: "mine".to_owned(), ..drive.spec };
+        assert_eq!((built.spec, built.rows.len()), (spec, drive.rows.len()), "{name}");
+    }
+    for name in ssdlab_catalog::die_names() {
+        let built = ssdlab_catalog::parse_die("my.toml", &base(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let die = ssdlab_catalog::die(name).unwrap();
+        let spec = ssdlab_nand::DieSpec { description: "mine".to_owned(), ..die.spec };
+        assert_eq!((built.spec, built.rows.len()), (spec, die.rows.len()), "{name}");
+    }
 }
 
 #[test]

@@ -81,6 +81,19 @@ fn a_drive_in_small_has_an_eighth_of_the_bytes_and_the_same_share_to_spare() {
 }
 
 #[test]
+fn in_small_a_capacity_is_whole_units_and_a_range_is_no_longer_than_its_device() {
+    let template = DeviceTemplate::open("860-qvo-1tb", Path::new("")).unwrap();
+    let changes = [("mapping.unit_kib", "16"), ("capacity_bytes", "1000204877824")];
+    let whole = template.set(&changes.map(|(key, value)| (key.to_owned(), value.to_owned()))).unwrap();
+    let small = whole.small(8).expect("an eighth of it is rounded to its units");
+    assert!(small.capacity_bytes().is_multiple_of(16 << 10));
+    let pair = "raid0(jmf667h-imft-128gb*2)";
+    let bytes = device(pair).unwrap().capacity_bytes();
+    let ranges = device(&format!("ranges(0-{bytes}={pair}, rest=jmf667h-imft-128gb)")).unwrap();
+    assert!(ranges.small(8).is_some(), "its stripes leave a little less of an eighth");
+}
+
+#[test]
 fn an_array_in_small_is_one_of_drives_in_small_behind_a_cache_in_small() {
     let small = |text: &str| device(text).unwrap().small(8);
     for name in ["a-data-trio-arc-1280ml", "jmf667h-pair", "ranges(0-8GB=m600-128gb, rest=memoright-gt-64gb)"] {
@@ -310,6 +323,24 @@ fn what_tests_measure_others_by_is_known() {
     assert!(marks.iter().all(|name| name.starts_with("storagemark-")));
     let desktop = TESTS.iter().find(|t| t.name == "storagemark-desktop").and_then(|t| reference_identity(t)).unwrap();
     assert_eq!(desktop, device("raptor-wd360gd-36gb").unwrap().identity());
+}
+
+/// What chance gives a drive hangs on its name; which device it is does not.
+#[test]
+fn two_sets_of_drives_that_differ_in_their_names_are_two() {
+    let folder = std::env::temp_dir().join(format!("ssdlab-names-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let set_of = |name: &str| {
+        let file = folder.join(format!("{name}.toml"));
+        std::fs::write(&file, "base = \"m600-256gb\"\ndescription = \"mine\" # none\n").unwrap();
+        let file = file.display();
+        (device(&file.to_string()).unwrap(), device(&format!("raid0({file}*2)")).unwrap())
+    };
+    let ((a, set_of_a), (b, set_of_b)) = (set_of("a"), set_of("b"));
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(a.identity(), b.identity());
+    assert_ne!(a.named_identity(), b.named_identity());
+    assert_ne!(set_of_a.identity(), set_of_b.identity());
 }
 
 #[test]

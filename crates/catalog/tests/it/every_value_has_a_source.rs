@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ssdlab_bench::{ClaimKind, Outcome};
 use ssdlab_bench::suite::find_test;
+use ssdlab_bench::{ClaimKind, Outcome};
 use ssdlab_catalog::{
     Drive, Origin, SpecRow, adapter, adapter_names, claims, die, die_names, disk, disk_names, drive_names, resolve,
 };

@@ -246,12 +246,12 @@ fn contents(
     let lock = lock(inner.as_mut(), name, args.seed, contents)?;
     let saved = contents.and_then(|contents| Some((contents.state.as_ref()?, contents.header.clean)));
     let is_new = saved.is_none();
-    let Resumed { ready: now, cut } = match saved {
+    let Resumed { ready: now, cut, lost } = match saved {
         Some((state, clean)) if has_plug => go_on(inner.as_mut(), &mut store, state, clean, may_go_on)?,
         _ => {
             let laid_out = lay_out(inner.as_mut(), &mut store, 0, may_go_on);
             let ready = laid_out.map_err(|e| Failure::run(format!("{name} could not be filled: {e}")))?;
-            Resumed { ready, cut: None }
+            Resumed { ready, cut: None, lost: Vec::new() }
         }
     };
     let is_as_saved = saved.is_some_and(|(state, clean)| clean && state.since.is_empty() && !state.erased);
@@ -275,8 +275,8 @@ fn contents(
             }
         }
         Some(found) => {
-            let found = if is_new { found.called(name) } else { found };
-            image = Some(begin(found, encrypts, state(), totals).map_err(wrong)?);
+            let found = if is_new { found.called(name).map_err(wrong)? } else { found };
+            image = Some(begin(found, encrypts, (&store, &lost), state(), totals).map_err(wrong)?);
         }
         None => {
             if let (Some(image), Some(state)) = (&mut image, state()) {
@@ -297,11 +297,12 @@ fn contents(
 
 const WAS_PLAIN: &str = "notice: the image was not encrypted, as the drive is: it has been written anew with a key";
 
-/// The image goes on with this state of its drive, if that is another one. One that was closed is closed if that fails: nobody has
-/// pulled the plug.
+/// The image goes on with this state of its drive, if that is another one, and hears of pages of the store that are lost there. One
+/// that was closed is closed if that fails: nobody has pulled the plug.
 fn begin(
     found: FoundImage,
     encrypts: bool,
+    (store, lost): (&Store, &[u32]),
     state: Option<Vec<u8>>,
     totals: Option<Vec<u8>>,
 ) -> Result<Image, ImageError> {
@@ -312,6 +313,8 @@ fn begin(
             image.encrypt(&contents.store)?;
             complain(WAS_PLAIN);
         }
+        // Before the state: if the process ends in between, all of it is done once more.
+        lost.iter().try_for_each(|&page| image.append(store, page..page + 1))?;
         state.map_or(Ok(()), |state| image.append_state(&state))?;
         keep_totals(&mut image, totals)
     };

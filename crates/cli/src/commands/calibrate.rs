@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 use ssdlab_core::input;
-use ssdlab_forecast::{Calibration, Measurements, Stopped, calibrate};
+use ssdlab_forecast::{Calibration, Measurements, calibrate};
 use ssdlab_report::figure_text;
 
 use crate::args::CalibrateArgs;
@@ -28,7 +28,7 @@ pub fn run(args: &CalibrateArgs) -> Result<(), Failure> {
     let found = calibrate(&given, args.runs as usize, &bench(args.plan.options(), &progress, &kept))?;
     drop(bar);
     kept.say_unkept();
-    let found = found.map_err(|Stopped| kept.stopped())?;
+    let found = found.map_err(|none| kept.ended(none))?;
     kept.clear();
     if args.json {
         return print_json(&json!({

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ssdlab_bench::plan::PlanOptions;
-use ssdlab_forecast::{Bench, KeptTests};
+use ssdlab_forecast::{Bench, KeptTests, NoResult};
 
 use crate::failure::Failure;
 use crate::finished::Finished;
@@ -45,11 +45,12 @@ impl Kept {
         self.0.iter().for_each(Finished::say_unkept);
     }
 
-    /// What a run that was interrupted ends with.
-    pub fn stopped(&self) -> Failure {
-        match self.0 {
-            Some(_) => Failure::run("stopped").help("the same command goes on from there"),
-            None => Failure::run("stopped: nothing was kept"),
+    /// What a run without a result ends with.
+    pub fn ended(&self, none: NoResult) -> Failure {
+        match (none, &self.0) {
+            (NoResult::Stopped, Some(_)) => Failure::run("stopped").help("the same command goes on from there"),
+            (NoResult::Stopped, None) => Failure::run("stopped: nothing was kept"),
+            (NoResult::Failed(why), _) => Failure::run(why),
         }
     }
 

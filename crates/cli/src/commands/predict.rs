@@ -1,7 +1,7 @@
 //! `ssdlab predict`: figures of drives before anyone has looked, and later beside those that were published.
 
 use ssdlab_forecast::{
-    Bench, PredictionError, Stopped, are_one_drive, beside_figures, check_folder, may_be_predicted, predict, predicted,
+    Bench, PredictionError, are_one_drive, beside_figures, check_folder, may_be_predicted, predict, predicted,
     read_predictions,
 };
 
@@ -53,9 +53,9 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
         let made = predict(device, &predicted(), args.by, &args.keys, &bench, &bands)?;
         drop(bar);
         kept.say_unkept();
-        let made = made.map_err(|Stopped| match made_before {
-            0 => kept.stopped(),
-            _ => kept.stopped().help("what was predicted is written; name only the others to go on"),
+        let made = made.map_err(|none| match made_before {
+            0 => kept.ended(none),
+            _ => kept.ended(none).help("what was predicted is written; name only the others to go on"),
         })?;
         let path = made.write(&args.dir).map_err(|e| Failure::run(e.to_string()))?;
         failures.note(print(&format!("{}\n", path.display())));

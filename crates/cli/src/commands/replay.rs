@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::folder::OutputFolder;
 use crate::lab::Tested as _;
 use crate::output::{Failures, STANDARD_INPUT, complain, print, print_json_text};
-use crate::plan::{help_to_write, may_only_be_read};
+use crate::plan::{NO_FILLING_OPTION, help_to_write, may_only_be_read};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 use crate::review_of::review_of;
 use crate::saved::Keep;
@@ -40,7 +40,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let monitor = Monitor::new(&report, &CANCEL);
     let replayed = replay_file(&spec, &drive, &monitor).map_err(|e| match e {
         ReplayError::Bench(e) if may_only_be_read(&e) => {
-            Failure::bad_input(e.to_string()).help(help_to_write(drive.name()))
+            Failure::bad_input(e.to_string()).help(help_to_write(drive.name(), NO_FILLING_OPTION))
         }
         e => failure(e),
     })?;

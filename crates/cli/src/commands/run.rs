@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::folder::OutputFolder;
 use crate::lab::Tested as _;
 use crate::output::{Failures, STANDARD_INPUT, complain, print_raw, printable_json};
-use crate::plan::{help_to_write, may_only_be_read};
+use crate::plan::{NO_FILLING_OPTION, help_to_write, may_only_be_read};
 use crate::progress::{Bar, CANCEL, stop_on_ctrl_c};
 use crate::review_of::review_of;
 use crate::saved::Keep;
@@ -60,7 +60,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let FioRun { report, outcomes, stopped, fresh, searches, kept, slowest_seen } =
         run_file_logging(&file, &drive, options, &mut logs, &monitor).map_err(|e| match e {
             FioError::Bench(e) if may_only_be_read(&e) => {
-                Failure::bad_input(e.to_string()).help(help_to_write(drive.name()))
+                Failure::bad_input(e.to_string()).help(help_to_write(drive.name(), NO_FILLING_OPTION))
             }
             e => failure(e),
         })?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use ssdlab_bench::suite::find_test;
-use ssdlab_forecast::{Figure, FigureSensitivity, Sensitivity, Stopped, headlines, page, sensitivity};
+use ssdlab_forecast::{Figure, FigureSensitivity, Sensitivity, headlines, page, sensitivity};
 use ssdlab_report::{figure_text, sweep_html};
 use ssdlab_sweep::write_whole;
 
@@ -35,7 +35,7 @@ pub fn run(args: &SensitivityArgs) -> Result<(), Failure> {
     let found = sensitivity(&args.device, &figures, args.by, &args.keys, &bench)?;
     drop(bar);
     kept.say_unkept();
-    let found = found.map_err(|Stopped| kept.stopped())?;
+    let found = found.map_err(|none| kept.ended(none))?;
     if found.figures.is_empty() {
         let why = found.left_out.last().map_or(String::new(), |l| format!("; {}: {}", l.key, l.reason));
         return Err(Failure::run(format!("{} has none of the figures{why}", found.device)));

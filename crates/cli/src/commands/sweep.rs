@@ -70,16 +70,18 @@ pub fn write(folder: &mut OutputFolder, plan: &Plan, states: &[State]) -> Result
 /// What there is by now, as a table of its own name, so that nobody takes it for the whole.
 fn stopped(folder: &mut OutputFolder, plan: &Plan, result: &Sweep) -> Failure {
     let count = |wanted: fn(&State) -> bool| result.states.iter().filter(|s| wanted(s)).count();
-    let (missing, any) = (count(|s| *s == State::NotRun), count(|s| matches!(s, State::Done(_))) > 0);
+    let (done, failed) = (count(|s| matches!(s, State::Done(_))), count(|s| matches!(s, State::Failed(_))));
     let out = folder.path().to_owned();
-    let failure = Failure::run(format!(
-        "stopped: {} of {} points are finished and kept in {}",
-        result.states.len() - missing,
+    let mut failure = Failure::run(format!(
+        "stopped: {done} of {} points are finished and kept in {}",
         result.states.len(),
         out.display()
     ))
     .help("the same command goes on from there");
-    if !any {
+    if let Some(first) = first_failed(plan, &result.states) {
+        failure = failure.help(format!("{failed} failed; {first}"));
+    }
+    if done == 0 {
         return failure;
     }
     match write(folder, plan, &result.states) {
@@ -137,14 +139,18 @@ pub fn told<'a>(reasons: impl Iterator<Item = (usize, &'a str)>) -> String {
 
 /// A point that failed is a bug, and a sweep without any figure is no success.
 fn conclude(plan: &Plan, result: &Sweep) -> Result<(), Failure> {
-    let failed = result.states.iter().enumerate().find_map(|(i, s)| match s {
-        State::Failed(why) => Some((i, why)),
-        _ => None,
-    });
-    if let Some((i, why)) = failed {
-        return Err(Failure::run(format!("point {} ({}) failed: {why}", plan.points[i].number, plan.describe(i))));
+    if let Some(failed) = first_failed(plan, &result.states) {
+        return Err(Failure::run(failed));
     }
     none_possible(&result.states).map_or(Ok(()), Err)
+}
+
+/// The first point that failed, and why.
+fn first_failed(plan: &Plan, states: &[State]) -> Option<String> {
+    states.iter().enumerate().find_map(|(i, state)| match state {
+        State::Failed(why) => Some(format!("point {} ({}) failed: {why}", plan.points[i].number, plan.describe(i))),
+        _ => None,
+    })
 }
 
 /// That no point has a figure, because none that ran is possible.
@@ -165,4 +171,36 @@ pub fn why_impossible(plan: &Plan, states: &[State]) -> String {
         State::Done(ssdlab_sweep::PointResult::Impossible { reason }) => Some((plan.points[i].number, reason.as_str())),
         _ => None,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use ssdlab_sweep::PointResult;
+
+    use super::*;
+
+    #[test]
+    fn a_stopped_sweep_counts_no_failed_point_and_tells_of_it() {
+        let text = "drive = \"ideal-32die\"\ngrid.gc.policy = [\"greedy\", \"random\", \"fifo\"]\n[[test]]\n\
+                    name = \"random-read\"\n";
+        let plan = Plan::parse("policies.toml", text).unwrap_or_else(|e| panic!("{e}"));
+        let done = State::Done(PointResult::Finished {
+            capacity_bytes: 1 << 30,
+            spare_percent: Some(7.0),
+            metrics: BTreeMap::new(),
+            notes: Vec::new(),
+        });
+        let states = vec![done, State::Failed("it panicked".to_owned()), State::NotRun];
+        let result = Sweep { states, run: 2, found: 0, spoilt: Vec::new() };
+        let dir = std::env::temp_dir().join(format!("ssdlab-stopped-{}", std::process::id()));
+        let mut folder = OutputFolder::open(&dir, WRITES, false).unwrap_or_else(|e| panic!("{e}"));
+        let told = stopped(&mut folder, &plan, &result).to_string();
+        drop(folder);
+        std::fs::remove_dir_all(&dir).unwrap();
+        assert!(told.contains("stopped: 1 of 3 points are finished and kept"), "{told}");
+        let failed = "1 failed; point 2 (gc.policy random, random-read, seed 1) failed: it panicked";
+        assert!(told.contains(failed), "{told}");
+    }
 }

@@ -4,9 +4,9 @@
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 
-use ssdlab_bench::Outcome;
 use ssdlab_bench::plan::{JobResult, PlanJob, PlanOptions, run_plan_keeping};
 use ssdlab_bench::suite::find_test;
+use ssdlab_bench::{Outcome, Unsettled};
 use ssdlab_catalog::{array_names, disk_names, drive_names};
 use ssdlab_cli::lab::{SimulatedDrive, drives};
 use ssdlab_report::{HEADLINES, Headline, are_level};
@@ -90,19 +90,24 @@ fn a_quick_run_says_nothing_of_the_steady_state_of_a_set() {
     let drives = drives(&names, SEED).unwrap_or_else(|_| panic!("both are of the catalog"));
     let steady = HEADLINES.iter().find(|headline| headline.key == "steady-write").unwrap();
     // A drive without page mapping is steady from the first second on.
-    let short = [("seconds", "40"), ("tail_from_seconds", "10")].map(|(key, value)| (key.to_owned(), value.to_owned()));
-    let jobs: Vec<PlanJob> = (0..2)
-        .map(|drive| {
-            let mut job = job(drive, steady);
-            job.settings.extend(short.clone());
-            job
-        })
-        .collect();
+    let by_seconds = |drive| (job(drive, steady), [("seconds", "40"), ("tail_from_seconds", "10")]);
+    let by_rounds = |lab| {
+        let test = find_test("steady-state").unwrap();
+        let job = PlanJob { lab, test, variant: String::new(), settings: Vec::new() };
+        (job, [("round_share", "0.01"), ("settle_turnovers", "0")])
+    };
+    let jobs = [by_seconds(0), by_seconds(1), by_rounds(0), by_rounds(1)].map(|(mut job, short)| {
+        job.settings.extend(short.map(|(key, value)| (key.to_owned(), value.to_owned())));
+        job
+    });
     let options = PlanOptions { threads: None, seed: SEED, quick: true };
     let results = run_plan_keeping(&drives, &jobs, options, &|_| {}, &|_, _| {}, &AtomicBool::new(false));
-    let says = |result: &JobResult| match result {
-        JobResult::Finished(outcome) => outcome.metrics.contains_key(steady.metric),
-        other => panic!("{other:?}"),
+    let says = |(place, result): (usize, &JobResult)| {
+        let JobResult::Finished(outcome) = result else { panic!("{result:?}") };
+        let is_left = outcome.is_unsettled_by(Unsettled::LeftToFullRun);
+        let metric = if place < 2 { steady.metric } else { "iops" };
+        (outcome.metrics.contains_key(metric), outcome.metrics["steady"].value, is_left)
     };
-    assert_eq!(results.iter().map(says).collect::<Vec<_>>(), [true, false]);
+    let [one, set] = [(true, 1.0, false), (false, 0.0, true)];
+    assert_eq!(results.iter().enumerate().map(says).collect::<Vec<_>>(), [one, set, one, set]);
 }

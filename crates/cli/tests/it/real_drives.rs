@@ -65,6 +65,8 @@ fn without_consent_that_names_it_a_drive_is_only_read() {
         ("test random-read drive --set seconds=1", "the device may only be read"),
         ("review drive --only sequential-write --set seconds=1 --out out", "the device may only be read"),
         ("run jobs.fio drive", "the device may only be read"),
+        ("run jobs.fio drive", "leave its filling out (--prefill none)"),
+        ("replay trace.csv drive", "leave its filling out (--prefill none)"),
         ("replay trace.csv drive --prefill none", "the device may only be read"),
         ("test random-write drive --destroy other", "--destroy other: that is no real device of this command"),
         (

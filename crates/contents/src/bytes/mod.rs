@@ -289,7 +289,7 @@ impl Bytes {
     /// The device holds nothing any more, and no version of any page comes back.
     pub fn forget(&mut self) {
         let pages = self.store.capacity_bytes().div_ceil(UNIT_BYTES) as u32;
-        self.store.forget(0..pages, |_, _| {});
+        self.store.clear(0..pages);
         drop(self.superseded.take());
         self.lost_before.clear();
         self.mixed.clear();
@@ -298,7 +298,7 @@ impl Bytes {
     /// As [`Bytes::forget`], of these pages.
     pub fn forget_these(&mut self, all: &[Range<u32>]) {
         for pages in all {
-            self.store.forget(pages.clone(), |_, _| {});
+            self.store.clear(pages.clone());
             self.superseded.blank(pages);
             self.mixed.retain(|page, _| !pages.contains(page));
         }

@@ -7,8 +7,7 @@ use std::path::Path;
 use ssdlab_core::input::open_regular;
 
 use super::ImageError;
-use super::format::{FIRST_RECORD, MAGIC};
-use super::read::read_header;
+use super::format::{FIRST_RECORD, HEADER_BYTES, Header, MAGIC, may_be_records};
 
 /// A new file, for reading and writing.
 pub fn create_new(path: &Path) -> Result<File> {
@@ -115,8 +114,8 @@ pub fn forget_key(file: &mut File) -> Result<()> {
 /// Removes an image that was never finished, if there is one.
 ///
 /// # Errors
-/// [`ImageError::Foreign`] if something else has its name: a link, a folder, an image that was closed, or a file that does not begin
-/// as images do, also while their key is being overwritten. [`ImageError::InUse`] while another process writes it.
+/// [`ImageError::Foreign`] if something else has its name: a link, a folder, an image that was finished, whatever has become of it
+/// since, or any other file. [`ImageError::InUse`] while another process writes it, or has put another one there meanwhile.
 pub fn remove_unfinished(path: &Path) -> std::result::Result<(), ImageError> {
     let foreign = || ImageError::Foreign(path.to_owned());
     match std::fs::symlink_metadata(path) {
@@ -126,19 +125,39 @@ pub fn remove_unfinished(path: &Path) -> std::result::Result<(), ImageError> {
         Err(e) => return Err(e.into()),
     }
     let mut file = OpenOptions::new().read(true).write(true).open(path)?;
-    super::lock(&file)?;
+    super::lock_named(&file, path)?;
     let mut begin = Vec::new();
-    (&mut file).take(MAGIC.len() as u64).read_to_end(&mut begin)?;
-    if !MAGIC.starts_with(&begin) && begin.iter().any(|&byte| byte != 0) {
-        return Err(foreign());
-    }
-    let bytes = file.metadata()?.len();
-    file.rewind()?;
-    if read_header(&mut file, bytes).is_ok_and(|(header, _)| header.clean) {
+    (&mut file).take(FIRST_RECORD + MAGIC.len() as u64).read_to_end(&mut begin)?;
+    if !was_left_unfinished(&begin) {
         return Err(foreign());
     }
     forget_key(&mut file)?;
     Ok(remove(path)?)
+}
+
+/// Whether a file that begins so was never finished. The header that says so is overwritten by the last one only once the image has
+/// its place. Before there is a header, and while headers are overwritten with zeroes, there are only zeroes and beginnings.
+fn was_left_unfinished(begin: &[u8]) -> bool {
+    let is_zero = |bytes: &[u8]| bytes.iter().all(|&byte| byte == 0);
+    let (first, rest) = begin.split_at(begin.len().min(HEADER_BYTES));
+    let (second, records) = rest.split_at(rest.len().min(HEADER_BYTES));
+    let mut headers = Vec::new();
+    for slot in [first, second] {
+        match slot.try_into().map(Header::read) {
+            Ok(Err(_)) => return false,
+            Ok(Ok(header)) => headers.extend(header),
+            Err(_) => {}
+        }
+    }
+    if headers.iter().any(|header| header.unfinished) {
+        return true;
+    }
+    let name = &second[..second.len().min(MAGIC.len())];
+    match headers.as_slice() {
+        [] => is_zero(first) && (is_zero(name) || MAGIC.starts_with(name)) && may_be_records(records),
+        // Headers are overwritten from the first byte on; nothing else leaves a second one alone with zeroes before it.
+        _ => is_zero(&first[..MAGIC.len()]),
+    }
 }
 
 #[cfg(not(test))]

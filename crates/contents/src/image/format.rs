@@ -229,6 +229,13 @@ pub enum RecordKind {
     ReservedZeroesTogether = 11,
 }
 
+/// Whether records can stand there, of which these are the first bytes: also none, or one that was cut short.
+#[must_use]
+pub fn may_be_records(bytes: &[u8]) -> bool {
+    let magic = RECORD_MAGIC.to_le_bytes();
+    magic.starts_with(&bytes[..bytes.len().min(magic.len())])
+}
+
 impl RecordKind {
     fn has_data(self) -> bool {
         use RecordKind::{Data, Reserved, ReservedTogether, State};

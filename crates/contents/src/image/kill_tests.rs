@@ -203,7 +203,7 @@ fn a_new_image_that_is_killed_anywhere_is_whole_or_not_there() {
         Err(ImageError::Unfinished | ImageError::NoImage) => false,
         Err(e) => panic!("{e}"),
     };
-    let (mut steps, mut refused, mut kept) = (0, 0, 0);
+    let (mut steps, mut refused, mut whole) = (0, 0, 0);
     loop {
         let mut ended = false;
         for eighths in [0, 1, 4, 7] {
@@ -220,13 +220,12 @@ fn a_new_image_that_is_killed_anywhere_is_whole_or_not_there() {
             if beside.exists() && !is_whole(&beside) {
                 assert!(Image::open(&beside).is_err());
                 refused += 1;
-            } else if beside.exists() && Image::inspect(&beside).is_ok_and(|found| found.header.clean) {
-                // It could be anybody's: it stays until somebody moves it away.
+            } else if beside.exists() {
+                // It never had its place, and one of its headers says so.
                 drop(std::fs::remove_file(&path));
-                let again = UnfinishedImage::create(&path, "a", 7, &store, None).err();
-                assert!(matches!(again, Some(ImageError::Foreign(_))) && is_whole(&beside));
-                std::fs::remove_file(&beside).unwrap();
-                kept += 1;
+                drop(UnfinishedImage::create(&path, "a", 7, &store, None).unwrap());
+                assert!(!beside.exists());
+                whole += 1;
             }
         }
         if ended {
@@ -234,7 +233,7 @@ fn a_new_image_that_is_killed_anywhere_is_whole_or_not_there() {
         }
         steps += 1;
     }
-    assert!(steps > 8 && refused > 16 && kept > 0, "{steps} steps, {refused} refused, {kept} kept");
+    assert!(steps > 8 && refused > 16 && whole > 0, "{steps} steps, {refused} refused, {whole} whole");
     assert!(!beside.exists());
     std::fs::remove_dir_all(&folder).unwrap();
 }
@@ -255,6 +254,46 @@ fn a_new_image_that_fails_goes_and_two_do_not_share_a_name() {
     assert!(matches!(create().err(), Some(ImageError::Exists)));
     assert_eq!(std::fs::read(&path).unwrap(), b"a letter");
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Whoever has found the name taken by something else removes nothing, and puts nothing in place.
+#[cfg(unix)]
+#[test]
+fn a_name_that_another_has_taken_is_left_to_it() {
+    let folder = folder("taken");
+    let (path, beside) = (folder.join("drive.ssd"), folder.join("drive.ssd.ssdlab-new"));
+    let create = || UnfinishedImage::create(&path, "a", 7, &store(), None).unwrap();
+    let take = || {
+        std::fs::remove_file(&beside).unwrap();
+        std::fs::write(&beside, b"of another").unwrap();
+    };
+    let is_theirs = || std::fs::read(&beside).is_ok_and(|bytes| bytes == b"of another") && !path.exists();
+    for ending in 0..3 {
+        let unfinished = create();
+        take();
+        match ending {
+            0 => drop(unfinished),
+            1 => assert!(matches!(unfinished.finish().err(), Some(ImageError::InUse))),
+            _ => assert!(matches!(unfinished.finish_closed(), Err(ImageError::InUse))),
+        }
+        assert!(is_theirs(), "{ending}");
+        std::fs::remove_file(&beside).unwrap();
+    }
+    // Between a file's opening and its lock.
+    let file = disk::create_new(&beside).unwrap();
+    take();
+    assert!(matches!(lock_named(&file, &beside), Err(ImageError::InUse)) && is_theirs());
+    std::fs::remove_file(&beside).unwrap();
+    let (mut image, store) = begin(&path, None);
+    let unfinished = image.write_beside(&store, None, Vec::new()).unwrap();
+    take();
+    assert!(matches!(unfinished.replace().err(), Some(ImageError::InUse)));
+    assert!(std::fs::read(&beside).unwrap() == b"of another");
+    std::fs::remove_file(&beside).unwrap();
+    image.append(&store, 0..1).unwrap();
+    image.close().unwrap();
+    assert!(same(&Image::inspect(&path).unwrap().store, &store));
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -26,8 +26,8 @@
 //! Records are given to the operating system before a command is answered, not forced to its disk: a crash of the machine
 //! itself can damage an image, which is then refused.
 //!
-//! A file that is new, or written anew, is `NAME.ssdlab-new` until it is whole, and its header says that it is not finished. One of that
-//! name that is no unfinished image is not touched.
+//! A file that is new, or written anew, is `NAME.ssdlab-new` until it is whole, and a header says that it is not finished: one of its
+//! two, until it has its place. One of that name that is no unfinished image is not touched.
 
 mod disk;
 mod format;
@@ -129,6 +129,8 @@ pub enum ImageError {
     Damaged { at: u64, what: &'static str },
     #[error("in use by another process")]
     InUse,
+    #[error("the name of the device has {bytes} bytes, and an image keeps at most {MOST_NAME_BYTES}")]
+    Name { bytes: usize },
     #[error("there is a file of that name, or a link that leads nowhere: choose another")]
     Exists,
     #[error("{} is there, and is no image that was left unfinished: move it away", .0.display())]
@@ -179,13 +181,12 @@ impl FoundImage {
 
     /// Once it begins, it is the image of a device of this name.
     ///
-    /// # Panics
-    /// If the name is longer than [`MOST_NAME_BYTES`].
-    #[must_use]
-    pub fn called(mut self, device: &str) -> Self {
-        assert!(device.len() <= MOST_NAME_BYTES, "a name of {} bytes", device.len());
+    /// # Errors
+    /// [`ImageError::Name`] if the name is longer than [`MOST_NAME_BYTES`].
+    pub fn called(mut self, device: &str) -> Result<Self, ImageError> {
+        check_name(device)?;
         device.clone_into(&mut self.contents.header.device);
-        self
+        Ok(self)
     }
 
     /// It goes on with a new drive, of this name: with what the store holds, and the state of that drive, if it has one. What the old
@@ -193,10 +194,7 @@ impl FoundImage {
     /// a key of its own, if the drive encrypts or the old one was.
     ///
     /// # Errors
-    /// If there is no key to be had, or the new file cannot be written. The image is as it was then.
-    ///
-    /// # Panics
-    /// As [`FoundImage::called`].
+    /// As [`FoundImage::called`]; if there is no key to be had, or the new file cannot be written. The image is as it was then.
     pub fn for_new_drive(
         self,
         device: &str,
@@ -204,7 +202,7 @@ impl FoundImage {
         saved: Option<&[u8]>,
         encrypts: bool,
     ) -> Result<Image, ImageError> {
-        let FoundImage { file, path, contents } = self.called(device);
+        let FoundImage { file, path, contents } = self.called(device)?;
         let Header { image_number, key, device, .. } = contents.header;
         let key = (encrypts || key.is_some()).then(|| MediaKey::random(0)).transpose()?;
         let number = image_number.wrapping_add(1);
@@ -308,10 +306,7 @@ impl Image {
     /// once it is whole: see [`UnfinishedImage`].
     ///
     /// # Errors
-    /// If the file exists or cannot be written.
-    ///
-    /// # Panics
-    /// If the name is longer than [`MOST_NAME_BYTES`].
+    /// If the file exists or cannot be written; [`ImageError::Name`] if the name is longer than [`MOST_NAME_BYTES`].
     pub fn create(
         path: &Path,
         device: &str,
@@ -324,7 +319,6 @@ impl Image {
 
     /// Headers, and what the store holds.
     fn write_first(&mut self, store: &Store) -> Result<(), ImageError> {
-        lock(&self.file)?;
         self.write_header()?;
         self.write_header()?;
         let units = store.capacity_bytes().div_ceil(UNIT_BYTES);
@@ -799,10 +793,13 @@ impl Image {
     /// # Errors
     /// If the file cannot be written.
     pub fn close(mut self) -> Result<(), ImageError> {
-        self.make_whole(true)
+        self.make_whole(true)?;
+        self.write_header()?;
+        Ok(disk::sync(&self.file)?)
     }
 
-    /// All that is in the file counts, and is on the disk of the machine. `clean`: so that nothing comes behind it.
+    /// All that is in the file counts, and is on the disk of the machine. `clean`: so that nothing comes behind it. That is in one
+    /// header; the other one is as it was before.
     fn make_whole(&mut self, clean: bool) -> Result<(), ImageError> {
         self.commit()?;
         disk::sync(&self.file)?;
@@ -811,7 +808,6 @@ impl Image {
             // They are in the state.
             self.header.totals = None;
         }
-        self.write_header()?;
         self.write_header()?;
         Ok(disk::sync(&self.file)?)
     }
@@ -829,9 +825,6 @@ impl UnfinishedImage {
     /// Begins one with what the store holds, encrypted if there is a key. At its place nothing may be.
     ///
     /// # Errors
-    /// As [`Image::create`].
-    ///
-    /// # Panics
     /// As [`Image::create`].
     pub fn create(
         place: &Path,
@@ -856,6 +849,7 @@ impl UnfinishedImage {
         (key, keyed): (Option<MediaKey>, Vec<KeyedPages>),
         permissions_of: Option<&File>,
     ) -> Result<UnfinishedImage, ImageError> {
+        check_name(device)?;
         let mut path = place.to_owned().into_os_string();
         path.push(UNFINISHED);
         let path = PathBuf::from(path);
@@ -874,8 +868,11 @@ impl UnfinishedImage {
             together: 0,
             totals: None,
         };
+        let file = disk::create_new(&path).map_err(beside_error)?;
+        // Until then another process can take it for one that was left, and put its own in its place.
+        lock_named(&file, &path)?;
         let image = Image {
-            file: disk::create_new(&path).map_err(beside_error)?,
+            file,
             path,
             header,
             end: FIRST_RECORD,
@@ -918,8 +915,14 @@ impl UnfinishedImage {
         self.take_place().map(drop)
     }
 
+    /// Its name, which it still has.
+    fn name(&mut self) -> Result<PathBuf, ImageError> {
+        let Image { file, path, .. } = self.image();
+        if disk::is_same(file, path) { Ok(path.clone()) } else { Err(ImageError::InUse) }
+    }
+
     fn take_place(mut self) -> Result<Image, ImageError> {
-        let beside = self.image().path.clone();
+        let beside = self.name()?;
         disk::move_to_free_name(&beside, &self.place).map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists => ImageError::Exists,
             _ => e.into(),
@@ -931,7 +934,7 @@ impl UnfinishedImage {
 
     /// It takes the place of what is there.
     fn replace(mut self) -> Result<Image, ImageError> {
-        let beside = self.image().path.clone();
+        let beside = self.name()?;
         disk::replace(&beside, &self.place).map_err(beside_error)?;
         Ok(self.in_place())
     }
@@ -939,6 +942,8 @@ impl UnfinishedImage {
     fn in_place(mut self) -> Image {
         let mut image = self.image.take().expect("it is not in its place");
         image.path.clone_from(&self.place);
+        // The other header says still that it is unfinished. If it cannot be written now, it is with the next commit.
+        drop(image.write_header());
         image
     }
 }
@@ -947,13 +952,25 @@ impl Drop for UnfinishedImage {
     fn drop(&mut self) {
         if let Some(image) = &mut self.image {
             drop(disk::forget_key(&mut image.file));
-            drop(disk::remove(&image.path));
+            if disk::is_same(&image.file, &image.path) {
+                drop(disk::remove(&image.path));
+            }
         }
     }
 }
 
+fn check_name(device: &str) -> Result<(), ImageError> {
+    if device.len() > MOST_NAME_BYTES { Err(ImageError::Name { bytes: device.len() }) } else { Ok(()) }
+}
+
 fn lock(file: &File) -> Result<(), ImageError> {
     locked(file.try_lock())
+}
+
+/// Locks a file that has just been opened by its name: the name may be another file's by now.
+fn lock_named(file: &File, path: &Path) -> Result<(), ImageError> {
+    lock(file)?;
+    if disk::is_same(file, path) { Ok(()) } else { Err(ImageError::InUse) }
 }
 
 fn locked(result: Result<(), TryLockError>) -> Result<(), ImageError> {

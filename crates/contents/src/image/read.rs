@@ -71,13 +71,13 @@ pub fn read_header(file: &mut impl Read, file_bytes: u64) -> Result<(Header, boo
 /// If it is no image, of another version, or damaged; or cannot be read.
 pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents, ImageError> {
     let file = &mut file.take(file_bytes);
-    let (header, headers_match) = read_header(file, file_bytes)?;
+    let (mut header, headers_match) = read_header(file, file_bytes)?;
     let damaged = |at: u64, what: &'static str| Err(ImageError::Damaged { at, what });
     let units = header.capacity_bytes.div_ceil(UNIT_BYTES);
     let mut store = Store::new(header.capacity_bytes);
     let (mut end, mut records) = (FIRST_RECORD, 0);
     let (mut data, mut unpacker, mut state) = (Vec::new(), Unpacker::default(), None::<DriveState>);
-    let mut reserved = Reserved::default();
+    let (mut reserved, mut state_end) = (Reserved::default(), 0);
     // Pages whose key is changed before the next record are empty from there on.
     let empty = |store: &mut Store, records: u64| {
         let changed = header.keyed.iter().filter(|of| of.since == records && records > 0);
@@ -86,9 +86,11 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
     while let Some(record) = next_record(file, &header, records, &mut data)? {
         empty(&mut store, records);
         if record.kind == RecordKind::State {
-            state = unpacker.piece(record.first, &data).or(state);
+            if let Some(whole) = unpacker.piece(record.first, &data) {
+                (state, state_end) = (Some(whole), end + (RECORD_BYTES + data.len()) as u64);
+            }
         } else if record.kind == RecordKind::Erased {
-            store.forget(0..units as u32, |_, _| {});
+            store.clear(0..units as u32);
             if let Some(state) = &mut state {
                 (state.erased, state.since) = (true, Vec::new());
             }
@@ -124,6 +126,8 @@ pub fn read_image(file: &mut impl Read, file_bytes: u64) -> Result<ImageContents
     if end < header.committed_end || ends_early {
         return damaged(end, "a record whose checksum does not match");
     }
+    // What had been counted by a header from before the state stands in the state.
+    header.totals.take_if(|_| state_end > header.committed_end);
     if let Some(state) = &mut state {
         state.totals.clone_from(&header.totals);
     }
@@ -184,7 +188,7 @@ fn apply(store: &mut Store, record: &Record, data: &[u8]) {
             }
         }
         RecordKind::Zeroes => store.write_zeroes(units),
-        RecordKind::Nothing => store.forget(units, |_, _| {}),
+        RecordKind::Nothing => store.clear(units),
         RecordKind::Trimmed => store.trim_and_keep(units),
         RecordKind::State
         | RecordKind::Erased

@@ -183,3 +183,21 @@ fn a_small_image_of_a_large_device_is_read_with_little_memory() {
     assert!(matches!(read().err(), Some(ImageError::Damaged { what, .. }) if what.contains("lost pages")));
     std::fs::remove_file(&path).unwrap();
 }
+
+/// Each record of 32 bytes says something of a TiB of pages: page by page that would take minutes.
+#[test]
+fn records_of_a_large_device_in_turn_are_read_at_once() {
+    let path = path("in-turn");
+    let units = 1 << 28;
+    let mut image = Image::create(&path, "a", 7, &Store::new(u64::from(units) * UNIT_BYTES), None).unwrap();
+    let mut out = Batch::default();
+    for kind in [RecordKind::Zeroes, RecordKind::Nothing, RecordKind::Zeroes, RecordKind::Trimmed].repeat(40) {
+        image.record(&mut out, kind, 0, units, &[]).unwrap();
+    }
+    image.record(&mut out, RecordKind::Zeroes, units - 1, 1, &[]).and_then(|()| image.write_out(&mut out)).unwrap();
+    image.close().unwrap();
+    let found = Image::inspect(&path).unwrap();
+    assert_eq!(found.records, 161);
+    assert_eq!(found.store.written().map(|written| written.0).collect::<Vec<_>>(), [units - 1]);
+    std::fs::remove_file(&path).unwrap();
+}

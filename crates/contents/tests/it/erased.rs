@@ -2,6 +2,7 @@
 //! and in the image.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -11,6 +12,7 @@ use ssdlab_device::{Device, Request, Security, Status};
 use ssdlab_ssd::{Cipher, DriveSpec, EncryptionSpec, Locking, PowerLossSpec, Protection, Ssd};
 use ssdlab_testkit::{any_drive, ideal_die, ideal_drive};
 
+use crate::fake::Fake;
 use crate::resumed::{Host, again, begin, path};
 
 const TAKES_MS: u64 = 8;
@@ -212,6 +214,49 @@ proptest! {
             stays_empty(&mut host, &mut rng);
             host.device.check_books().expect("the books balance");
         }
+    }
+}
+
+/// Of a device that has no erase, or accepts no more writes and stays as it is: however often it goes on, until they are written.
+#[test]
+fn pages_that_were_lost_before_an_erase_of_the_image_alone_stay_lost_on_what_was_not_erased() {
+    for erases in [None, Some(0..0)] {
+        let path = path("erased-lost.ssd");
+        let new_device = || {
+            let fake = Fake::new(1).without_trim();
+            fake.inside.lock().unwrap().erases = erases.clone();
+            Box::new(fake)
+        };
+        let options = ContentOptions::default();
+        let fake = new_device();
+        let inside = Arc::clone(&fake.inside);
+        let mut host = Host::new(begin(&path, fake, options), Rng::new(1), 0, None);
+        let write = |host: &mut Host| {
+            let payload = host.device.insert(vec![7; UNIT_BYTES as usize]);
+            assert_eq!(host.run(Request::write(1, 3 * UNIT_BYTES, UNIT_BYTES).with_payload(payload)), Status::Ok);
+        };
+        write(&mut host);
+        host.device.cut(host.now);
+        inside.lock().unwrap().lose(3);
+        host.device.restore(host.now);
+        assert!(host.device.store().is_lost(3));
+        drop(host);
+        let (mut image, _) = Image::open(&path).unwrap();
+        image.erase(None).unwrap();
+        drop(image);
+        for _ in 0..3 {
+            let (device, now) = again(&path, new_device(), options).unwrap_or_else(|e| panic!("{erases:?}: {e}"));
+            let mut host = Host::new(device, Rng::new(1), now, None);
+            assert_eq!(host.run(Request::read(1, 3 * UNIT_BYTES, UNIT_BYTES)), Status::MediaError);
+            host.bytes[3] = None;
+            host.check();
+            drop(host);
+        }
+        let (device, now) = again(&path, new_device(), options).unwrap();
+        let mut host = Host::new(device, Rng::new(1), now, None);
+        write(&mut host);
+        host.bytes[3] = Some(7);
+        host.check();
     }
 }
 

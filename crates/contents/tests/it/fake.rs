@@ -68,6 +68,11 @@ impl Fake {
         };
         Fake { info, inside: Arc::new(Mutex::new(inside)) }
     }
+
+    pub fn without_trim(mut self) -> Self {
+        self.info.supports_trim = false;
+        self
+    }
 }
 
 fn next(number: u8) -> u8 {

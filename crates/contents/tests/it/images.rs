@@ -86,7 +86,7 @@ fn an_erase_follows_a_link_and_overwrites_nothing_of_others() {
         std::fs::remove_file(&beside).unwrap();
     }
     // What a process that was killed has left goes.
-    std::fs::write(&beside, &std::fs::read(&own).unwrap()[..5000]).unwrap();
+    std::fs::write(&beside, [&[0; 4096], &std::fs::read(&own).unwrap()[..1000]].concat()).unwrap();
     erase(&link).unwrap();
     assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink() && !beside.exists());
     let bytes = std::fs::read(&own).unwrap();
@@ -630,6 +630,96 @@ fn an_image_that_was_closed_is_not_taken_for_the_rest_of_another_by_its_name() {
     assert!(matches!(&error, ImageError::Foreign(found) if *found == beside), "{error}");
     assert!(std::fs::read(&beside).unwrap() == before && !path.exists());
     std::fs::remove_file(&beside).unwrap();
+}
+
+/// One whose process was killed, of a later version, or with another header damaged is an image all the same.
+#[test]
+fn what_was_finished_and_what_is_no_image_is_not_taken_for_the_rest_of_another_by_its_name() {
+    let path = path("beside-finished.ssd");
+    let beside = path.with_file_name("beside-finished.ssd.ssdlab-new");
+    let store = some_store();
+    drop(std::fs::remove_file(&beside));
+    drop(Image::create(&beside, "drive", 7, &store, None).unwrap());
+    let open = std::fs::read(&beside).unwrap();
+    let (mut image, _) = Image::open(&beside).unwrap();
+    image.append(&store, 0..1).unwrap();
+    image.close().unwrap();
+    let closed = std::fs::read(&beside).unwrap();
+    let mut later = closed.clone();
+    for header in [0, 4096] {
+        later[header + 8] = 99;
+        let crc = crc32(&later[header..header + 4092]);
+        later[header + 4092..header + 4096].copy_from_slice(&crc.to_le_bytes());
+    }
+    let one_header = [&closed[..4096], &[1; 4096], &closed[8192..]].concat();
+    let longer = [&closed[..], &[0]].concat();
+    let zeroes_first = [&[0; 4096], b"a letter".repeat(2000).as_slice()].concat();
+    let foreign =
+        [&open[..], &closed, &later, &one_header, &longer, &zeroes_first, &[0; 10_000], b"\0\0\0\0\0\0\0\0letter"];
+    for (k, bytes) in foreign.into_iter().enumerate() {
+        std::fs::write(&beside, bytes).unwrap();
+        let error = Image::create(&path, "drive", 8, &store, None).err().unwrap_or_else(|| panic!("{k} was taken"));
+        assert!(matches!(&error, ImageError::Foreign(found) if *found == beside), "{k}: {error}");
+        assert!(std::fs::read(&beside).unwrap() == bytes && !path.exists(), "{k}");
+    }
+    // What a process may leave that is killed before it has written a header, or while it removes what another one has left.
+    let begun = [&[0; 4096], &closed[4096..5000]].concat();
+    let forgotten = [&[0; 8192], &closed[8192..]].concat();
+    let half_forgotten = [&[0; 1000], &closed[1000..]].concat();
+    for left in [&[][..], &begun[..4100], &begun, &forgotten[..8192], &forgotten[..8194], &forgotten, &half_forgotten] {
+        std::fs::write(&beside, left).unwrap();
+        Image::create(&path, "drive", 8, &store, None).unwrap().close().unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert!(!beside.exists());
+    }
+}
+
+/// The name of a drive that is made from a file is that file's path.
+#[test]
+fn a_device_whose_name_no_image_can_keep_is_refused() {
+    let path = path("long-name.ssd");
+    drop(std::fs::remove_file(&path));
+    let store = some_store();
+    let (fits, long) = ("d".repeat(1024), "d".repeat(1025));
+    let is_refused = |error: Option<ImageError>| {
+        let error = error.expect("it is too long").to_string();
+        assert_eq!(error, "the name of the device has 1025 bytes, and an image keeps at most 1024");
+    };
+    is_refused(Image::create(&path, &long, 7, &store, None).err());
+    assert!(!path.exists() && !path.with_file_name("long-name.ssd.ssdlab-new").exists());
+    Image::create(&path, &fits, 7, &store, None).unwrap().close().unwrap();
+    is_refused(Image::find(&path).unwrap().called(&long).err());
+    is_refused(Image::find(&path).unwrap().for_new_drive(&long, &store, None, false).err());
+    assert_eq!(Image::inspect(&path).unwrap().header.device, fits);
+    std::fs::remove_file(&path).unwrap();
+}
+
+/// The process ends between a state and the header behind it.
+#[test]
+fn what_was_counted_before_a_state_is_not_joined_to_it() {
+    let path = path("older-totals.ssd");
+    drop(std::fs::remove_file(&path));
+    let mut image = Image::create(&path, "drive", 7, &some_store(), None).unwrap();
+    image.append_state(b"first").unwrap();
+    image.set_totals(b"counted".to_vec());
+    image.commit().unwrap();
+    image.append_state(b"second").unwrap();
+    drop(image);
+    let joined = || {
+        let (image, contents) = Image::open(&path).unwrap();
+        let state = contents.state.unwrap();
+        (image, (state.saved(UNITS as u64).unwrap(), state.totals))
+    };
+    // Also once it has been opened, which writes a header.
+    for _ in 0..2 {
+        assert_eq!(joined().1, (b"second".to_vec(), None));
+    }
+    let mut image = joined().0;
+    image.set_totals(b"more".to_vec());
+    image.commit().unwrap();
+    drop(image);
+    assert_eq!(joined().1, (b"second".to_vec(), Some(b"more".to_vec())));
+    std::fs::remove_file(&path).unwrap();
 }
 
 /// The media key is in it.

@@ -132,6 +132,7 @@ pub fn again(
     let state = contents.state.expect("it was saved");
     let resumed = resume(inner.as_mut(), &mut store, &state, contents.header.clean, &|| true)?;
     let kept = resumed.cut.or_else(|| saved_at_rest(&*inner, resumed.ready));
+    resumed.lost.iter().for_each(|&page| image.append(&store, page..page + 1).unwrap());
     image.append_state(&kept.expect("it has a plug")).unwrap();
     image.set_totals(inner.plug().expect("it has one").totals(resumed.ready));
     image.commit().unwrap();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use ssdlab_bench::suite::find_test;
+use ssdlab_catalog::claims::setting;
 use ssdlab_catalog::{Diagnostic, parse};
 use ssdlab_keys::Kind;
 use ssdlab_report::ResultsDocument;
@@ -159,7 +160,7 @@ impl Measured {
         Ok(Figure {
             title: self.metric.clone(),
             test,
-            settings: self.set.iter().map(|(k, v)| (k.clone(), from_results::text(v))).collect(),
+            settings: self.set.iter().map(|(k, v)| (k.clone(), setting(v))).collect(),
             metric: self.metric.clone(),
         })
     }
@@ -319,7 +320,7 @@ mod tests {
     #[test]
     fn a_measurement_that_says_what_the_test_does_anyway_is_no_other_one() {
         let again = MEASURED.replace("value", "set.queue_depth = 32\nvalue");
-        let other = MEASURED.replace("value", "set.queue_depth = 1\nvalue");
+        let other = MEASURED.replace("value", "set.queue_depth = 1.0\nvalue");
         let unknown = "[[unknown]]\nkey = \"controller.read_unit_us\"\nleast = 1\nmost = 9\n";
         let parse = |more: &str| {
             let text = format!("drive = \"sm2256-500gb\"\n{unknown}{MEASURED}{more}");

@@ -17,7 +17,7 @@ use ssdlab_catalog::{DeviceTemplate, Diagnostic, Parts};
 
 pub use self::measurements::{Measured, Measurements, ReadResults, Unknown};
 use self::search::{End, Search};
-use crate::runs::{Bench, Stopped};
+use crate::runs::{Bench, NoResult};
 
 /// What came of a calibration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -66,12 +66,12 @@ pub struct Reached {
 /// Fits the unknowns to the measurements, running `most_runs` drives at the most.
 ///
 /// # Errors
-/// Outer: if there is no such drive, or no such figure. Inner: if the run was stopped.
+/// Outer: if there is no such drive, or no such figure. Inner: [`NoResult`].
 pub fn calibrate(
     given: &Measurements,
     most_runs: usize,
     bench: &Bench<'_>,
-) -> Result<Result<Calibration, Stopped>, Diagnostic> {
+) -> Result<Result<Calibration, NoResult>, Diagnostic> {
     let template = DeviceTemplate::open(&given.drive, Path::new(""))?;
     let device = template.recipe.name.clone();
     let before = values_of(&template, &given.unknown)?;
@@ -86,7 +86,7 @@ pub fn calibrate(
         Ok(best) => (best, true),
         Err((best, End::NoRunsLeft)) if search.tried().figures_at(&best).is_some() => (best, false),
         Err((_, End::NoRunsLeft)) => return Err(Diagnostic::new("not even one drive may be run")),
-        Err((_, End::Stopped)) => return Ok(Err(Stopped)),
+        Err((_, End::NoResult(none))) => return Ok(Err(none)),
         Err((_, End::Refused(problem))) => return Err(problem),
     };
     let Some(reached) = search.tried().figures_at(&best).cloned() else {
@@ -100,7 +100,7 @@ pub fn calibrate(
             match search.end_of(&best, place, up) {
                 Ok(found) => (*end, *open) = (found, found.is_none()),
                 Err(End::NoRunsLeft) => ended = false,
-                Err(End::Stopped) => return Ok(Err(Stopped)),
+                Err(End::NoResult(none)) => return Ok(Err(none)),
                 Err(End::Refused(problem)) => return Err(problem),
             }
         }

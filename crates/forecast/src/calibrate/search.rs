@@ -8,7 +8,7 @@ use super::straight_lines::dot;
 use super::tried::{Shown, Tried};
 use crate::changed::Changed;
 use crate::figures::{Figure, Metrics};
-use crate::runs::{Bench, Stopped, Subject, place, tests_of};
+use crate::runs::{Bench, NoResult, Subject, place, tests_of};
 
 /// The search ends when an unknown is known to this factor.
 const FINEST_STEP: f64 = 1.01;
@@ -30,7 +30,7 @@ type Look<'a> = fn(&Search<'a>, &[f64], f64) -> Vec<Vec<f64>>;
 
 /// Why the search goes no further.
 pub(super) enum End {
-    Stopped,
+    NoResult(NoResult),
     NoRunsLeft,
     Refused(Diagnostic),
 }
@@ -90,7 +90,7 @@ impl<'a> Search<'a> {
         let subjects: Vec<Subject<'_>> =
             possible.iter().map(|&drive| Subject { drive, seed: self.bench.seed }).collect();
         let tests = tests_of(&self.figures);
-        let mut results = self.bench.run(&subjects, &tests).map_err(|Stopped| End::Stopped)?.into_iter();
+        let mut results = self.bench.run(&subjects, &tests).map_err(End::NoResult)?.into_iter();
         for (point, drive) in drives {
             let shown = match drive {
                 None => Shown::NoDrive,

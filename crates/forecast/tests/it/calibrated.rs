@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use serde_json::json;
 use ssdlab_catalog::Diagnostic;
 use ssdlab_forecast::{Bench, Calibration, Measurements, calibrate};
-use ssdlab_report::ResultsDocument;
+use ssdlab_report::{DeviceFacts, ResultsDocument};
 
 const SMALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/small.toml");
 
@@ -87,6 +87,61 @@ fn values_and_parameters_can_stand_in_results_of_a_real_drive() {
     let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept: None };
     let found = calibrate(&given, 1, &bench).unwrap().unwrap();
     assert!(found.measurements[0].fitted > 100.0, "{found:?}");
+}
+
+/// As [`of_results`] at a depth of 1, of results that were changed.
+fn of_changed(change: impl Fn(&mut ResultsDocument)) -> Result<Measurements, Diagnostic> {
+    let text = format!(
+        "drive = \"{SMALL}\"\nresults = \"r.json\"\n[[unknown]]\nkey = \"controller.read_unit_us\"\nleast = 1\nmost = 50\n\
+         [[measurement]]\ntest = \"random-read\"\nmetric = \"latency_mean\"\ntolerance_percent = 1\n"
+    );
+    Measurements::parse("measured.toml", &text, &|_| {
+        let mut results = results(&[1]);
+        change(&mut results);
+        Ok(results)
+    })
+}
+
+/// The results of a drive beside a simulated one, or another one.
+fn beside(results: &mut ResultsDocument, name: &str, kind: &str) {
+    let real = results.device.take().unwrap();
+    let other = DeviceFacts { name: name.to_owned(), kind: kind.to_owned(), ..real.clone() };
+    let mut row = results.results[0].clone();
+    row.metrics.get_mut("latency_mean").unwrap().value = 7.0;
+    (results.results[0].device, row.device) = (Some(real.name.clone()), Some(name.to_owned()));
+    results.results.insert(0, row);
+    results.devices = vec![other, real];
+}
+
+#[test]
+fn of_results_about_several_devices_those_of_the_real_one_are_taken() {
+    let given = of_changed(|results| beside(results, "m600-256gb", "ssd")).unwrap();
+    assert_eq!((given.measurement[0].value, given.measurement[0].source.as_str()), (100.0, "/dev/sdb in r.json"));
+    let error = of_changed(|results| beside(results, "/dev/sdc", "host")).unwrap_err().what;
+    assert!(error.contains("on several real drives (/dev/sdc, /dev/sdb): name results of one of them"), "{error}");
+    let error = of_changed(|results| results.device.as_mut().unwrap().kind = "ssd".to_owned()).unwrap_err().what;
+    assert!(error.ends_with("r.json: the results are of no real drive"), "{error}");
+}
+
+#[test]
+fn results_of_a_quick_run_are_refused_as_such() {
+    let error = of_changed(|results| {
+        results.quick = true;
+        results.results[0].params.insert("seconds".to_owned(), json!(7.5));
+    })
+    .unwrap_err()
+    .what;
+    assert!(error.contains("the results are of a quick run") && error.contains("seconds (7.5 s)"), "{error}");
+}
+
+#[test]
+fn what_the_test_does_anyway_is_left_to_it() {
+    let given = of_changed(|results| {
+        results.results[0].params.insert("queue_depth".to_owned(), json!(32));
+    })
+    .unwrap();
+    let set: Vec<&str> = given.measurement[0].set.keys().map(String::as_str).collect();
+    assert_eq!(set, ["seconds", "settle_seconds", "span_bytes"]);
 }
 
 #[test]

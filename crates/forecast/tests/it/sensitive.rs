@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::Value;
 use ssdlab_bench::Metric;
-use ssdlab_bench::suite::find_test;
-use ssdlab_forecast::{Bench, Figure, KeptTests, SEED, Sensitivity, sensitivity};
+use ssdlab_bench::suite::{TestDef, find_test};
+use ssdlab_forecast::{Bench, Figure, KeptTests, NoResult, SEED, Sensitivity, predict, sensitivity};
 
 /// Estimates are those of the drive that it is based on.
 const SMALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/small.toml");
@@ -83,6 +83,49 @@ fn keys_that_are_no_estimates_are_refused() {
         let error = sensitivity(SMALL, &[random_reads()], 10.0, &keys, &bench).unwrap_err().what;
         assert!(error.ends_with("has no estimate whose key begins with `geometry`"), "{error}");
     }
+}
+
+#[test]
+fn a_test_that_fails_by_a_bug_is_no_property_of_the_drive() {
+    let never = AtomicBool::new(false);
+    let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept: None };
+    // It is in no table, and panics.
+    let broken: &'static TestDef = Box::leak(Box::new(TestDef { name: "broken", ..*random_reads().test }));
+    let figures = [random_reads(), Figure { test: broken, ..random_reads() }];
+    let keys = ["die.timing.read_us".to_owned()];
+    let is_told = |none: NoResult| match none {
+        NoResult::Failed(why) => {
+            assert!(why.starts_with("broken on ") && why.contains("seed 1: the test panicked: "), "{why}");
+        }
+        NoResult::Stopped => panic!("it was not stopped"),
+    };
+    is_told(sensitivity(SMALL, &figures, 10.0, &keys, &bench).unwrap().unwrap_err());
+    is_told(predict(SMALL, &figures, 10.0, &keys, &bench, &bench).unwrap().unwrap_err());
+}
+
+#[test]
+fn what_a_drive_of_another_name_showed_is_not_taken_for_its_own() {
+    let folder = std::env::temp_dir().join(format!("ssdlab-named-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::copy(std::path::Path::new(SMALL).with_file_name("small-die.toml"), folder.join("small-die.toml")).unwrap();
+    // They differ in their names alone: without a description, a file has one with its name.
+    let text = format!("description = \"mine\" # none\n{}", std::fs::read_to_string(SMALL).unwrap());
+    for name in ["small.toml", "other.toml"] {
+        std::fs::write(folder.join(name), &text).unwrap();
+    }
+    let memory = Memory::default();
+    let never = AtomicBool::new(false);
+    let kept: Option<&dyn KeptTests> = Some(&memory);
+    let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept };
+    let keys = ["die.timing.read_us".to_owned()];
+    let mut put = Vec::new();
+    for name in ["small.toml", "other.toml"] {
+        let drive = folder.join(name).display().to_string();
+        sensitivity(&drive, &[random_reads()], 10.0, &keys, &bench).unwrap().unwrap();
+        put.push(memory.known.lock().unwrap().len());
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(put[0] > 0 && put[1] > put[0], "chance gives them different blocks: {put:?}");
 }
 
 /// Tests that have ended, and how many were put here.

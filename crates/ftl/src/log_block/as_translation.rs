@@ -247,6 +247,10 @@ impl Translation for LogBlock {
     }
 
     fn cut_power(&mut self, under_way: &[Interrupted]) {
+        let torn: Vec<(BlockId, u32)> = under_way.iter().filter_map(torn_row).collect();
+        let copies = self.chores.take_back_queued(&torn, &self.geometry, self.contents.medium());
+        self.host.take_back_queued(torn.len() as u32 - copies);
+        self.take_back_planned();
         self.contents.medium_mut().cut_power(under_way);
         self.spoil_table();
     }
@@ -265,5 +269,12 @@ impl Translation for LogBlock {
 
     fn resume(&mut self, sink: &mut impl OpSink) {
         self.do_chores(sink);
+    }
+}
+
+fn torn_row(interrupted: &Interrupted) -> Option<(BlockId, u32)> {
+    match *interrupted {
+        Interrupted::Program { block, page, .. } => Some((block, page)),
+        Interrupted::Erase { .. } => None,
     }
 }

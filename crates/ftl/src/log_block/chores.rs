@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, DieId, LogicalPage, Outcome, UnitAddress};
+use ssdlab_nand::{BlockId, DieId, LogicalPage, Medium, Outcome, UnitAddress};
 
 use super::contents::Contents;
 use super::geometry::{Geometry, Spot};
@@ -27,15 +27,26 @@ pub enum Chore {
     /// Copies all of a logical superblock, wherever its pages are, into a free physical one, which takes its place.
     Move {
         superblock: u32,
+        why: Why,
     },
     /// From now on the logical superblock is that physical one; the one before is erased.
     Install {
         superblock: u32,
         place: Place,
+        why: Why,
     },
     Erase {
         place: Place,
     },
+}
+
+/// Why a superblock is brought into one piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    Switch,
+    PartialMerge,
+    FullMerge,
+    Relocation,
 }
 
 /// Rows that are fetched ahead, where copies follow each other.
@@ -195,7 +206,7 @@ impl Chores {
     /// Superblocks that are being copied into, and what takes their place once that is done.
     pub fn installs_under_way(&self) -> impl Iterator<Item = (u32, Place)> {
         self.columns.iter().filter_map(|column| match (column.under_way, column.waiting.front()) {
-            (UnderWay::Copy { .. }, Some(&Chore::Install { superblock, place })) => Some((superblock, place)),
+            (UnderWay::Copy { .. }, Some(&Chore::Install { superblock, place, .. })) => Some((superblock, place)),
             _ => None,
         })
     }
@@ -206,6 +217,34 @@ impl Chores {
             UnderWay::Erase { place, .. } => Some(place),
             _ => None,
         })
+    }
+
+    /// Superblocks that are not in one piece yet, and why they are to be.
+    pub fn unfinished(&self) -> impl Iterator<Item = (u32, Why)> {
+        self.columns.iter().flat_map(|column| &column.waiting).filter_map(|chore| match *chore {
+            Chore::Move { superblock, why } | Chore::Install { superblock, why, .. } => Some((superblock, why)),
+            Chore::Copy { .. } | Chore::Erase { .. } => None,
+        })
+    }
+
+    /// The power goes, while dies are at the programs of these rows: reads and programs that have not ended count no more. Returns how
+    /// many of those programs are of copies.
+    pub fn take_back_queued(&mut self, torn: &[(BlockId, u32)], geometry: &Geometry, medium: &Medium) -> u32 {
+        let mut torn_copies = 0;
+        let copying = self.columns.iter().enumerate().filter(|(_, c)| matches!(c.under_way, UnderWay::Copy { .. }));
+        for (column, _) in copying {
+            for lane in self.lanes[geometry.dies(column as u32)].iter().filter(|lane| lane.row < lane.end) {
+                let is_queued = medium.issued_pages(lane.block) > lane.row;
+                match lane.from {
+                    _ if torn.contains(&(lane.block, lane.row)) => torn_copies += 1,
+                    Some(_) if is_queued => self.counters.rows_copied -= 1,
+                    Some(_) => self.counters.rows_read -= 1,
+                    None if is_queued => self.counters.padding_rows -= 1,
+                    None => {}
+                }
+            }
+        }
+        torn_copies
     }
 
     /// Begins what waits in columns that have nothing under way.
@@ -299,15 +338,15 @@ impl ColumnChores {
                     let lanes = lanes_that_copy(superblock, into, &lanes, lanes_of_all, work);
                     self.begin_copy(lanes, counters, work, sink);
                 }
-                Chore::Move { superblock } => {
+                Chore::Move { superblock, why } => {
                     let into = work.superblocks.take(work.geometry.column(superblock));
                     let lanes: Vec<_> =
                         (0..work.geometry.lanes).map(|k| (0, work.rows_in_use(superblock, k))).collect();
-                    self.waiting.push_front(Chore::Install { superblock, place: into });
+                    self.waiting.push_front(Chore::Install { superblock, place: into, why });
                     let lanes = lanes_that_copy(superblock, into, &lanes, lanes_of_all, work);
                     self.begin_copy(lanes, counters, work, sink);
                 }
-                Chore::Install { superblock, place } => {
+                Chore::Install { superblock, place, .. } => {
                     let was_log = work.superblocks.use_of(place) == Use::Log;
                     work.superblocks.set_use(place, Use::Data);
                     if let Some(old) = work.data[superblock as usize].replace(place) {

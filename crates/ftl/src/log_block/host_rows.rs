@@ -82,6 +82,12 @@ impl HostRows {
         self.at_work.fill(0);
     }
 
+    /// The power goes while `torn` of the programs given to dies are in their cells: the others never happened.
+    pub fn take_back_queued(&mut self, torn: u32) {
+        let queued = self.at_work.iter().sum::<u32>() - torn;
+        self.on_flash.truncate(self.on_flash.len() - queued as usize);
+    }
+
     /// A drive that was saved had given so many pages to dies.
     pub fn go_on_from(&mut self, started: u64) {
         self.durable = started;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::LogBlock;
-use super::chores::Chore;
+use super::chores::{Chore, Why};
 use super::logs::Log;
 use super::superblocks::Place;
 use crate::translation::is_plausible;
@@ -58,19 +58,43 @@ impl LogBlock {
             (0..work.geometry.lanes).map(|lane| work.rows_in_use(superblock, lane)).collect()
         };
         let lanes: Vec<(u32, u32)> = log.next.iter().zip(ends).map(|(&next, end)| (next, end.max(next))).collect();
-        if lanes.iter().all(|(next, end)| next == end) {
-            self.merges.switch += 1;
-        } else {
-            self.merges.partial += 1;
-        }
+        let why = if lanes.iter().all(|(next, end)| next == end) { Why::Switch } else { Why::PartialMerge };
+        *self.count_of(why) += 1;
         self.chores.push(log.column, Chore::Copy { superblock, into: log.place, lanes });
-        self.chores.push(log.column, Chore::Install { superblock, place: log.place });
+        self.chores.push(log.column, Chore::Install { superblock, place: log.place, why });
     }
 
     /// Copies a superblock's pages, wherever they are, into a fresh one.
     pub(super) fn merge_fully(&mut self, superblock: u32) {
-        self.merges.full += 1;
-        self.chores.push(self.geometry.column(superblock), Chore::Move { superblock });
+        self.bring_together(superblock, Why::FullMerge);
+    }
+
+    fn bring_together(&mut self, superblock: u32, why: Why) {
+        *self.count_of(why) += 1;
+        self.chores.push(self.geometry.column(superblock), Chore::Move { superblock, why });
+    }
+
+    fn count_of(&mut self, why: Why) -> &mut u64 {
+        match why {
+            Why::Switch => &mut self.merges.switch,
+            Why::PartialMerge => &mut self.merges.partial,
+            Why::FullMerge => &mut self.merges.full,
+            Why::Relocation => &mut self.relocations,
+        }
+    }
+
+    /// The power goes: what is planned and not done counts no more. A stripe that has not moved as a whole is due still.
+    pub(super) fn take_back_planned(&mut self) {
+        let unfinished: Vec<(u32, Why)> = self.chores.unfinished().collect();
+        for (superblock, why) in unfinished {
+            *self.count_of(why) -= 1;
+            let stripe = |superblock: u32| superblock / self.geometry.stripe;
+            let is_due = || self.to_relocate.iter().any(|&other| stripe(other) == stripe(superblock));
+            if why == Why::Relocation && !is_due() {
+                self.relocate_at = self.relocate_at.saturating_sub(self.relocate_after_merges.map_or(0, u64::from));
+            }
+        }
+        self.relocate_at = self.relocate_at.min(self.merges.partial + self.merges.full);
     }
 
     /// Logical superblocks with valid pages in a shared log, in order.
@@ -95,15 +119,24 @@ impl LogBlock {
     /// Static wear levelling: after so many merges that copied, the stripe whose superblocks have been erased least often in the mean
     /// moves, one superblock after the other.
     fn relocate_if_due(&mut self) {
-        let Some(period) = self.relocate_after_merges else { return };
+        let Some(period) = self.relocate_after_merges.map(u64::from) else { return };
         let copied = self.merges.partial + self.merges.full;
-        while copied >= self.relocate_at + u64::from(period) {
-            self.relocate_at += u64::from(period);
-            self.relocate_coldest();
+        let stripe = self.geometry.stripe;
+        let mut wait: Vec<u32> = self.to_relocate.iter().map(|superblock| superblock / stripe).collect();
+        wait.dedup();
+        let mut due = wait.len() as u64 + 1;
+        while copied >= self.relocate_at + period * due {
+            match self.relocate_coldest() {
+                Some(true) => due += 1,
+                Some(false) => self.relocate_at += period,
+                // It is due still when those that wait have moved.
+                None => break,
+            }
         }
     }
 
-    fn relocate_coldest(&mut self) {
+    /// Returns whether any superblock of the stripe is to move; `None`: all stripes wait to be moved.
+    fn relocate_coldest(&mut self) -> Option<bool> {
         let stripe = self.geometry.stripe as usize;
         let erases = |places: &[Option<Place>]| -> Option<u64> {
             let of_each = || places.iter().flatten().map(|&place| u64::from(self.superblocks.erases(place)));
@@ -114,20 +147,25 @@ impl LogBlock {
         let waits = |k: usize| self.to_relocate.iter().any(|&superblock| superblock as usize / stripe == k);
         let stripes = self.data.chunks(stripe).enumerate().filter(|&(k, _)| !waits(k));
         let coldest = stripes.filter_map(|(k, places)| Some((erases(places)?, k))).min();
-        let Some((_, coldest)) = coldest else { return };
+        let (_, coldest) = coldest?;
+        let waited = self.to_relocate.len();
         for superblock in (coldest * stripe) as u32..((coldest + 1) * stripe) as u32 {
             // One that is open in a log moves when it is merged.
             if self.data[superblock as usize].is_some() && self.logs.owned_by(superblock).is_none() {
                 self.to_relocate.push_back(superblock);
             }
         }
+        Some(self.to_relocate.len() > waited)
     }
 
-    /// Plans the move of the next superblock that is to be relocated, if there is one.
+    /// Plans the move of the next superblock that is to be relocated, if there is one. The next stripe is due so many merges after the
+    /// one that moves with it.
     pub(super) fn relocate_next(&mut self) {
-        if let Some(superblock) = self.to_relocate.pop_front() {
-            self.relocations += 1;
-            self.chores.push(self.geometry.column(superblock), Chore::Move { superblock });
+        let Some(superblock) = self.to_relocate.pop_front() else { return };
+        self.bring_together(superblock, Why::Relocation);
+        let stripe = self.geometry.stripe;
+        if self.to_relocate.front().is_none_or(|next| next / stripe != superblock / stripe) {
+            self.relocate_at += self.relocate_after_merges.map_or(0, u64::from);
         }
     }
 }

@@ -96,7 +96,7 @@ pub struct LogBlock {
     merges_at_once: u32,
     corrects_copies: bool,
     relocate_after_merges: Option<u32>,
-    /// Merges that copied, when wear levelling last chose.
+    /// Merges that copied, when wear levelling last chose a stripe that has moved since.
     relocate_at: u64,
     /// Superblocks that static wear levelling has yet to move.
     to_relocate: VecDeque<u32>,
@@ -394,10 +394,13 @@ mod small;
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_nand::Interrupted;
+
+    use super::chores::Why;
     use super::small::{PAGES, drive, work};
     use super::*;
-    use crate::op::FlashOp;
-    use crate::translation::{Stretch, Translation};
+    use crate::op::{FlashOp, OpKind};
+    use crate::translation::{Stretch, Translation, TranslationCounters};
 
     /// A write that ends within a page.
     fn write_part(drive: &mut LogBlock, page: u32, n: u8, ops: &mut Vec<(DieId, FlashOp)>) {
@@ -452,6 +455,106 @@ mod tests {
         }
         let merges = drive.merges();
         assert!(most > 3, "{most} merges at once");
+        assert_eq!(drive.relocations(), (merges.partial + merges.full) / 2, "{merges:?}");
+    }
+
+    fn write(drive: &mut LogBlock, page: u32, ops: &mut Vec<(DieId, FlashOp)>) {
+        let page = LogicalPage::new(page);
+        drive.write_begins(page.run(1), false);
+        drive.write_units(&Stretch { first: page, units: 1, stream: 0, from: 0, each: 0 }, |_| 1);
+        drive.dispatch(ops);
+    }
+
+    /// Host rows, rows that were copied or padded, and rows that were read for it.
+    fn count(ended: &mut [u64; 3], op: &FlashOp) {
+        match op.kind() {
+            OpKind::HostProgram => ended[0] += 1,
+            OpKind::CopyProgram => ended[1] += 1,
+            OpKind::CopyRead => ended[2] += 1,
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn after_each_cut_as_many_rows_count_as_dies_have_programmed_and_no_merge_twice() {
+        for scheme in [LogScheme::Replacement, LogScheme::Bast, LogScheme::Fast] {
+            let mut drive = drive(scheme);
+            drive.relocate_after_merges = Some(3);
+            let (mut ops, mut rng, mut ended, mut undone) = (Vec::new(), Rng::new(6), [0; 3], 0);
+            for k in 0..4000 {
+                write(&mut drive, if k < PAGES { k } else { rng.below(PAGES.into()) as u32 }, &mut ops);
+                let steps = if drive.buffered_units() > 6 { u64::MAX } else { rng.below(12) };
+                for _ in 0..steps {
+                    if ops.is_empty() {
+                        break;
+                    }
+                    let (die, op) = ops.remove(0);
+                    drive.began(&op);
+                    drive.done(die, op, &mut ops);
+                    count(&mut ended, &op);
+                }
+                if k < PAGES || !rng.chance(1, 20) {
+                    continue;
+                }
+                let mut under_way = Vec::new();
+                if let Some((_, op)) = ops.first().filter(|(_, op)| op.kind().is_program() && rng.chance(1, 2)) {
+                    drive.began(op);
+                    count(&mut ended, op);
+                    let (block, page) = (op.block(), op.page());
+                    under_way.push(Interrupted::Program { block, page, spares_older: true });
+                }
+                let before = drive.counters();
+                Translation::cut_power(&mut drive, &under_way);
+                let rows = |c: &TranslationCounters| [c.host_rows, c.gc_rows, c.gc_read_units];
+                assert_eq!(rows(&drive.counters()), ended, "{scheme:?}, after {k} writes");
+                undone += rows(&before).iter().sum::<u64>() - ended.iter().sum::<u64>();
+                let saved = Translation::save(&drive);
+                assert_eq!(Translation::load(&mut super::small::drive(scheme), &saved), Ok(()));
+                // What a recovery plans is not done yet.
+                let counted = (drive.merges(), drive.relocations());
+                for _ in 0..2 {
+                    ops.clear();
+                    Translation::recover(&mut drive);
+                    Translation::resume(&mut drive, &mut ops);
+                    assert_eq!(drive.accepted_units(), drive.counters().host_units);
+                    Translation::cut_power(&mut drive, &[]);
+                    assert_eq!((drive.merges(), drive.relocations()), counted);
+                    assert_eq!(rows(&drive.counters()), ended);
+                }
+                Translation::recover(&mut drive);
+                ops.clear();
+                Translation::resume(&mut drive, &mut ops);
+            }
+            assert!(undone > 50, "{scheme:?}: {undone}");
+        }
+    }
+
+    #[test]
+    fn a_superblock_that_was_to_move_when_the_power_went_moves_afterwards() {
+        let mut drive = drive(LogScheme::Fast);
+        drive.relocate_after_merges = Some(2);
+        let (mut ops, mut rng, mut cuts, mut last_cut) = (Vec::new(), Rng::new(7), 0, 0);
+        for k in 0..3000 {
+            write(&mut drive, if k < PAGES { k } else { rng.below(PAGES.into()) as u32 }, &mut ops);
+            while !ops.is_empty() {
+                // With a cut in each merge, none would ever come to move.
+                let may_cut = last_cut + 300 < k && k < 2900 && rng.chance(1, 30);
+                let is_moving = |drive: &LogBlock| drive.chores.unfinished().any(|(_, why)| why == Why::Relocation);
+                if may_cut && (!drive.to_relocate.is_empty() || is_moving(&drive)) {
+                    Translation::cut_power(&mut drive, &[]);
+                    Translation::recover(&mut drive);
+                    ops.clear();
+                    Translation::resume(&mut drive, &mut ops);
+                    (cuts, last_cut) = (cuts + 1, k);
+                    continue;
+                }
+                let (die, op) = ops.remove(0);
+                drive.began(&op);
+                drive.done(die, op, &mut ops);
+            }
+        }
+        let merges = drive.merges();
+        assert!(cuts > 5, "{cuts} cuts");
         assert_eq!(drive.relocations(), (merges.partial + merges.full) / 2, "{merges:?}");
     }
 }

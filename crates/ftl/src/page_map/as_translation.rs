@@ -311,6 +311,10 @@ impl Translation for PageMap {
         true
     }
 
+    fn cut_short(&mut self, op: &FlashOp) {
+        self.cut_short(op);
+    }
+
     fn cut_power(&mut self, under_way: &[Interrupted]) {
         self.cut_power(under_way);
     }

@@ -61,6 +61,11 @@ impl BadBlocks {
         self.rows
     }
 
+    /// So many of them never came to be.
+    pub fn take_back_rows(&mut self, rows: u64) {
+        self.rows -= rows;
+    }
+
     #[must_use]
     pub fn any_failure(&self) -> bool {
         self.program_failures + self.erase_failures > 0
@@ -144,6 +149,7 @@ impl PageMap {
         self.bad_blocks.program_failures += 1;
         let Some(to) = self.replacement(op.block()) else {
             self.bad_blocks.usability = Usability::Frozen;
+            self.programmed.ended(op.kind());
             return;
         };
         let from = op.block();
@@ -164,6 +170,8 @@ impl PageMap {
         }
         first.push(op.again_in(to, sink.data_from(0)));
         self.bad_blocks.rows += u64::from(held) + 1;
+        // The row that failed has been programmed, and is once more: it counts as what it is then.
+        self.programmed.ended(OpKind::RetireProgram);
         sink.retarget(die, from, to, &first);
         // A free superblock may have gone.
         self.start_if_due(domain, sink);

@@ -17,6 +17,7 @@
 //! | `older_pages` | copies or parity of pages that a program endangers; padding in their place |
 //! | `metadata_log` | journal, checkpoints and map pages on flash |
 //! | `bad_blocks` | what has failed, and whether the drive can still write |
+//! | `programmed` | which of the rows that were queued have been programmed |
 //! | `recovery` | what a power cut has destroyed; how everything else is found again |
 //! | `saved` | nothing: what the flash holds of all this, for a file |
 //! | `map_prefetch` | nothing of the drive: which map entries this machine should fetch soon |
@@ -45,6 +46,7 @@ mod pairs;
 mod partial_write;
 mod parts;
 mod program_window;
+mod programmed;
 mod recovery;
 mod saved;
 mod superblock;
@@ -76,6 +78,7 @@ use older_pages::{CopyArea, Padding, Parity};
 use pacing::HostPacing;
 use parts::Parts;
 use program_window::numbers_kept;
+use programmed::Programmed;
 use recovery::Recovery;
 use superblock::{State, Superblocks};
 use validity::Validity;
@@ -134,6 +137,7 @@ pub struct PageMap {
     bad_blocks: BadBlocks,
     recovery: Recovery,
     counters: TranslationCounters,
+    programmed: Programmed,
     rng: Rng,
     prefetch: MapPrefetch,
     // What never changes.
@@ -202,6 +206,7 @@ impl PageMap {
             bad_blocks: BadBlocks::default(),
             recovery: Recovery::new(superblocks.count(), config.die.geometry.bits_per_cell),
             counters: TranslationCounters::default(),
+            programmed: Programmed::default(),
             rng: rng.stream("garbage collection"),
             prefetch: MapPrefetch::default(),
             gc: gc.clone(),
@@ -382,7 +387,10 @@ impl PageMap {
     #[inline(always)]
     fn finish_program(&mut self, die: DieId, op: &FlashOp, sink: &mut impl OpSink) -> bool {
         match self.medium.finish_program(op.block(), op.page()) {
-            Ok(Outcome::Done) => true,
+            Ok(Outcome::Done) => {
+                self.programmed.ended(op.kind());
+                true
+            }
             Ok(Outcome::Failed) => {
                 self.program_failed(die, op, sink);
                 false

@@ -87,7 +87,9 @@ impl PageMap {
         if grown > self.bad_blocks.program_failures().saturating_add(self.bad_blocks.erase_failures()) {
             return Err(MisfitError("more bad blocks than failures"));
         }
-        self.look_over()
+        self.look_over()?;
+        self.all_is_programmed();
+        Ok(())
     }
 
     /// Whether a drive can have been left like this.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use ssdlab_device::{Refusal, Request};
 use ssdlab_hostdev::{Consent, OpenError, RealDrive};
@@ -72,6 +73,43 @@ fn a_drive_that_is_written_is_nobody_elses() {
     assert!(RealDrive::find(&path, None).is_err(), "not even for reading");
     drop(drive);
     assert!(RealDrive::find(&path, None).is_ok());
+}
+
+/// A loop device, until it goes.
+struct Loop(String);
+
+impl Loop {
+    /// `None` where nobody may make one.
+    fn of(path: &Path) -> Option<Loop> {
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(path).output().ok();
+        let made = output.filter(|output| output.status.success());
+        if made.is_none() {
+            println!("left out: no loop device can be made");
+        }
+        made.map(|output| Loop(String::from_utf8_lossy(&output.stdout).trim().to_owned()))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        drop(Command::new("losetup").args(["--detach", &self.0]).output());
+    }
+}
+
+#[test]
+fn a_drive_behind_a_loop_device_is_in_use_whatever_became_of_its_name() {
+    let place = Place::new("loop");
+    if place.drive("drive", 1 << 20, false).is_none() {
+        return;
+    }
+    let (path, other) = (place.path("drive"), place.path("other"));
+    fs::hard_link(&path, &other).unwrap();
+    let Some(device) = Loop::of(&other) else { return };
+    fs::remove_file(&other).unwrap();
+    let refused = RealDrive::find(&path, Some(&Consent::to_destroy(&path)));
+    assert!(matches!(&refused, Err(OpenError::InUse { why, .. }) if why.contains(&device.0)), "{refused:?}");
+    drop(device);
+    assert!(RealDrive::find(&path, Some(&Consent::to_destroy(&path))).is_ok());
 }
 
 #[test]

@@ -199,6 +199,22 @@ fn commands_that_wait_for_the_medium_are_taken() {
     assert_eq!(device.next_event(), None);
 }
 
+/// A host that is busy while its drive answers is told as soon as it looks, although the time that it asks about is over.
+#[test]
+fn what_has_ended_is_told_although_the_limit_has_passed() {
+    let place = Place::new("passed");
+    let Some(drive) = place.drive("drive", MIB as usize, true) else { return };
+    let (mut device, mut done) = (drive.open().unwrap(), Vec::new());
+    device.submit(0, Request::read(1, 0, 4096)).unwrap();
+    for _ in 0..100 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        if device.advance_to_completion(1, &mut done) > 1 {
+            break;
+        }
+    }
+    assert!(done.len() == 1 && done[0].completed > 10 * MILLISECOND, "{done:?}");
+}
+
 #[test]
 fn requests_in_flight_end_before_their_memory_is_given_up() {
     let place = Place::new("dropped");

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssdlab_keys::{Choice, KeyTable, Kind};
+use ssdlab_keys::{Choice, KeyTable, Kind, unit_of_ending};
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -80,6 +80,25 @@ fn the_table_has_what_the_field_says() {
     let choices = vec![choice("first-one", "The first."), choice("other", "The second.")];
     assert_eq!(table.key("part.policy").unwrap().kind, Kind::Choice(choices));
     assert_eq!(table.key("part.times_us").unwrap().kind, Kind::List(Box::new(Kind::Number)));
+}
+
+#[test]
+fn a_value_is_told_in_words_with_its_range_and_unit() {
+    let table = KeyTable::of::<Whole>();
+    let words = |path: &str| table.key(path).unwrap().value_in_words();
+    assert_eq!(words("size_kib"), "a whole number, a multiple of 4 KiB, from 4 to 32,768");
+    assert_eq!(words("part.ratio"), "a whole number, 2, 4 or 8");
+    assert_eq!(words("part.rate"), "a number, 0 to 100,000 furlongs");
+    assert_eq!(words("part.policy"), "one of these in double quotes: first-one, other");
+    assert_eq!(words("part.times_us"), "a list in brackets, each value a number, 0 to 1,000,000 µs");
+}
+
+#[test]
+fn the_longest_ending_is_the_unit() {
+    let unit = |key| unit_of_ending(key).map(|unit| (unit.ending, unit.sign, unit.words));
+    assert_eq!(unit("read_mb_per_s"), Some(("_mb_per_s", "MB/s", "megabytes per second")));
+    assert_eq!(unit("idle_mw"), Some(("_mw", "mW", "milliwatts")));
+    assert_eq!(unit("dies"), None);
 }
 
 #[test]

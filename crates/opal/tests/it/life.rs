@@ -120,6 +120,31 @@ fn what_could_not_be_kept_has_failed_and_is_as_before() {
     host.with(LOCKING_SP, ADMIN1, b"own", |host| assert_eq!(host.number(RANGE1, 8), 0));
 }
 
+/// What the last packet of a session would have been answered with is no answer to what comes after it, but for its own erase.
+#[test]
+fn a_reset_that_could_not_be_kept_has_no_answer_though_a_session_was_open() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.with(ADMIN_SP, SID, b"own", |host| host.set(0x201_0003_0001, &[(8, n(1))]).unwrap());
+    host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))).unwrap();
+    host.set(GLOBAL_RANGE, &[(5, n(1)), (9, list(&[n(0), n(3)]))]).unwrap();
+    host.tper.take_changed();
+    let (before, numbers) = (host.tper.checkpoint(), host.numbers());
+    assert_eq!(host.tper.send(0, 2, 4, &[0; 512]), Ok(Erased::Nothing));
+    assert!(!host.tper.has_only_unlocked(&before) && !host.tper.take_changed().is_empty());
+    assert!(!host.tper.not_kept(0, before), "it has no answer");
+    assert_eq!((locked(&host, 0), host.fetch(numbers)), ((false, false), vec![]));
+    host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))).unwrap();
+    let numbers = host.numbers();
+    let new_key = packet(numbers.0, numbers.1, &call(0x806_0000_0001, GEN_KEY, &[]));
+    let erased = host.tper.send(0, 1, COM_ID, &new_key);
+    assert_ne!(erased, Ok(Erased::Nothing));
+    let id = COM_ID.to_be_bytes();
+    assert_eq!(host.tper.send(0, 2, COM_ID, &[id[0], id[1], 0, 0, 0, 0, 0, 1]), Ok(Erased::Nothing));
+    host.tper.not_erased(0);
+    assert_eq!(status(&host.fetch(numbers)), 0x3f);
+}
+
 #[test]
 fn a_new_key_erases_the_sectors_of_its_range() {
     let mut host = Host::new();
@@ -345,4 +370,36 @@ fn a_state_of_an_earlier_form_is_taken_back_and_its_pins_count() {
     let mut spoilt = now;
     spoilt[0].1[behind - 1] = 33;
     assert!(host.tper.load(spoilt).is_err());
+}
+
+/// It ends with the lengths of PINs, most of which are 0, and no image keeps a page of zeroes.
+#[test]
+fn a_state_whose_last_page_is_all_zeroes_is_taken_back() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    let bytes = |host: &Host| {
+        let first = host.tper.pages().swap_remove(0).1.expect("it is not empty");
+        4 + u32::from_le_bytes(first[..4].try_into().unwrap()) as usize
+    };
+    host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))).unwrap();
+    let users: Vec<u64> = (0..16).map(|k| USER1 + k % 9).collect();
+    for row in [0x8_0003_d000_u64, 0x8_0003_e000, 0x8_0003_e800].into_iter().flat_map(|first| first..first + 9) {
+        if bytes(&host) + 200 <= 4096 {
+            host.set(row, &[(3, any_of(&users))]).unwrap();
+        }
+    }
+    let names = vec![7; 4096 + 6 - bytes(&host)];
+    for (range, name) in (RANGE1..).zip(names.chunks(32)) {
+        host.set(range, &[(2, b(name))]).unwrap();
+    }
+    host.end();
+    assert_eq!(bytes(&host), 4096 + 6);
+    let kept = host.tper.pages().into_iter().map(|(number, page)| (number, page.expect("it is not empty")));
+    let kept: Vec<_> = kept.filter(|page| page.1.iter().any(|&byte| byte != 0)).collect();
+    assert_eq!(kept.iter().map(|page| page.0).collect::<Vec<_>>(), [0]);
+    host.tper.load(kept).unwrap();
+    assert_eq!(bytes(&host), 4096 + 6);
+    host.with(LOCKING_SP, ADMIN1, b"own", |host| {
+        assert_eq!(host.get(RANGE1, 2, 2).unwrap(), list(&[name(n(2), b(&[7; 32]))]));
+    });
 }

@@ -4,8 +4,9 @@ use ssdlab_core::Nanos;
 use ssdlab_ftl::{FlashOp, OpKind, Translation, Undone};
 use ssdlab_nand::Interrupted;
 
+use super::capacitors::Capacitors;
 use super::spec::Protection;
-use super::start::Starting;
+use super::start::{Starting, TimedRepair};
 use crate::SimulatedSsd;
 use crate::backend::{AtWork, NEVER};
 
@@ -51,6 +52,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             [work.op].iter().chain(&work.beside).map(|op| interrupted(op, carried)).collect()
         };
         let under_way: Vec<Interrupted> = at_work.iter().zip(carried).flat_map(of_die).collect();
+        // What was queued counts no more from here on, but no count goes back behind what the drive has said.
+        self.plug.said = self.flash_counters();
+        let ops = at_work.iter().flat_map(|work| [&work.op].into_iter().chain(&work.beside));
+        ops.for_each(|op| self.translation.cut_short(op));
         self.translation.cut_power(&under_way);
         self.now - began
     }
@@ -84,16 +89,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     fn cut_while_starting(&mut self, now: Nanos, starting: Starting) {
         // What waits for the drive to be ready has not begun.
         self.translation.cut_power(&[]);
-        let under_way: Vec<&Nanos> =
-            starting.repairs.iter().filter(|r| r.from < now && now < r.to).map(|r| &r.to).collect();
-        let left: Vec<Nanos> = under_way.iter().map(|&&to| to - now).collect();
-        let carried = self.plug.capacitors.carry(&left, 0).into_iter().all(|carried| carried);
-        for timed in starting.repairs.iter().rev().filter(|timed| timed.to > now) {
-            let torn = Undone::Torn { spares_older: carried };
-            let undone = if timed.from < now { torn } else { Undone::NotBegun };
+        for (timed, undone) in undone(&starting.repairs, now, &self.plug.capacitors).into_iter().rev() {
             // An erase has worn its block already, begun or not.
             if undone == Undone::NotBegun && timed.repair.kind.page().is_some() {
-                self.flash = self.flash.beyond(&self.counted(timed));
+                self.flash = self.flash.beyond(&self.counted(&timed));
                 self.backend.count_out(&timed.steps);
             }
             self.translation.undo_repair(&timed.repair, undone);
@@ -121,10 +120,66 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 }
 
+/// The repairs that a cut comes before the end of, in order, and how far each had come.
+fn undone(repairs: &[TimedRepair], now: Nanos, capacitors: &Capacitors) -> Vec<(TimedRepair, Undone)> {
+    let has_begun = |timed: &TimedRepair| timed.from < now;
+    let unfinished: Vec<&TimedRepair> = repairs.iter().filter(|timed| timed.to > now).collect();
+    let left: Vec<Nanos> = unfinished.iter().filter(|timed| has_begun(timed)).map(|timed| timed.to - now).collect();
+    let mut carried = capacitors.carry(&left, 0).into_iter();
+    let mut how_far = |timed: &TimedRepair| match has_begun(timed) {
+        true => Undone::Torn { spares_older: carried.next().expect("one for each that has begun") },
+        false => Undone::NotBegun,
+    };
+    unfinished.into_iter().map(|timed| (*timed, how_far(timed))).collect()
+}
+
 fn interrupted(op: &FlashOp, carried: bool) -> Interrupted {
     let block = op.block();
     match op.kind() {
         OpKind::Erase => Interrupted::Erase { block },
         _ => Interrupted::Program { block, page: op.page(), spares_older: carried },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_ftl::{Repair, RepairKind};
+    use ssdlab_nand::{BlockId, DieSpec, Geometry, PageOrder};
+
+    use super::*;
+    use crate::PowerLossSpec;
+    use crate::backend::RepairSteps;
+    use crate::spec::DriveSpec;
+
+    #[test]
+    fn a_repair_that_the_energy_carries_spares_older_pages_whatever_becomes_of_others() {
+        let die = DieSpec::plain(Geometry {
+            planes: 1,
+            blocks_per_plane: 8,
+            pages_per_block: 4,
+            page_bytes: 4096,
+            spare_bytes: 0,
+            bits_per_cell: 1,
+            page_order: PageOrder::Uniform,
+        });
+        let repair = |block, from, to| {
+            let repair = Repair { block: BlockId::new(block), kind: RepairKind::Fill { page: 0 } };
+            TimedRepair { repair, steps: RepairSteps::default(), from, to }
+        };
+        // The first has ended. The second needs 2 ms, the third waits for it, and the last needs 1 ms: 1.165 mJ, see `capacitors.rs`.
+        let ms = 1_000_000;
+        let repairs =
+            [repair(0, 0, 2 * ms), repair(1, 2 * ms, 5 * ms), repair(2, 5 * ms, 6 * ms), repair(16, 0, 4 * ms)];
+        for (energy_mj, spared) in [(1.0, [false, false]), (1.2, [false, true]), (3.0, [true, true])] {
+            let protects = Protection::DataAtRest;
+            let spec = PowerLossSpec { protects, energy_mj: Some(energy_mj), ..PowerLossSpec::default() };
+            let capacitors = Capacitors::new(&spec, &DriveSpec::plain("plain", 2, 0), &die);
+            let found: Vec<(u32, Undone)> = undone(&repairs, 3 * ms, &capacitors)
+                .into_iter()
+                .map(|(timed, undone)| (timed.repair.block.number(), undone))
+                .collect();
+            let [second, last] = spared.map(|spares_older| Undone::Torn { spares_older });
+            assert_eq!(found, [(1, second), (2, Undone::NotBegun), (16, last)], "{energy_mj} mJ");
+        }
     }
 }

@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use ssdlab_core::Nanos;
-use ssdlab_device::{Destroyed, Held, LoadError, Plug, Specimen};
+use ssdlab_device::{Destroyed, FlashCounters, Held, LoadError, Plug, Specimen};
 use ssdlab_ftl::{LostPage, Translation};
 use ssdlab_nand::LogicalPage;
 
@@ -59,6 +59,8 @@ pub struct PlugState {
     /// Times that it was put in, and how long the drive had had power when it was loaded from a file.
     cycles: u64,
     powered_before: Nanos,
+    /// What the flash had done, as the drive told it, at the last cut of one that was ready: rows that were queued then count there.
+    said: FlashCounters,
     /// Bytes that the drive had moved over its link when it was loaded, or that were noted besides.
     link_bytes_before: u64,
     /// Time without power so far, and since when, if it is out.
@@ -88,6 +90,7 @@ impl PlugState {
             unclean: 0,
             cycles: 1,
             powered_before: 0,
+            said: FlashCounters::default(),
             link_bytes_before: 0,
             off: 0,
             since: 0,

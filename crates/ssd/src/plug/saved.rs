@@ -15,18 +15,18 @@ use crate::power::link_bytes;
 use crate::spec::{DriveSpec, drive_keys};
 
 /// Raised whenever what is saved changes its form: a test tells when.
-const FORMAT: u32 = 9;
+const FORMAT: u32 = 10;
 
 /// See the module's own page.
 #[derive(Serialize, Deserialize)]
 pub struct SavedDrive {
     specimen: Specimen,
-    /// Its clock.
-    now: Nanos,
     translation: Vec<u8>,
     correction: Option<SavedCorrection>,
     host: HostCounters,
     flash: FlashCounters,
+    /// What the drive has told of all that its flash has done.
+    said: FlashCounters,
     clean: bool,
     unclean: u64,
     cycles: u64,
@@ -41,10 +41,10 @@ impl SavedDrive {
     fn is_plausible(&self) -> bool {
         self.host.is_plausible()
             && self.flash.is_plausible()
+            && self.said.is_plausible()
             && self.cycles > 0
             && self.unclean <= self.cycles
             && is_plausible(self.cycles)
-            && is_plausible_time(self.now)
             && is_plausible_time(self.powered)
             && is_plausible(self.key_changes)
             && is_plausible_time(self.erase_left)
@@ -65,11 +65,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         assert!(self.plug.out, "a drive is saved while its power is off");
         let saved = SavedDrive {
             specimen: self.plug.specimen,
-            now: self.now,
             translation: self.translation.save(),
             correction: self.backend.correction().map(|correction| correction.save(self.now)),
             host: self.host,
             flash: self.flash,
+            said: self.plug.said,
             clean: self.plug.clean,
             unclean: self.plug.unclean,
             cycles: self.plug.cycles,
@@ -97,7 +97,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             (None, None) => {}
             _ => return Err(LoadError::Damaged),
         }
-        (self.host, self.flash) = (saved.host, saved.flash);
+        (self.host, self.flash, self.plug.said) = (saved.host, saved.flash, saved.said);
         self.plug.link_bytes_before = link_bytes(&self.host);
         (self.plug.clean, self.plug.unclean) = (saved.clean, saved.unclean);
         (self.plug.cycles, self.plug.powered_before) = (saved.cycles, saved.powered);

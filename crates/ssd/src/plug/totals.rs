@@ -30,8 +30,14 @@ impl Totals {
 }
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
-    /// What the flash has done in the drive's life: as far as it is known of each command, and what was noted besides.
+    /// What the flash has done in the drive's life: as far as it is known of each command, and what was noted besides. A count never
+    /// goes back: after a cut it stands still until it is greater again than what was said before.
     pub(crate) fn flash_counters(&self) -> FlashCounters {
+        let said = &self.plug.said;
+        said.plus(&self.flash_counted().beyond(said))
+    }
+
+    fn flash_counted(&self) -> FlashCounters {
         let f = self.translation.counters();
         let c = self.backend.correction().map_or_else(CorrectionCounters::default, Correction::counters);
         let layout = self.translation.medium().layout();
@@ -84,8 +90,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.host = self.host.plus(&unknown);
         self.plug.link_bytes_before += link_bytes(&unknown);
         let missing = totals.flash.beyond(&self.flash_counters());
-        self.flash = self.flash.plus(&missing);
-        self.plug.cycles = totals.cycles;
+        (self.flash, self.plug.said) = (self.flash.plus(&missing), self.plug.said.plus(&missing));
+        // The start that was needed to ask for these is none of its own. The state may have been noted after the totals.
+        self.plug.cycles = totals.cycles.max(self.plug.unclean + 1);
         self.plug.powered_before += totals.powered.saturating_sub(self.plug.time_powered(self.now));
         let medium = self.translation.medium();
         let (planes, rated) = (u64::from(medium.layout().planes), u64::from(medium.rated_cycles()));

@@ -32,19 +32,20 @@ fn written(dies_per_group: u32) -> Ssd {
 
 #[test]
 fn each_group_holds_an_even_share_of_the_data_and_the_wear() {
-    let mut ssd = written(2);
+    let ssd = written(2);
     let layout = ssd.translation().medium().layout().clone();
-    let group_of = |page| {
-        let unit = ssd.translation().unit_of(page)?;
-        Some(layout.die_of(layout.block_of(unit)).0.number() / 2)
-    };
-    let mut held = [0u64; 4];
-    LogicalPage::all(ssd.translation().logical_pages())
-        .each()
-        .filter_map(group_of)
-        .for_each(|group| held[group as usize] += 1);
-    let (least, most) = (held.iter().min().unwrap(), held.iter().max().unwrap());
-    assert!(most - least < most / 20, "{held:?}");
-    let wear = ssd.flash().expect("it is made of flash").wear();
-    assert!(wear.erases_most > 0, "nothing was collected");
+    let group_of = |block| layout.die_of(block).0.index() / 2;
+    let (mut held, mut erases) = ([0u64; 4], [0u64; 4]);
+    for page in LogicalPage::all(ssd.translation().logical_pages()).each() {
+        if let Some(unit) = ssd.translation().unit_of(page) {
+            held[group_of(layout.block_of(unit))] += 1;
+        }
+    }
+    for block in layout.all_blocks() {
+        erases[group_of(block)] += u64::from(ssd.translation().medium().history(block).erases);
+    }
+    for of_groups in [held, erases] {
+        let (least, most) = (of_groups.iter().min().unwrap(), of_groups.iter().max().unwrap());
+        assert!(most - least < most / 20, "pages held {held:?}, erases {erases:?}");
+    }
 }

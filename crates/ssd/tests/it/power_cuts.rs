@@ -141,22 +141,33 @@ impl Host {
         true
     }
 
+    /// Lets events happen as long as the host waits for answers: a drive that owes some is not at rest.
+    fn wait_while(&mut self, waits: impl Fn(&BTreeMap<u64, Request>) -> bool) {
+        while waits(&self.in_flight) {
+            assert!(self.step(), "the drive is at rest, and has not answered {:?}", self.in_flight);
+        }
+    }
+
+    fn finish(&mut self) {
+        self.wait_while(|in_flight| !in_flight.is_empty());
+    }
+
     fn fill(&mut self) {
         for first in (0..self.units.len()).step_by(8) {
             self.submit(Op::Write, first, 8.min(self.units.len() - first), false);
-            while !self.in_flight.is_empty() && self.step() {}
+            self.finish();
         }
         self.flush();
     }
 
     fn flush(&mut self) {
         self.submit(Op::Flush, 0, 0, false);
-        while !self.in_flight.is_empty() && self.step() {}
+        self.finish();
     }
 
     fn work(&mut self, commands: u64, depth: usize) {
         for _ in 0..commands {
-            while self.in_flight.len() >= depth && self.step() {}
+            self.wait_while(|in_flight| in_flight.len() >= depth);
             self.any_command();
         }
     }
@@ -352,7 +363,7 @@ fn flush_and_cut(power_loss: PowerLossSpec, fua: bool, kept: impl Fn(&Unit) -> u
     for first in 0..20 {
         host.submit(Op::Write, 10 * first, 3, fua);
     }
-    while !host.in_flight.is_empty() && host.step() {}
+    host.finish();
     let before = host.now;
     host.flush();
     let took = host.now - before;
@@ -417,7 +428,7 @@ fn a_cut_after_standby_is_clean_loses_nothing_and_the_drive_is_ready_sooner() {
     let mut host = Host::new(&drive, &die, 1);
     host.fill();
     host.work(300, 8);
-    while !host.in_flight.is_empty() && host.step() {}
+    host.finish();
     host.drive.submit(host.now, Request::new(9999, Op::Trim, 0, 40_960)).expect("it is within the drive");
     let mut done = Vec::new();
     host.now = host.drive.advance_to_completion(host.now + SECOND, &mut done);
@@ -445,7 +456,7 @@ fn a_clean_start_reads_the_journal_that_standby_wrote_out() {
         let mut host = Host::new(&drive, &die, 4);
         host.fill();
         host.work(250, 8);
-        while !host.in_flight.is_empty() && host.step() {}
+        host.finish();
         let off = host.drive.stand_by(host.now);
         host.drive.cut(off);
         host.drive.restore(off) - off
@@ -504,7 +515,7 @@ fn destroyed_data_are_media_errors_until_they_are_written_again() {
     host.restore(true, |unit| unit.flushed);
     assert_eq!(read(&mut host), Status::MediaError);
     host.submit(Op::Write, unit, 1, true);
-    while !host.in_flight.is_empty() && host.step() {}
+    host.finish();
     assert_eq!((read(&mut host), host.drive.held(unit as u64)), (Status::Ok, Held::Write(1)));
     host.cut();
     host.restore(true, |unit| unit.flushed);
@@ -528,12 +539,12 @@ fn a_cut_while_an_interrupted_program_goes_on_finds_half_programmed_cells() {
     for round in 0..40 {
         // Each round begins with a word line of its own.
         host.submit(Op::Write, 4 * round, 2, true);
-        while !host.in_flight.is_empty() && host.step() {}
+        host.finish();
         host.submit(Op::Write, 4 * round + 2, 2, true);
         host.now += 300 * MICROSECOND;
         host.drive.advance(host.now, &mut Vec::new());
         host.submit(Op::Read, 2000, 1, false);
-        while host.in_flight.values().any(|request| request.op == Op::Read) && host.step() {}
+        host.wait_while(|in_flight| in_flight.values().any(|request| request.op == Op::Read));
         host.cut();
         host.now = host.restore(true, |unit| unit.flushed);
     }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use ssdlab_bench::plan::PlanJob;
+use ssdlab_catalog::claims::setting;
 use ssdlab_catalog::{DEVICE, DEVICE_ARGUMENT, DeviceTemplate, Diagnostic, Refusal};
 use toml::Value;
 
 use super::file::{PlanText, key_path};
-use super::setting;
 use crate::point::{Built, Point};
 use crate::swept::{Axis, Cell, TEST_PREFIX};
 use crate::task::{Task, What};

@@ -12,10 +12,10 @@ use ssdlab_bench::plan::PlanJob;
 pub use ssdlab_bench::suite::Better;
 use ssdlab_bench::suite::better_end;
 use ssdlab_bench::suite::{find_test, stands_for};
+use ssdlab_catalog::claims::setting;
 use ssdlab_catalog::{DeviceTemplate, Diagnostic, parse};
 use ssdlab_core::{input, nearest};
 use ssdlab_workload::fio::JobFile;
-use toml::Value;
 
 use crate::fio::FIO_METRICS;
 use crate::point::Point;
@@ -180,14 +180,6 @@ fn task(i: usize, entry: &TestEntry, text: &PlanText, folder: &Path) -> Result<T
                 .help("name = \"steady-state\" for a test of the bench, job = \"file.fio\" for a fio job file");
             Err(text.at_value(error, &format!("test[{i}]")))
         }
-    }
-}
-
-/// A parameter as one would write it after `--set key=`.
-pub(crate) fn setting(value: &Value) -> String {
-    match value {
-        Value::Array(items) => items.iter().map(setting).collect::<Vec<_>>().join(","),
-        other => Cell::of(other).text,
     }
 }
 

@@ -147,10 +147,9 @@ fn what_is_broken_in_the_middle_is_found_out() {
     }
 }
 
-/// Minutes: `cargo test -p ssdlab-torture --test it -- --ignored composed`.
 #[test]
-#[ignore = "minutes; one run of nine of every campaign has such a device"]
-fn ten_thousand_runs_of_composed_devices_pass() {
+#[ignore = "minutes; `make properties` runs it, and 150 runs of the like run always"]
+fn thousands_more_runs_of_composed_devices_pass() {
     let mut passed = Tally::default();
     for number in 0..10_000 {
         let seed = run_seed(1, number + 1) / 9 * 9;
@@ -378,10 +377,9 @@ fn a_member_that_keeps_less_than_it_promised_is_found_out() {
     }
 }
 
-/// Minutes: `cargo test -p ssdlab-torture --test it -- --ignored composed`.
 #[test]
-#[ignore = "minutes; one run of nine of every campaign with power cuts is of such a device"]
-fn a_hundred_thousand_power_cuts_of_composed_devices_pass() {
+#[ignore = "minutes; `make properties` runs it, and 120 runs of the like run always"]
+fn thousands_more_power_cuts_of_composed_devices_pass() {
     let tally = cuts(2, 10_000, &|device| device).unwrap_or_else(|what| panic!("{what}"));
     println!("{tally}");
     assert!(tally.power_cuts > 95_000, "{tally}");

@@ -342,33 +342,32 @@ fn one_run_is_the_first_of_its_campaign() {
     assert_eq!(report.tally, tally);
 }
 
-/// Minutes: `cargo test -p ssdlab-torture --test it -- --ignored finds_bugs`.
-#[test]
-#[ignore = "minutes; 540 runs of the same always run, and `make torture` 250"]
-fn ten_thousand_runs_pass() {
-    let report = torture(&Campaign { seed: 1, runs: 10_000, threads: 2, ..Campaign::default() }, &build_ssd, &|_| true);
-    println!("{}", report.tally);
-    for failure in &report.failures {
-        println!("{failure:?}");
-    }
-    assert!(report.failures.is_empty());
-}
-
-/// Minutes: `cargo test -p ssdlab-torture --test it -- --ignored log_block`.
-#[test]
-#[ignore = "minutes; one run of eight of every campaign has such a drive"]
-fn ten_thousand_runs_of_log_block_drives_pass() {
+fn log_block_drives_pass(runs: u64) {
     let mut passed = Tally::default();
     // Seeds of drives that translate by blocks.
     let seeds = (1..).map(|number| run_seed(1, number) / 8 * 8 + 2).filter(|&seed| !is_composed(seed));
-    for seed in seeds.take(10_000) {
+    for seed in seeds.take(runs as usize) {
         match catch_panic(|| run(Kind::Work, seed, &build_ssd)).and_then(|result| result) {
             Ok(tally) => passed.add(&tally),
             Err(what) => panic!("seed {seed}: {what}"),
         }
     }
     println!("{passed}");
-    assert_eq!(passed.coverage[&(26, "translation")].get("page map"), None);
+    let translations = passed.coverage.iter().find(|((_, subject), _)| *subject == "translation");
+    let (_, translations) = translations.expect("they are counted");
+    assert!(translations.keys().copied().eq(["bast", "fast", "replacement"]), "{translations:?}");
+    assert_eq!(translations.values().sum::<u64>(), runs);
+}
+
+#[test]
+fn drives_that_map_blocks_pass() {
+    log_block_drives_pass(60);
+}
+
+#[test]
+#[ignore = "minutes; `make properties` runs it, and 60 runs of the same run always"]
+fn thousands_more_runs_of_drives_that_map_blocks_pass() {
+    log_block_drives_pass(10_000);
 }
 
 /// Bugs of which the drive need not lose data or run out of blocks.

@@ -26,7 +26,9 @@ pub(super) fn detect(start: &[u8]) -> Option<Format> {
             Err(e) if e.error_len().is_none() => std::str::from_utf8(&start[..e.valid_up_to()]).ok()?,
             Err(_) => return None,
         };
-        text.lines().map(str::trim).filter(|l| !l.is_empty()).take(20).find_map(text_format)
+        let lines = || text.lines().map(str::trim).filter(|l| !l.is_empty()).take(20);
+        // Of Tencent, all of them would be of the first seconds of 1970.
+        lines().find_map(text_format).or_else(|| lines().any(fits_two_formats).then_some(Format::CloudPhysics))
     })
 }
 
@@ -44,6 +46,40 @@ fn numeric(field: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.')
 }
 
+fn letter(field: &str) -> bool {
+    ["R", "r", "W", "w"].contains(&field)
+}
+
+fn split(line: &str) -> Vec<&str> {
+    line.split(',').map(str::trim).collect()
+}
+
+fn numbers(fields: &[&str], places: &[usize]) -> bool {
+    places.iter().all(|&i| numeric(fields[i]))
+}
+
+fn is_tencent(fields: &[&str]) -> bool {
+    fields.len() == 5 && ["0", "1"].contains(&fields[3]) && numbers(fields, &[0, 1, 2, 4])
+}
+
+fn is_cloud_physics(fields: &[&str]) -> bool {
+    let hexadecimal = |field: &str| field.len() == 2 && field.bytes().all(|b| b.is_ascii_hexdigit());
+    // No command moves a single byte.
+    let size = |field: &str| field != "1" && numeric(field);
+    fields.len() == 5
+        && ["1", "2"].contains(&fields[0])
+        && hexadecimal(fields[2])
+        && numbers(fields, &[1, 4])
+        && size(fields[3])
+}
+
+/// A command that moves nothing, of the one, is a read of the other.
+fn fits_two_formats(line: &str) -> bool {
+    let fields = split(line);
+    is_tencent(&fields) && is_cloud_physics(&fields)
+}
+
+/// `None`, too, if it fits two formats.
 fn text_format(line: &str) -> Option<Format> {
     if line == HEADER_V2 {
         return Some(Format::IologV2);
@@ -51,27 +87,24 @@ fn text_format(line: &str) -> Option<Format> {
     if line == HEADER_V3 {
         return Some(Format::IologV3);
     }
-    let commas: Vec<&str> = line.split(',').map(str::trim).collect();
+    let commas = split(line);
     if commas.len() == 7 && numeric(commas[0]) && ["read", "write"].iter().any(|k| k.eq_ignore_ascii_case(commas[3])) {
         return Some(Format::Msr);
     }
-    if commas.len() >= 5 && commas[..3].iter().all(|f| numeric(f)) && ["R", "r", "W", "w"].contains(&commas[3]) {
+    if commas.len() >= 5 && commas[..3].iter().all(|f| numeric(f)) && letter(commas[3]) {
         return Some(Format::Spc);
     }
-    let letter = |field: &str| ["R", "r", "W", "w"].contains(&field);
-    let numbers = |places: &[usize]| places.iter().all(|&i| numeric(commas[i]));
-    if commas.len() == 5 && letter(commas[1]) && numbers(&[0, 2, 3, 4]) {
+    if commas.len() == 5 && letter(commas[1]) && numbers(&commas, &[0, 2, 3, 4]) {
         return Some(Format::Alibaba);
     }
-    if commas.len() == 5 && ["0", "1"].contains(&commas[3]) && numbers(&[0, 1, 2, 4]) {
-        return Some(Format::Tencent);
+    match (is_tencent(&commas), is_cloud_physics(&commas)) {
+        (true, true) => return None,
+        (true, false) => return Some(Format::Tencent),
+        (false, true) => return Some(Format::CloudPhysics),
+        (false, false) => {}
     }
-    if commas.len() == 6 && (letter(commas[2]) || commas[2].is_empty()) && numbers(&[0, 3, 4, 5]) {
+    if commas.len() == 6 && (letter(commas[2]) || commas[2].is_empty()) && numbers(&commas, &[0, 3, 4, 5]) {
         return Some(Format::Systor);
-    }
-    let hexadecimal = |field: &str| field.len() == 2 && field.bytes().all(|b| b.is_ascii_hexdigit());
-    if commas.len() == 5 && ["1", "2"].contains(&commas[0]) && hexadecimal(commas[2]) && numbers(&[1, 3, 4]) {
-        return Some(Format::CloudPhysics);
     }
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     if words.len() == 5 && words.iter().all(|w| numeric(w)) {

@@ -180,6 +180,14 @@ fn comma_separated_traces_of_clouds_and_data_centres() {
         read("version,time,op,size,lbn\n1,33898,2a,512,42932745\n1,33899,28,8192,0\n1,33899,12,36,0\n");
     assert_eq!(format, Format::CloudPhysics);
     assert_eq!(records, two(record(0, Op::Write, 0, 42_932_745 * 512, 512), record(SECOND, Op::Read, 0, 0, 8192)));
+    // A command that moves nothing looks like a read of Tencent's, and the next lines tell.
+    let (format, _, records) = read("1,33898,00,0,0\n1,33898,35,0,0\n1,33899,28,512,7\n");
+    assert_eq!(format, Format::CloudPhysics);
+    assert_eq!(records, two(record(0, Op::Flush, 0, 0, 0), record(SECOND, Op::Read, 0, 7 * 512, 512)));
+    assert_eq!(read("1,33898,35,0,0\n").0, Format::CloudPhysics);
+    let (format, _, records) = read("1,8,16,0,1063\n3,8,16,0,1063\n");
+    assert_eq!(format, Format::Tencent);
+    assert_eq!(records, two(record(0, Op::Read, 0, 4096, 8192), record(2 * SECOND, Op::Read, 0, 4096, 8192)));
     let msr = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n128166372003061629,hm,0,Read,4096,512,1\n";
     let (format, _, records) = read(msr);
     assert_eq!((format, records), (Format::Msr, vec![record(0, Op::Read, 0, 4096, 512)]));

@@ -99,10 +99,11 @@ impl Ledger {
         }
     }
 
-    /// Whether a flush had covered what 4 KiB held.
+    /// Whether a flush had covered any write of 4 KiB: then they may not become unreadable, though later writes of them were not
+    /// flushed.
     #[must_use]
     pub fn was_flushed(&self, number: u32) -> bool {
-        self.open.get(&number).is_none_or(|unit| unit.flushed == unit.answered)
+        self.safe[number as usize] != 0 || self.open.get(&number).is_some_and(|unit| unit.flushed > 0)
     }
 
     /// Takes in what is there after a cut. `commands`: writes that were in flight. `sectors`: asked of units that are mixed.
@@ -127,7 +128,8 @@ impl Ledger {
                 Held::Unreadable => {
                     // What was destroyed is told apart, and the answered write that was to take its place is lost as well;
                     // nothing else that was flushed may have become unreadable.
-                    if unit.flushed > 0 && !self.destroyed.contains(&number) {
+                    let was_flushed = unit.flushed > 0 || self.safe[number as usize] != 0;
+                    if was_flushed && !self.destroyed.contains(&number) {
                         losses.flushed += 1;
                     } else if unit.answered > unit.flushed {
                         losses.acknowledged += 1;
@@ -245,9 +247,36 @@ mod tests {
         assert_eq!(losses(Held::Nothing), Losses { flushed: 1, ..Losses::default() });
         assert_eq!(losses(Held::Unreadable), Losses { flushed: 1, ..Losses::default() }, "nobody has told");
         let mut told = ledger();
-        told.destroyed([0].into_iter());
+        told.destroyed([0, 1].into_iter());
         let newest = Losses { acknowledged: 1, ..Losses::default() };
         assert_eq!(told.settle(&[], |_| Held::Unreadable, whole), newest, "what was to take its place is lost as well");
+    }
+
+    #[test]
+    fn an_unreadable_unit_was_flushed_if_any_write_of_it_was() {
+        let written = |safe: u8, flushed: bool| {
+            let mut ledger = Ledger::new(vec![safe], 3);
+            ledger.sent(0..1);
+            ledger.answered(0..1);
+            if flushed {
+                let covered = ledger.flush_sent();
+                ledger.sent(0..1);
+                ledger.flush_answered(&covered);
+                ledger.answered(0..1);
+            }
+            ledger
+        };
+        let cases = [(0, false), (1, false), (0, true), (1, true)];
+        assert_eq!(cases.map(|(safe, flushed)| written(safe, flushed).was_flushed(0)), [false, true, true, true]);
+        assert_eq!([0, 1].map(|safe| Ledger::new(vec![safe], 3).was_flushed(0)), [false, true]);
+        // Whoever has told of it counts it, as flushed; here the last answered write is left.
+        let losses = |told: bool| {
+            let mut ledger = written(1, false);
+            ledger.destroyed(0..u32::from(told));
+            let Losses { acknowledged, flushed, .. } = ledger.settle(&[], |_| Held::Unreadable, whole);
+            (acknowledged, flushed)
+        };
+        assert_eq!([true, false].map(losses), [(1, 0), (0, 1)]);
     }
 
     #[test]

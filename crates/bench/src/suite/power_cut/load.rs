@@ -12,8 +12,9 @@ use crate::error::{BenchError, HostError};
 /// What is sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// Bytes of a write; where the device keeps or loses more as one, as many as that.
+    /// Bytes of a write, in whole units of the device.
     pub write_bytes: u64,
+    /// No more than there are places for such writes: of each one is in flight at most.
     pub depth: usize,
     /// Writes from one flush to the next; 0: none.
     pub writes_per_flush: u64,
@@ -28,6 +29,7 @@ enum Sent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtRest {
     pub bits_per_cell: u8,
+    /// Whether a flush had covered it, or an earlier write of the same unit.
     pub flushed: bool,
     /// How old it was.
     pub age: Nanos,
@@ -130,7 +132,7 @@ impl<'a> Cutter<'a> {
                 self.submit(Op::Flush, 0..0, Sent::Flush(covered))?;
                 continue;
             }
-            let count = (self.load.write_bytes.div_ceil(self.unit_bytes) as u32).min(self.units);
+            let count = (self.load.write_bytes / self.unit_bytes) as u32;
             let first = self.rng.below(u64::from(self.units / count)) as u32 * count;
             if self.ledger.is_busy(first..first + count) {
                 continue;
@@ -206,7 +208,9 @@ impl<'a> Cutter<'a> {
         self.now = plug.restore(back);
         self.tally.cuts += 1;
         self.tally.ready.push(self.now - back);
-        let all_destroyed = plug.destroyed();
+        let mut all_destroyed = plug.destroyed();
+        // A cache before the drive may still hold what the drive has lost.
+        all_destroyed.retain(|destroyed| plug.held(destroyed.unit) == Held::Unreadable);
         for destroyed in &all_destroyed {
             let unit = destroyed.unit as u32;
             let written = match self.written_ms[unit as usize] {

@@ -12,6 +12,7 @@ use super::figures::put;
 use crate::error::BenchError;
 use crate::host::Host;
 use crate::outcome::{Outcome, Table, Verdict};
+use crate::params::Params;
 use load::{Cutter, Load, Tally};
 
 const FILLS: &[&str] = &["drive", "none"];
@@ -28,8 +29,13 @@ pub(super) const DEF: TestDef = TestDef {
         integer("cuts", "1000", "", 1, 1_000_000, "cuts at moments drawn evenly from the load"),
         integer("event_cuts", "200", "", 0, 100_000, "further cuts: after 1, 2, 3 … events inside the drive"),
         integer("load_ms", "50", "ms", 1, 1_000_000, "the longest time from the drive's being ready to a cut"),
-        block("block_size", "16384", "request size, and alignment; several times 4 KiB show whether writes are torn"),
-        depth("queue_depth", "32", "requests in flight"),
+        block(
+            "block_size",
+            "16384",
+            "request size, and alignment, in whole 4 KiB, or more where the drive keeps or loses more as one; several of these show \
+             whether writes are torn",
+        ),
+        depth("queue_depth", "32", "requests in flight, no two of which overlap"),
         integer("writes_per_flush", "100", "", 0, 1_000_000_000, "writes from one FLUSH to the next; 0: none is sent"),
         choice("fill", "drive", FILLS, "whether the drive is written once before, in sequence, and flushed"),
     ],
@@ -54,7 +60,7 @@ pub(super) const DEF: TestDef = TestDef {
             "covered by a FLUSH and lost to a cut, either way: `flushed_lost` and `at_rest_flushed_lost` together",
         ),
         metric("at_rest_lost", "× 4 KiB", "at rest before the cut, and destroyed by it: reads end with a media error"),
-        metric("at_rest_flushed_lost", "× 4 KiB", "of these, covered by a FLUSH"),
+        metric("at_rest_flushed_lost", "× 4 KiB", "of these, where a FLUSH had covered this write or an earlier one"),
         metric("at_rest_lost_{mode}", "× 4 KiB", "of these, in flash of this cell mode"),
         metric("at_rest_age_max", "s", "the oldest of them"),
         metric("at_rest_age_mean", "s", "their mean age"),
@@ -72,7 +78,7 @@ pub(super) const DEF: TestDef = TestDef {
 };
 
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
-    let (mut tally, unclean, keeps_flushes) = ctx.on_fresh_drive(|host| cut_again_and_again(ctx, host))?;
+    let (mut tally, write_bytes, unclean, keeps_flushes) = ctx.on_fresh_drive(|host| cut_again_and_again(ctx, host))?;
     let p = &ctx.params;
     let method = format!(
         "{} Then the host wrote {} bytes at random, QD{}, with a FLUSH after every {} writes, and the power \
@@ -84,7 +90,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         } else {
             ctx.begins().unwritten()
         },
-        p.integer("block_size"),
+        write_bytes,
         p.integer("queue_depth"),
         p.integer("writes_per_flush"),
         p.integer("cuts"),
@@ -151,16 +157,39 @@ fn flushed_at_rest(tally: &Tally) -> u64 {
     tally.at_rest.iter().filter(|lost| lost.flushed).count() as u64
 }
 
-/// Returns also the cuts that the drive counts as unclean, and whether it is set up to keep a FLUSH.
-fn cut_again_and_again(ctx: &Context<'_>, host: &mut Host<'_>) -> Result<(Tally, u64, bool), BenchError> {
-    let Some(keeps_flushes) = host.device_mut().plug().map(|plug| plug.keeps_flushes()) else {
+/// Bytes of a write to a drive that keeps or loses `unit_bytes` as one: as asked for, or the default in whole units.
+///
+/// # Errors
+/// If a size was set that has a part of a unit, or the drive has fewer places for such writes than are to be in flight.
+fn write_bytes(params: &Params, capacity: u64, unit_bytes: u64) -> Result<u64, BenchError> {
+    let asked = params.integer("block_size");
+    let bytes = asked.next_multiple_of(unit_bytes);
+    if bytes != asked && params.is_set("block_size") {
+        let limit = format!("expected a multiple of {unit_bytes} bytes, which this drive keeps or loses as one");
+        return Err(params.value_error("block_size", &asked.to_string(), &limit).into());
+    }
+    if bytes > capacity {
+        return Err(BenchError::Unsuitable("block_size is larger than the drive".to_owned()));
+    }
+    let (depth, places) = (params.integer("queue_depth"), capacity / bytes);
+    if depth > places {
+        let limit = format!(
+            "expected {places} at most: the drive has no more places for writes of {bytes} bytes, and each takes one at a time"
+        );
+        return Err(params.value_error("queue_depth", &depth.to_string(), &limit).into());
+    }
+    Ok(bytes)
+}
+
+/// Returns also the bytes of a write, the cuts that the drive counts as unclean, and whether it is set up to keep a FLUSH.
+fn cut_again_and_again(ctx: &Context<'_>, host: &mut Host<'_>) -> Result<(Tally, u64, u64, bool), BenchError> {
+    let Some((keeps_flushes, unit_bytes)) =
+        host.device_mut().plug().map(|plug| (plug.keeps_flushes(), plug.unit_bytes()))
+    else {
         return Err(BenchError::Unsuitable(format!("{} has no plug that can be pulled", host.info().name)));
     };
     let capacity = host.info().capacity_bytes;
-    let write_bytes = ctx.params.integer("block_size");
-    if write_bytes > capacity {
-        return Err(BenchError::Unsuitable("block_size is larger than the drive".to_owned()));
-    }
+    let write_bytes = write_bytes(&ctx.params, capacity, unit_bytes)?;
     let monitor = ctx.monitor();
     monitor.step(0.0, 0.2);
     let filled = ctx.params.choice("fill") == "drive";
@@ -197,7 +226,7 @@ fn cut_again_and_again(ctx: &Context<'_>, host: &mut Host<'_>) -> Result<(Tally,
         }
     }
     let unclean = cutter.unclean_shutdowns();
-    Ok((cutter.tally, unclean, keeps_flushes))
+    Ok((cutter.tally, write_bytes, unclean, keeps_flushes))
 }
 
 /// `keeps_flushes`: whether the device is set up to.
@@ -328,6 +357,28 @@ mod tests {
         begins(sentence(5, 1, 2), false, "The drive is broken");
         begins(sentence_of(5, 1, 2, false), false, "A FLUSH is not kept, as this device is set up");
         begins(sentence_of(5, 0, 0, false), true, "Not full protection");
+    }
+
+    /// A write of each place is in flight at most, so that more of them would be waited for without an end.
+    #[test]
+    fn a_load_that_the_drive_cannot_take_as_asked_for_is_refused() {
+        let of = |settings: &[(&str, &str)], unit_bytes| {
+            let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+            let params = DEF.resolve(&settings, false).expect("they are in range");
+            write_bytes(&params, 1 << 20, unit_bytes).map_err(|e| e.to_string())
+        };
+        assert_eq!(of(&[], 4096), Ok(16_384));
+        assert_eq!(of(&[("block_size", "32KiB")], 4096), Ok(32_768), "as many places as writes in flight");
+        let few = of(&[("block_size", "64KiB")], 4096).unwrap_err();
+        assert!(few.contains("queue_depth=32") && few.contains("expected 16 at most"), "{few}");
+        assert_eq!(of(&[("block_size", "64KiB"), ("queue_depth", "16")], 4096), Ok(65_536));
+        assert!(of(&[("block_size", "2MiB")], 4096).unwrap_err().contains("larger than the drive"));
+        // Nobody asked for 16 KiB: what is written is said.
+        assert_eq!(of(&[], 32_768), Ok(32_768));
+        for (size, unit_bytes) in [("512", 4096), ("6144", 4096), ("16384", 32_768)] {
+            let part = of(&[("block_size", size)], unit_bytes).unwrap_err();
+            assert!(part.contains(&format!("block_size={size}: expected a multiple of {unit_bytes}")), "{part}");
+        }
     }
 
     /// Whoever reads no more than the figure that leads must not take it for a drive that keeps what it has flushed.

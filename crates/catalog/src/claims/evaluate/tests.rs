@@ -406,6 +406,37 @@ fn only_what_a_run_could_have_missed_is_counted_as_measured() {
 }
 
 #[test]
+fn a_figure_that_repeats_one_that_was_not_judged_is_counted_in_its_place() {
+    let named = |id: &str, extra: &str| Claim { id: id.to_owned(), ..claim(&format!("{extra}{VALUE}")).remove(0) };
+    let mut longer = named("X", "");
+    let Check::Value(check) = &mut longer.check else { unreachable!("it is a value") };
+    check.params.insert("seconds".to_owned(), toml::Value::Integer(9));
+    let repeats = |id: &str| named(id, "repeats = \"X\"\n");
+    let rows = |outcomes: &[Outcome]| evaluate(&[longer.clone(), repeats("Y"), repeats("Z")], &["d"], outcomes);
+    let repeated = |rows: &[ClaimRow]| rows.iter().map(|row| row.repeats.clone()).collect::<Vec<_>>();
+    let said = |id: &str| Some(id.to_owned());
+    // The run of the first has not been made, that of the others has.
+    let judged = rows(&[outcome("d", &[("queue_depth", 32)], &[("iops", 100.0, "IOPS")])]);
+    assert_eq!((judged[0].state, judged[1].state), (ClaimState::NotRun, ClaimState::Met));
+    assert_eq!(repeated(&judged), [said("Y"), None, said("X")]);
+    let tally = Tally::of(&judged, ClaimKind::Measured);
+    assert_eq!((tally.met, tally.open), (1, 0));
+    // Where none was judged, it is one figure that is open.
+    let none = rows(&[outcome("d", &[("queue_depth", 1)], &[("iops", 100.0, "IOPS")])]);
+    assert_eq!(repeated(&none), [None, said("X"), said("X")]);
+    assert_eq!(Tally::of(&none, ClaimKind::Measured).open, 1);
+}
+
+#[test]
+fn a_ranking_in_which_no_two_drives_differ_says_nothing() {
+    let ranking = claim(
+        "check.ranking = { test = \"t\", metric = \"m\", published = { a = 1.0 }, wrong_pairs_at_most_percent = 10 }",
+    );
+    let rows = evaluate(&ranking, &["a"], &[outcome("a", &[], &[("m", 5.0, "x")])]);
+    assert_eq!(rows[0].state, ClaimState::Inconclusive, "{:?}", rows[0]);
+}
+
+#[test]
 fn a_calibration_that_is_missed_is_a_measured_miss_whether_that_was_known_or_not() {
     for known in ["", "known_miss = \"k\"\n"] {
         let claims = claim(&format!("calibrates = [\"k\"]\n{known}{VALUE}"));

@@ -280,6 +280,12 @@ impl Domain {
         self.units_reading + self.staged.len() + self.units_writing
     }
 
+    /// Units of its reads under way.
+    #[must_use]
+    pub fn units_reading(&self) -> u32 {
+        self.units_reading
+    }
+
     /// Units of its reads and programs under way.
     #[must_use]
     pub fn units_under_way(&self) -> u32 {

@@ -4,8 +4,11 @@
 //! are noted as one run, and a run as its length, the pages left out before it, and by how much the number of its row differs from
 //! that of the run before: mostly one byte each.
 
+use std::fmt;
 use std::ops::Range;
 
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use ssdlab_nand::{LogicalPage, LogicalPages, SequenceNumber};
 
@@ -16,12 +19,45 @@ pub struct Held(Box<[u8]>);
 impl Held {
     /// Every page with the number of its row, in order.
     pub fn each(&self) -> impl Iterator<Item = (LogicalPage, SequenceNumber)> + '_ {
+        self.runs().flat_map(|Run { pages, row }| pages.each().map(move |page| (page, row)))
+    }
+
+    fn runs(&self) -> impl Iterator<Item = Run> + '_ {
         let (mut bytes, mut before) = (&*self.0, Run::default());
-        let runs = std::iter::from_fn(move || {
+        std::iter::from_fn(move || {
             before = before.next_of(&mut bytes)?;
             Some(before.clone())
-        });
-        runs.flat_map(|Run { pages, row }| pages.each().map(move |page| (page, row)))
+        })
+    }
+}
+
+/// What several trims took. Unlike that of one it is kept in a file.
+#[derive(Clone, Debug, Default)]
+pub struct HeldByTrims(Vec<Held>);
+
+impl HeldByTrims {
+    /// What these took out of rows of numbers that `counts`.
+    #[must_use]
+    pub fn of<'a>(trims: impl Iterator<Item = &'a Held>, counts: impl Fn(SequenceNumber) -> bool) -> Self {
+        let those_that_count = |held: &Held| {
+            let mut writer = HeldWriter::default();
+            held.runs().filter(|run| counts(run.row)).for_each(|run| writer.push_run(run));
+            writer.finish()
+        };
+        HeldByTrims(trims.map(those_that_count).filter(|held| !held.0.is_empty()).collect())
+    }
+
+    /// Every page with the number of its row, in the order of the trims.
+    pub fn each(&self) -> impl Iterator<Item = (LogicalPage, SequenceNumber)> + '_ {
+        self.0.iter().flat_map(Held::each)
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn runs(&self) -> impl Iterator<Item = Run> + '_ {
+        self.0.iter().flat_map(Held::runs)
     }
 }
 
@@ -39,10 +75,14 @@ impl HeldWriter {
     #[inline]
     pub fn push(&mut self, page: LogicalPage, row: SequenceNumber) {
         if self.run.pages.end != page || self.run.row != row {
-            self.end_run();
-            self.run = Run { pages: page.run(0), row };
+            self.push_run(Run { pages: page.run(0), row });
         }
         self.run.pages.end += 1;
+    }
+
+    fn push_run(&mut self, run: Run) {
+        self.end_run();
+        self.run = run;
     }
 
     #[must_use]
@@ -127,6 +167,55 @@ impl<'de> Deserialize<'de> for Held {
     }
 }
 
+/// In a file: first page, pages and row of each run.
+type SavedRun = (LogicalPage, u32, SequenceNumber);
+
+impl Serialize for HeldByTrims {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Some forms want to know first how many come.
+        let mut runs = serializer.serialize_seq(Some(self.runs().count()))?;
+        for Run { pages, row } in self.runs() {
+            let run: SavedRun = (pages.start, pages.count(), row);
+            runs.serialize_element(&run)?;
+        }
+        runs.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for HeldByTrims {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(RunsOfFile)
+    }
+}
+
+/// Takes the runs of a file in, one after the other.
+struct RunsOfFile;
+
+impl<'de> Visitor<'de> for RunsOfFile {
+    type Value = HeldByTrims;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("runs of pages")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut runs: A) -> Result<HeldByTrims, A::Error> {
+        let (mut held, mut writer) = (Vec::new(), HeldWriter::default());
+        while let Some((first, count, row)) = runs.next_element::<SavedRun>()? {
+            if count == 0 || first.number().checked_add(count).is_none() {
+                return Err(A::Error::custom("no such pages"));
+            }
+            // Those of a trim rise.
+            if first < writer.run.pages.end {
+                held.push(std::mem::take(&mut writer).finish());
+            }
+            writer.push_run(Run { pages: first.run(count), row });
+        }
+        held.push(writer.finish());
+        held.retain(|held| !held.0.is_empty());
+        Ok(HeldByTrims(held))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,5 +257,30 @@ mod tests {
         assert!(size(&mut |page| u64::from(page / 4)) < 100_000);
         let mut rng = ssdlab_core::Rng::new(6);
         assert!(size(&mut |_| rng.below(1 << 27)) < 600_000);
+    }
+
+    #[test]
+    fn what_several_trims_took_comes_back_from_a_file_and_takes_no_more_room_than_each() {
+        let number = |(page, row)| (LogicalPage::new(page), SequenceNumber::new(row));
+        let pages = |pages: Vec<(u32, u64)>| note(&pages.into_iter().map(number).collect::<Vec<_>>());
+        let trims = [
+            pages((0..100_000).map(|page| (page, u64::from(page / 4))).collect()),
+            Held::default(),
+            pages(vec![(7, 3), (8, 3), (9, 40)]),
+            pages(vec![(10, 1 << 40)]),
+        ];
+        let held = HeldByTrims::of(trims.iter(), |row| row != SequenceNumber::new(3));
+        let all = trims.iter().flat_map(Held::each);
+        let expected: Vec<_> = all.filter(|held| held.1 != SequenceNumber::new(3)).collect();
+        assert_eq!(held.each().collect::<Vec<_>>(), expected);
+        assert!(held.0.iter().map(|held| held.0.len()).sum::<usize>() < 100_000);
+        let saved = postcard::to_stdvec(&held).expect("a vector takes everything");
+        let loaded: HeldByTrims = postcard::from_bytes(&saved).expect("it is as it was saved");
+        assert_eq!(loaded.each().collect::<Vec<_>>(), expected);
+        assert_eq!(postcard::to_stdvec(&loaded), Ok(saved));
+        for run in [(5, 0, 1), (u32::MAX - 1, 2, 1)] {
+            let bytes = postcard::to_stdvec(&[run].as_slice()).expect("a vector takes everything");
+            assert!(postcard::from_bytes::<HeldByTrims>(&bytes).is_err(), "{run:?}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::op::{FlashOp, OpSink};
 use crate::spec::MappingSpec;
 use crate::translation::is_plausible;
 
-pub use held::{Held, HeldWriter};
+pub use held::{Held, HeldByTrims, HeldWriter};
 pub use journal::{JOURNAL_ENTRY_BYTES, Journal, TAG_CHECKPOINT, TAG_JOURNAL};
 pub use trims::{Trim, TrimTable};
 
@@ -31,6 +31,8 @@ pub struct MetadataLog {
     unwritten_rows: u32,
     /// Rows written before the log began anew.
     rows_before: u64,
+    /// Of all rows given to dies, those that power cuts have kept from being.
+    taken_back: u64,
 }
 
 /// What of it is on flash, for a file.
@@ -39,6 +41,7 @@ pub struct SavedLog {
     journal: Option<Journal>,
     demand_map: Option<SavedDemandMap>,
     rows_before: u64,
+    taken_back: u64,
 }
 
 impl SavedLog {
@@ -54,7 +57,8 @@ impl MetadataLog {
     #[must_use]
     pub fn save(&self) -> SavedLog {
         let demand_map = self.demand_map.as_ref().map(DemandMap::save);
-        SavedLog { journal: self.journal.clone(), demand_map, rows_before: self.rows_before }
+        let MetadataLog { rows_before, taken_back, .. } = *self;
+        SavedLog { journal: self.journal.clone(), demand_map, rows_before, taken_back }
     }
 
     /// Takes over what such a log has saved.
@@ -73,7 +77,7 @@ impl MetadataLog {
             (None, None) => {}
             _ => return Err(MISFIT),
         }
-        self.rows_before = saved.rows_before;
+        (self.rows_before, self.taken_back) = (saved.rows_before, saved.taken_back);
         Ok(())
     }
 
@@ -89,6 +93,7 @@ impl MetadataLog {
         is_plausible(self.rows_before)
             && self.journal.as_ref().is_none_or(|journal| journal.is_sound(logical_pages, next))
             && self.demand_map.as_ref().is_none_or(DemandMap::is_sound)
+            && self.taken_back <= self.rows_given()
     }
 
     /// Whether the rows of its rings are such rows.
@@ -128,12 +133,21 @@ impl MetadataLog {
         let room = spec.map_cache_kib.map_or(0, |kib| u64::from(kib) * 1024 / u64::from(JOURNAL_ENTRY_BYTES));
         let changes = room.min(logical_pages.into()) as u32;
         let unwritten_rows = changes.div_ceil(layout.row_bytes() / JOURNAL_ENTRY_BYTES);
-        MetadataLog { journal, demand_map, hears_pages, unwritten_rows, rows_before }
+        MetadataLog { journal, demand_map, hears_pages, unwritten_rows, rows_before, taken_back: 0 }
     }
 
     /// Rows programmed for the map since power on.
     #[must_use]
     pub fn rows_written(&self) -> u64 {
+        self.rows_given() - self.taken_back
+    }
+
+    /// So many of them never came to be.
+    pub fn take_back_rows(&mut self, rows: u64) {
+        self.taken_back += rows;
+    }
+
+    fn rows_given(&self) -> u64 {
         self.rows_before
             + self.journal.as_ref().map_or(0, Journal::rows_written)
             + self.demand_map.as_ref().map_or(0, DemandMap::rows_written)

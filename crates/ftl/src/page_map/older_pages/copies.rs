@@ -87,6 +87,11 @@ impl CopyArea {
         self.rows += 1;
     }
 
+    /// So many rows of the area never came to be.
+    pub fn take_back_rows(&mut self, rows: u64) {
+        self.rows -= rows;
+    }
+
     /// The blocks of a die, in turn, from the one behind `block` to the one before it.
     pub fn blocks_after(&self, die: DieId, block: BlockId) -> impl Iterator<Item = BlockId> + '_ {
         let blocks = self.blocks.get(die.index()).map_or(&[][..], Vec::as_slice);

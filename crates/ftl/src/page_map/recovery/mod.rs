@@ -40,6 +40,7 @@ use super::PageMap;
 use super::last_rows::LastRows;
 use super::map::Place;
 use super::map_prefetch::MapPrefetch;
+use super::metadata_log::HeldByTrims;
 use super::superblock::{State, SuperblockId};
 use crate::op::OpSink;
 use crate::translation::{LostPage, Recovered, Repair, RepairKind, Undone, is_plausible};
@@ -72,7 +73,7 @@ pub struct Recovery {
     /// The erase point: data rows that were queued before the row of this number are void. Kept until none is left.
     void_before: Option<SequenceNumber>,
     /// Pages whose trims the last cut has forgotten, and the numbers of rows that held them, as the journal knows them.
-    held: Vec<(LogicalPage, SequenceNumber)>,
+    held: HeldByTrims,
     /// Rows that a cut has destroyed, with their numbers, of which everything was found elsewhere.
     #[serde(with = "super::pairs")]
     written_off: BTreeMap<(BlockId, u32), SequenceNumber>,
@@ -163,7 +164,7 @@ impl Recovery {
     #[must_use]
     pub fn is_sound(&self, logical_pages: u32, superblocks: u32, next: SequenceNumber) -> bool {
         let point_is_sound = self.void_before.is_none_or(|point| point <= next);
-        let mut noted = self.lost.iter().map(|(&page, &sequence)| (page, sequence)).chain(self.held.iter().copied());
+        let mut noted = self.lost.iter().map(|(&page, &sequence)| (page, sequence)).chain(self.held.each());
         noted.all(|(page, sequence)| page.number() < logical_pages && sequence < next)
             && self.origins.is_sound(superblocks)
             && point_is_sound
@@ -223,6 +224,7 @@ impl PageMap {
         let cut = self.medium.cut_power(under_way);
         self.note_held(&cut);
         self.log.cut_power();
+        self.take_back_queued();
         if self.recovery.fault == Some(RecoveryFault::BelievesCheckpointTooEarly) {
             self.recovery.believed = self.entries_of(cut.undone.iter().chain(&cut.torn));
         }
@@ -244,8 +246,8 @@ impl PageMap {
         // A row that failed on a bad block has come to be on the one in its place, or is to.
         let rows = cut.undone.iter().chain(&cut.torn).filter(|&&(block, _)| !self.medium.is_bad(block));
         let never_were: BTreeSet<_> = rows.map(|&(block, page)| self.medium.sequence(block, page)).collect();
-        let held = self.log.unsaved_trims().flat_map(|trim| trim.held.each());
-        self.recovery.held = held.filter(|(_, sequence)| !never_were.contains(sequence)).collect();
+        let trims = self.log.unsaved_trims().map(|trim| &trim.held);
+        self.recovery.held = HeldByTrims::of(trims, |sequence| !never_were.contains(&sequence));
     }
 
     fn recovers_quickly(&self) -> bool {
@@ -288,7 +290,7 @@ impl PageMap {
         self.forget_all();
         let trims = self.log.trims_on_flash().into_iter().flat_map(|trims| trims.ranges());
         let were_next = trims.map(|(_, before_row)| before_row).chain(self.recovery.void_before);
-        let held = self.recovery.held.iter().map(|&(_, sequence)| sequence);
+        let held = self.recovery.held.each().map(|(_, sequence)| sequence);
         let given = self.recovery.lost.values().copied().chain(self.numbers_of_copies()).chain(held);
         let not_before = were_next.chain(given.map(SequenceNumber::next)).max();
         self.medium.resume_sequence(not_before.into_iter());
@@ -449,7 +451,7 @@ impl PageMap {
                 }
             }
         }
-        self.recovery.held.iter().for_each(|&(page, sequence)| copies.not_before(page.number(), sequence));
+        self.recovery.held.each().for_each(|(page, sequence)| copies.not_before(page.number(), sequence));
         (0..).map(LogicalPage::new).zip(copies.into_fates(|gone, unit| self.was_moved_from(gone, unit))).collect()
     }
 

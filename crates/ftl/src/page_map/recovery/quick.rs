@@ -163,7 +163,7 @@ impl PageMap {
                 }
             }
         }
-        for &(page, sequence) in &self.recovery.held {
+        for (page, sequence) in self.recovery.held.each() {
             if let Some(number) = number(page) {
                 copies.not_before(number, sequence);
             }

@@ -575,13 +575,12 @@ impl Rig {
         }
     }
 
-    /// If the power failed now: of every page whose write was promised, the finished rows hold that write or a later
-    /// one, and the copy with the highest sequence is the newest, by which a recovery finds it.
+    /// If the power failed now: of every page whose write was promised, the copy with the highest sequence in finished rows, which
+    /// a recovery goes by, is of that write or a later one.
     pub fn check_power_cut(&self) {
         let medium = self.ftl.medium();
         let layout = medium.layout();
         let mut newest: Vec<Option<(SequenceNumber, u8)>> = vec![None; self.logical_pages as usize];
-        let mut all: Vec<(u32, SequenceNumber, u8)> = Vec::new();
         for block in layout.all_blocks() {
             for page in (0..medium.finished_pages(block)).filter(|&page| medium.is_readable(block, page)) {
                 let (sequence, start) = (medium.sequence(block, page), layout.row_start(block, page));
@@ -593,7 +592,6 @@ impl Rig {
                     if lpn < self.logical_pages {
                         let copy = (sequence, medium.generation(unit));
                         newest[lpn as usize] = newest[lpn as usize].max(Some(copy));
-                        all.push((lpn, copy.0, copy.1));
                     }
                 }
             }

@@ -161,7 +161,7 @@ impl Area {
 
     /// Moves a row of a place that will be erased, if it is up to date.
     fn move_on(&mut self, place: usize, index: u32, medium: &Medium, sink: &mut impl OpSink) {
-        let Some(page) = self.take_owner(place, index, medium.layout()) else { return };
+        let Some(page) = self.up_to_date(place, index, medium.layout()) else { return };
         self.moved += 1;
         self.read(page, medium.layout().row_bytes(), (NOBODY, LogicalPage::NONE), medium, sink);
         // Ahead of new pages: what is owed longest must not be erased before.
@@ -223,7 +223,7 @@ impl Area {
         for ahead in leaving.into_iter().flatten() {
             let place = self.ring.ahead(ahead);
             for index in 0..self.owners[place].len() {
-                if let Some(page) = self.take_owner(place, index as u32, medium.layout()) {
+                if let Some(page) = self.up_to_date(place, index as u32, medium.layout()) {
                     self.rows[page as usize] = NOWHERE;
                     self.owed.push_back(page);
                 }
@@ -237,9 +237,10 @@ impl Area {
         self.write_owed(medium, sink);
     }
 
-    /// The map page that a row of the ring holds, if it is up to date; it is looked for there no more.
-    fn take_owner(&mut self, place: usize, index: u32, layout: &Layout) -> Option<u32> {
-        let page = std::mem::replace(&mut self.owners[place][index as usize], NOWHERE);
+    /// The map page that a row of the ring holds, if it is up to date. What was written there stays known until the row is erased: a
+    /// cut may keep the next row of the page from being.
+    fn up_to_date(&self, place: usize, index: u32, layout: &Layout) -> Option<u32> {
+        let page = self.owners[place][index as usize];
         let (block, at) = self.ring.row(place, index);
         (page != NOWHERE && self.rows[page as usize] == row_number(block, at, layout)).then_some(page)
     }
@@ -308,11 +309,16 @@ mod tests {
 
     /// A map of three pages, of which the last has been written two hundred times.
     fn written() -> (Area, Medium, Vec<(DieId, FlashOp)>) {
+        written_on(8192)
+    }
+
+    /// The same on dies with pages of so many bytes.
+    fn written_on(page_bytes: u32) -> (Area, Medium, Vec<(DieId, FlashOp)>) {
         let die = DieSpec::plain(Geometry {
             planes: 1,
             blocks_per_plane: 8,
             pages_per_block: 4,
-            page_bytes: 8192,
+            page_bytes,
             spare_bytes: 0,
             bits_per_cell: 1,
             page_order: PageOrder::Uniform,
@@ -354,6 +360,32 @@ mod tests {
         area.recover(&medium, None);
         assert_eq!(area.rows, rows);
         assert_eq!(area.check(&medium), Ok(()));
+    }
+
+    #[test]
+    fn a_map_page_that_was_being_moved_is_found_where_it_was() {
+        for page_bytes in [4096, 8192] {
+            let (mut area, mut medium, mut ops) = written_on(page_bytes);
+            let mut cuts = 0;
+            for _ in 0..400 {
+                let moved = area.rows_moved();
+                area.write(2, &mut medium, &mut ops);
+                if area.rows_moved() > moved {
+                    // Neither row is on flash yet.
+                    ops.clear();
+                    medium.cut_power(&[]);
+                    for (block, page) in area.recover(&medium, None) {
+                        let filled = medium.program_at_start(block, page, |tags| tags.fill(EMPTY_TAG));
+                        filled.expect("it is the next of its block");
+                    }
+                    assert_eq!((area.pages_written(), area.check(&medium)), (3, Ok(())), "after {cuts} cuts");
+                    area.resume(&mut medium, &mut ops);
+                    cuts += 1;
+                }
+                work(&mut area, &mut medium, &mut ops);
+            }
+            assert!(cuts > 10, "{cuts} cuts of {page_bytes} bytes");
+        }
     }
 
     #[test]

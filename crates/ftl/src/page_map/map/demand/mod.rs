@@ -265,9 +265,17 @@ impl DemandMap {
         self.at_hand.start.number() <= page * per_page && (page + 1) * per_page <= self.at_hand.end.number()
     }
 
+    /// Whether a map page is being read as a whole.
+    fn is_coming(&self, page: u32) -> bool {
+        let per_page = self.cache.entries_per_page();
+        let end = LogicalPage::new((page + 1) * per_page);
+        let coming = self.coming_with(LogicalPage::new(page * per_page)).map(|start| &self.coming[&start]);
+        coming.is_some_and(|coming| end <= coming.end)
+    }
+
     fn flush(&mut self, page: Option<u32>, medium: &mut Medium, sink: &mut impl OpSink) {
         let Some(page) = page else { return };
-        if !self.is_at_hand(page) {
+        if !self.is_at_hand(page) && !self.is_coming(page) {
             self.area.read(page, medium.layout().row_bytes(), (NOBODY, LogicalPage::NONE), medium, sink);
         }
         self.counters.flushes += 1;
@@ -440,6 +448,25 @@ mod tests {
         assert!(map.look_up(AT(520), 8, &mut medium, &mut ops) && map.look_up(AT(140), 9, &mut medium, &mut ops));
         assert_eq!(map.read_ended(&ops[0].1), [(7, AT(512)), (8, AT(520))]);
         assert_eq!(map.read_ended(&ops[2].1), [(7, AT(128)), (9, AT(140))]);
+    }
+
+    #[test]
+    fn a_page_that_is_written_out_is_not_read_again_while_it_is_being_read() {
+        for comes_first in [false, true] {
+            let (mut map, mut medium) = on_flash(None);
+            let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
+            map.change(AT(0), &mut medium, &mut ops);
+            let (_, first) = ops[0];
+            if comes_first {
+                map.read_ended(&first);
+            }
+            // Others take its place, and what is at hand is another page.
+            (4096..4096 + 128).for_each(|lpn| _ = map.look_up(AT(lpn), NOBODY, &mut medium, &mut ops));
+            assert_eq!(map.counters().flushes, 1);
+            let reads = ops.iter().filter(|(_, op)| !op.kind().is_program() && op.block() == first.block());
+            let of_first = reads.filter(|(_, op)| op.page() == first.page()).count();
+            assert_eq!(of_first, if comes_first { 2 } else { 1 });
+        }
     }
 
     #[test]
