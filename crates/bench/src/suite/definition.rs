@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use super::storage_bench::INTERVAL_ENDS;
 use crate::params::{Kind, ParamDef, ParamError, Params};
 
 /// A figure that a test adds to the [`STANDARD_METRICS`].
@@ -104,6 +103,12 @@ fn is_of_latency(value: &str) -> bool {
     let of = of_op.unwrap_or(value);
     STANDARD_METRICS.iter().any(|metric| metric.key.strip_prefix("latency_") == Some(of))
 }
+
+/// Ends of the names of figures that were measured once more (`joint=interval`), and what they then depend on: what was not
+/// published of the traces.
+pub const INTERVAL_ENDS: [(&str, &str); 3] =
+    [("_small_deep", BY_DEPTH), ("_large_deep", BY_DEPTH), ("_idle_kept", "how long its pauses were in playback")];
+const BY_DEPTH: &str = "how sizes go with depths";
 
 /// In which the drive was, with which choice of what its trace leaves open, or both: `full`, `small_deep`, `full_small_deep`.
 fn is_state(value: &str) -> bool {

@@ -55,13 +55,13 @@ pub use consistency::{
     COMPLETIONS_OF_A_MOMENT, COUNTS_RATES, PUBLISHED_SECONDS, is_of_whole_drive, is_of_whole_run, rates_a_second,
 };
 pub use definition::{
-    Better, COMMON_PARAMS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, reference, stands_for,
+    Better, COMMON_PARAMS, INTERVAL_ENDS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, reference,
+    stands_for,
 };
 
 pub use slc_stages::FOLDING_SHARE;
 pub use stalls::{FELT_FIGURES, LONGEST_GAPS, cause_of_longest_gap};
 pub use steady_state::STEADY_PARTS;
-pub use storage_bench::INTERVAL_ENDS;
 
 use context::Context;
 use ssdlab_core::nearest;

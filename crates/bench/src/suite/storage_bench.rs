@@ -8,7 +8,7 @@ use ssdlab_workload::storage_bench::{Joint, Plan, Statistics, Trace};
 
 use super::common::{Erased, erase, fill_range, gigabytes};
 use super::context::Context;
-use super::definition::{MetricDef, bytes, choice, metric, number};
+use super::definition::{INTERVAL_ENDS, MetricDef, bytes, choice, metric, number};
 use super::figures::series;
 use super::figures::{by_category, categories, chart, put, put_causes, put_counters_as, put_latencies, put_percentile};
 use super::storage_bench_statistics::{put_statistics, statistics_table};
@@ -20,11 +20,6 @@ use crate::measure::{Measurement, Over, ServiceCurve};
 use crate::outcome::{Axis, Chart, Mark, Outcome};
 use crate::params::{Kind, ParamDef};
 
-/// Ends of the names of figures that were measured once more (`joint=interval`), and what they then depend on: what was not
-/// published of the traces.
-pub const INTERVAL_ENDS: [(&str, &str); 3] =
-    [("_small_deep", BY_DEPTH), ("_large_deep", BY_DEPTH), ("_idle_kept", "how long its pauses were in playback")];
-const BY_DEPTH: &str = "how sizes go with depths";
 /// The limits of the publication of 2015.
 const SLOW: [Nanos; 2] = [10 * MILLISECOND, 100 * MILLISECOND];
 /// What a trace may use of a drive that is smaller than the recording's.

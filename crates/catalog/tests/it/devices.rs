@@ -269,7 +269,7 @@ fn a_file_gives_an_expression_a_name() {
     assert!(message.contains("too deep"), "{message}");
     std::fs::write(folder.join("odd.toml"), "kind = \"aray\"\n").unwrap();
     let (message, marked) = wrong(&folder.join("odd.toml").display().to_string());
-    assert!(marked == "aray" && message.contains("did you mean array?"), "{message}");
+    assert!(marked == "\"aray\"" && message.contains("did you mean array?"), "{message}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
