@@ -234,7 +234,7 @@ fn provision(
     } else {
         // What else may be wrong with the drive comes first: no capacity follows from flash that cannot be.
         drive.capacity_bytes = LEAST_CAPACITY;
-        drive.validate(die).map_err(Refusal::Impossible)?;
+        drive.validate(die).map_err(|error| Refusal::Impossible(without_capacity(drive, die, error)))?;
         let (usable, unit) = (drive.usable_bytes(die), u64::from(drive.mapping.unit_bytes()));
         drive.capacity_bytes = (usable as f64 / (1.0 + percent / 100.0)) as u64 / unit * unit;
         if let Err(error) = drive.validate(die) {
@@ -248,10 +248,34 @@ fn provision(
                 return Err(Refusal::Impossible(SpecError { key: OVER_PROVISIONING.to_owned(), ..error }));
             }
             let least = libm::ceil((usable as f64 / most as f64 - 1.0) * 1e4) / 100.0;
+            if least > MOST_PERCENT {
+                return Err(Refusal::Impossible(nothing_to_sell(drive, die)));
+            }
             return Err(too_little(percent, &error.problem, least));
         }
     }
     Ok(())
+}
+
+/// What is wrong with a drive that is too small for the least capacity, which nobody has asked for.
+fn without_capacity(drive: &DriveSpec, die: &DieSpec, error: SpecError) -> SpecError {
+    // Too few free superblocks, or a number of them that no drive has, is another matter than too many beside a capacity.
+    let cache_fits = || drive.slc_cache.as_ref().is_none_or(|c| c.validate(die, &drive.gc, &drive.mapping).is_ok());
+    let is_about_capacity = match error.key.as_str() {
+        "capacity_bytes" => true,
+        "gc.start_free_superblocks" => drive_keys().check(drive).is_ok() && cache_fits(),
+        _ => false,
+    };
+    if is_about_capacity { nothing_to_sell(drive, die) } else { error }
+}
+
+fn nothing_to_sell(drive: &DriveSpec, die: &DieSpec) -> SpecError {
+    let kept_free = u64::from(drive.spare_superblocks_needed()) * drive.superblock_bytes(die);
+    let problem = format!(
+        "{} bytes of the flash are usable, and collection and cache keep {kept_free} of them free: no capacity is left to sell",
+        drive.usable_bytes(die)
+    );
+    SpecError::new(OVER_PROVISIONING, problem, "use more flash, or keep less free (gc.start_free_superblocks)")
 }
 
 fn too_little(percent: f64, why: &str, least: f64) -> Refusal {
@@ -405,6 +429,26 @@ mod tests {
             change("mapping.superblock", "all-dies"),
         ];
         assert!(matches!(template.with(&on_die), Err(Refusal::Impossible(_))));
+    }
+
+    #[test]
+    fn flash_that_leaves_nothing_to_sell_is_told_without_a_capacity_that_nobody_gave() {
+        let template = Template::open("840-evo-120gb").unwrap();
+        for (key, value) in [("die.geometry.blocks_per_plane", 30), ("gc.start_free_superblocks", 2000)] {
+            let refused = template.with(&[change(OVER_PROVISIONING, 7), change(key, value)]);
+            let Err(Refusal::Impossible(error)) = refused else { panic!("{key}: {refused:?}") };
+            assert_eq!(error.key, OVER_PROVISIONING, "{key}: {error}");
+            assert!(error.problem.ends_with("no capacity is left to sell"), "{key}: {error}");
+            assert!(!error.to_string().contains("32768") && !error.to_string().contains("capacity_bytes"), "{error}");
+        }
+        // A number that no drive has, and too few, are told as ever.
+        for value in [0, 1] {
+            let refused = template.with(&[change(OVER_PROVISIONING, 7), change("gc.start_free_superblocks", value)]);
+            assert!(
+                matches!(&refused, Err(Refusal::Impossible(e)) if e.key == "gc.start_free_superblocks"),
+                "{value}: {refused:?}"
+            );
+        }
     }
 
     #[test]

@@ -71,8 +71,10 @@ pub struct OutputFolder {
     dir: PathBuf,
     writes: Writes,
     known: Known,
-    /// Another command, whose run had not ended before this one began.
-    begun_before: Option<String>,
+    /// Another command, whose run had not ended before this one began, and whether it had begun to write.
+    begun_before: Option<(String, bool)>,
+    /// Finished tests that others had kept here by then.
+    tests_before: usize,
     /// Made by this command.
     is_new: bool,
     /// `None`: the folder is another process's.
@@ -108,9 +110,12 @@ impl OutputFolder {
         }
         let known = read_known(&own.join("written.json"));
         let begun_before = known.begun.clone().filter(|begun| begun != writes.command);
-        let mut folder = OutputFolder { dir: dir.to_owned(), writes, known, begun_before, is_new, lock: Some(lock) };
+        let begun_before = begun_before.map(|begun| (begun, known.writing));
+        let (dir, lock) = (dir.to_owned(), Some(lock));
+        let mut folder = OutputFolder { dir, writes, known, begun_before, tests_before: 0, is_new, lock };
         folder.sweep_up();
         folder.check(force)?;
+        folder.tests_before = folder.count_tests();
         // Before any work: if this process is killed, others must know whose run it was.
         folder.known.writing &= folder.is_of_this_command();
         folder.known.begun = Some(writes.command.to_owned());
@@ -144,6 +149,10 @@ impl OutputFolder {
     /// Where finished tests are kept.
     pub fn tests(&self) -> PathBuf {
         self.dir.join(OWN).join("tests")
+    }
+
+    fn count_tests(&self) -> usize {
+        fs::read_dir(self.tests()).map_or(0, Iterator::count)
     }
 
     /// Removes what a run leaves when it is killed while it writes: a folder in which a review grew, and files beside their place.
@@ -362,13 +371,15 @@ impl Drop for OutputFolder {
         if self.lock.is_none() {
             return;
         }
-        let tests = fs::read_dir(self.tests()).is_ok_and(|mut tests| tests.next().is_some());
-        if self.known.writing || tests {
+        // Tests of another command's run are no result of this one.
+        let of_others = if self.begun_before.is_some() { self.tests_before } else { 0 };
+        if self.known.writing || self.count_tests() > of_others {
             return;
         }
         // Nothing came of the run: the folder is left as it was found, as far as that can be.
-        let is_noted = self.known.begun != self.begun_before;
-        self.known.begun = self.begun_before.take();
+        let (begun, writing) = self.begun_before.take().unzip();
+        let is_noted = self.known.begun != begun;
+        (self.known.begun, self.known.writing) = (begun, writing.unwrap_or(false));
         if self.known.files.is_empty() && self.known.begun.is_none() {
             let _ = fs::remove_dir_all(self.dir.join(OWN));
             if self.is_new {
@@ -498,6 +509,8 @@ mod tests {
         fs::write(dir.join("index.html"), "half").unwrap();
         kill(review);
         assert!(refused(SWEEP).contains("a run of `ssdlab review` has not ended"), "{}", refused(SWEEP));
+        // One that was allowed to replace it, and came to nothing.
+        drop(open(SWEEP, true).unwrap_or_else(|e| panic!("{e}")));
         let mut review = open(Writes::REVIEW, false).unwrap_or_else(|e| panic!("{e}"));
         review.written(&[PathBuf::from("index.html")]).unwrap_or_else(|e| panic!("{e}"));
         drop(review);
@@ -505,6 +518,29 @@ mod tests {
         // One that was allowed to replace it, and came to nothing.
         drop(open(SWEEP, true).unwrap_or_else(|e| panic!("{e}")));
         assert_eq!(refused(Writes::REVIEW), "");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn tests_that_a_run_has_kept_stay_its_own_whatever_comes_to_nothing_between() {
+        const SWEEP: Writes = Writes { command: "sweep", files: &["index.html"], folders: &[], stores: &["points"] };
+        let dir = std::env::temp_dir().join(format!("ssdlab-kept-tests-{}", std::process::id()));
+        let open = |writes, force| OutputFolder::open(&dir, writes, force).unwrap_or_else(|e| panic!("{e}"));
+        let begun = || read_known(&dir.join(OWN).join("written.json")).begun;
+        let review = open(Writes::REVIEW, false);
+        fs::create_dir_all(review.tests()).unwrap();
+        fs::write(review.tests().join("0f.json"), "").unwrap();
+        drop(review);
+        assert_eq!(begun().as_deref(), Some("review"), "it was stopped, and goes on from there");
+        drop(open(SWEEP, true));
+        assert_eq!(begun().as_deref(), Some("review"));
+        drop(open(Writes::REVIEW, false));
+        // What was kept after that is of the run that kept it.
+        kill(open(SWEEP, true));
+        let review = open(Writes::REVIEW, true);
+        fs::write(review.tests().join("1e.json"), "").unwrap();
+        drop(review);
+        assert_eq!(begun().as_deref(), Some("review"));
         fs::remove_dir_all(dir).unwrap();
     }
 

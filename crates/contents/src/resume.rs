@@ -128,13 +128,14 @@ pub fn resume(
             Held::Write(number) | Held::Mixed(number) if may_be_there(store, unit) => number,
             // Bytes of a page that was trimmed, on a drive that goes on to return them.
             Held::Nothing => 0,
-            Held::Unreadable if is_back(unit) => 0,
             Held::Unreadable if store.is_lost(unit) => store.number(unit),
+            // Neither an erase nor a trim has done away with it.
             Held::Unreadable if holds_on => {
                 store.mark_lost(unit);
                 lost.push(unit);
                 0
             }
+            Held::Unreadable if is_back(unit) => 0,
             _ => return Err(ResumeError::Differs { unit, held }),
         };
         if number != store.number(unit) {

@@ -41,7 +41,7 @@ pub trait KeptTests: Sync {
 pub enum NoResult {
     /// The run was stopped: half of it is none.
     Stopped,
-    /// A test failed by a bug of the simulator or its own, told in full: that is no property of a drive.
+    /// A test failed by a bug of the simulator or its own, told in full: that is no property of a drive, as a media error is.
     Failed(String),
 }
 

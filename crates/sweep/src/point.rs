@@ -9,9 +9,9 @@ use sha2::{Digest as _, Sha256};
 use ssdlab_bench::fio_run::{FioError, FioOptions, run_file_whole};
 use ssdlab_bench::plan::guarded;
 use ssdlab_bench::suite::run_test;
-use ssdlab_bench::{BenchError, Lab, Metric, Monitor, PoweredOn};
+use ssdlab_bench::{BenchError, HostError, Lab, Metric, Monitor, PoweredOn};
 use ssdlab_catalog::{BuildSsd, DeviceRecipe, Parts, reference_identity};
-use ssdlab_device::Device;
+use ssdlab_device::{Device, Status};
 use ssdlab_nand::DieSpec;
 use ssdlab_ssd::{DriveSpec, build_unexplained};
 
@@ -72,7 +72,8 @@ pub enum PointResult {
         /// What the test has to say about its own figures.
         notes: Vec<String>,
     },
-    /// There can be no such drive, or the test makes no sense on it, and why. As final as a figure.
+    /// There can be no such drive, or the test makes no sense on it or ends with an error of the drive, and why. As final as a
+    /// figure.
     Impossible { reason: String },
 }
 
@@ -198,7 +199,7 @@ impl Point {
                     *lab.facts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 Ok(PointResult::Finished { capacity_bytes, spare_percent, metrics, notes })
             }
-            Err(BenchError::Device(reason) | BenchError::Unsuitable(reason)) => Ok(PointResult::Impossible { reason }),
+            Err(BenchError::Device(reason)) => Ok(PointResult::Impossible { reason }),
             Err(e) if is_of_drive(&e) => Ok(PointResult::Impossible { reason: e.to_string() }),
             Err(e) if e.is_cancelled() => Err(PointError::Cancelled),
             Err(e) => Err(PointError::Failed(e.to_string())),
@@ -206,11 +207,17 @@ impl Point {
     }
 }
 
-/// Whether an error says something of the drive that a test was to run on: it cannot be made, or the test makes no sense on it, or
-/// not with these parameters. Any other is of the program, and says nothing of the drive.
+/// Whether an error says something of the drive that a test was to run on: it cannot be made, the test makes no sense on it, or not
+/// with these parameters, or it loses data, takes no more writes, or takes no time or too much. Any other is of the program, and says
+/// nothing of the drive.
 #[must_use]
 pub fn is_of_drive(error: &BenchError) -> bool {
-    matches!(error, BenchError::Device(_) | BenchError::Unsuitable(_) | BenchError::Param(_))
+    match error {
+        BenchError::Device(_) | BenchError::Unsuitable(_) | BenchError::Param(_) => true,
+        BenchError::Host(HostError::Failed { status, .. }) => matches!(status, Status::MediaError | Status::ReadOnly),
+        BenchError::Host(e) => matches!(e, HostError::TooLong { .. } | HostError::TimeStands { .. }),
+        BenchError::Books(_) | BenchError::Panicked(_) => false,
+    }
 }
 
 pub(crate) fn hex(text: &str) -> String {
@@ -221,4 +228,32 @@ pub(crate) fn hex(text: &str) -> String {
 #[must_use]
 pub fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().take(16).map(|b| format!("{b:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::Op;
+
+    use super::*;
+
+    #[test]
+    fn what_a_drive_does_is_its_own_and_what_breaks_a_promise_is_a_bug() {
+        let failed = |status| {
+            let (offset_bytes, length_bytes, trouble) = (0, 4096, String::new());
+            HostError::Failed { op: Op::Read, offset_bytes, length_bytes, status, trouble, at: 1 }
+        };
+        for of_drive in [
+            failed(Status::MediaError),
+            failed(Status::ReadOnly),
+            HostError::TooLong { limit: 1 },
+            HostError::TimeStands { commands: 9, at: 1 },
+        ] {
+            assert!(is_of_drive(&of_drive.into()));
+        }
+        let of_program = [HostError::Stalled { in_flight: 1, at: 1 }, HostError::Unbalanced(String::new())];
+        for bug in of_program.into_iter().chain([failed(Status::Gone), HostError::Cancelled]) {
+            assert!(!is_of_drive(&bug.into()));
+        }
+        assert!(!is_of_drive(&BenchError::Books(String::new())) && !is_of_drive(&BenchError::Panicked(String::new())));
+    }
 }

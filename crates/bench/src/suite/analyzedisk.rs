@@ -1,10 +1,10 @@
 //! `analyzedisk`: the service time test of Intel's IPEAK AnalyzeDisk, a distribution of single-sector accesses.
 
-use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, Op};
+use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, Op, SECTOR_BYTES};
 use ssdlab_workload::{Mix, Pattern};
 
 use super::common::{build, fill_drive, gigabytes, note_if_few};
-use super::context::Context;
+use super::context::{Context, check_sectors};
 use super::definition::{PLAIN, TestDef, integer, metric};
 use super::figures::{chart, put, put_causes, put_counters, put_latencies, series};
 use super::stalls::{put_stalls, show_stalls};
@@ -98,6 +98,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let requests = ctx.params.integer("requests");
     let (runs, counters, flush, capacity) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
+        check_sectors(host, "its requests are of", SECTOR_BYTES)?;
         ctx.monitor().step(0.0, 0.8);
         fill_drive(host)?;
         ctx.settle(host)?;
@@ -105,7 +106,8 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let mut runs = Vec::new();
         for (i, (op, mix)) in [(Op::Read, Mix::Read), (Op::Write, Mix::Write)].into_iter().enumerate() {
             ctx.monitor().step(0.8 + 0.1 * i as f64, (0.9 + 0.1 * i as f64).min(1.0));
-            let source = build(ctx, &Pattern::random(mix, capacity, 512), if i == 0 { "reads" } else { "writes" })?;
+            let source =
+                build(ctx, &Pattern::random(mix, capacity, SECTOR_BYTES), if i == 0 { "reads" } else { "writes" })?;
             let mut meters = (ServiceTimes::default(), (Measurement::default(), Stalls::default()));
             host.watch_slowest();
             host.run(&mut [ctx.job(source, 1).for_requests(requests)], &mut meters)?;
@@ -203,7 +205,7 @@ fn until_calm(ctx: &Context<'_>, host: &mut Host<'_>, reads: &Measurement) -> Re
     let usual = reads.op(Op::Read).latency.percentile(USUAL_PERCENT);
     let written = host.now();
     let limit = written + ctx.nanos("flush_limit_seconds");
-    let mut probes = build(ctx, &Pattern::random(Mix::Read, capacity, 512), "probes")?;
+    let mut probes = build(ctx, &Pattern::random(Mix::Read, capacity, SECTOR_BYTES), "probes")?;
     // When the present row of usual reads began, and how many there are.
     let (mut since, mut usual_reads) = (written, 0);
     loop {

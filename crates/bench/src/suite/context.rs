@@ -29,6 +29,21 @@ pub struct Context<'a> {
     monitor: &'a Monitor<'a>,
 }
 
+/// Whether a parameter is the size of requests, or of the smallest of them.
+fn is_request_size(key: &str) -> bool {
+    key.ends_with("block_size") || key == "size_min_bytes"
+}
+
+/// Refuses requests of a part of a sector, of which `what` says what they are.
+pub(super) fn check_sectors(host: &Host<'_>, what: &str, bytes: u64) -> Result<(), BenchError> {
+    let (name, sector_bytes) = (&host.info().name, u64::from(host.info().sector_bytes));
+    if bytes.is_multiple_of(sector_bytes) {
+        return Ok(());
+    }
+    let problem = format!("{what} {bytes} bytes, and {name} takes multiples of {sector_bytes} bytes");
+    Err(BenchError::Unsuitable(problem))
+}
+
 /// A drive that was saved is not filled before, unless that is asked for: its state is what the test is about.
 fn as_it_begins<'s>(begins: Begins, def: &TestDef, settings: &'s [(String, String)]) -> Cow<'s, [(String, String)]> {
     const FILLS: &str = "prefill";
@@ -166,7 +181,7 @@ impl<'a> Context<'a> {
                 &mut *copy
             };
             let mut host = Host::resuming(device, self.monitor, now);
-            self.set_up(&mut host);
+            self.set_up(&mut host)?;
             results.push(run(&mut host, &prepared, i, load)?);
             host.check_books()?;
         }
@@ -202,7 +217,7 @@ impl<'a> Context<'a> {
         let mut all = Vec::with_capacity(states.len());
         for (i, state) in states.iter().enumerate() {
             let mut host = Host::resuming(&mut *original, self.monitor, now);
-            self.set_up(&mut host);
+            self.set_up(&mut host)?;
             if i == 0 {
                 host.set_link_policy(self.link_policy())?;
             }
@@ -213,7 +228,7 @@ impl<'a> Context<'a> {
             for load in loads {
                 let mut copy = original.snapshot().ok_or_else(|| self.no_copies())?;
                 let mut host = Host::resuming(&mut *copy, self.monitor, now);
-                self.set_up(&mut host);
+                self.set_up(&mut host)?;
                 results.push(run(&mut host, load)?);
                 host.check_books()?;
             }
@@ -247,16 +262,21 @@ impl<'a> Context<'a> {
         test: impl FnOnce(&mut Host<'_>) -> Result<T, BenchError>,
     ) -> Result<T, BenchError> {
         let mut host = Host::resuming(&mut *powered.device, self.monitor, powered.ready);
-        self.set_up(&mut host);
+        self.set_up(&mut host)?;
         host.set_link_policy(link)?;
         let result = test(&mut host)?;
         host.check_books()?;
         Ok(result)
     }
 
-    fn set_up(&self, host: &mut Host<'_>) {
+    /// Before anything is done to the drive: what cannot be sent to it is no reason to trim and fill it first.
+    fn set_up(&self, host: &mut Host<'_>) -> Result<(), BenchError> {
+        for key in self.def.all_params().map(|param| param.key).filter(|key| is_request_size(key)) {
+            check_sectors(host, &format!("{key} is"), self.params.integer(key))?;
+        }
         host.set_max_transfer_bytes(self.params.integer("max_transfer_bytes"));
         host.set_compressibility(self.params.number("compressibility_percent"));
+        Ok(())
     }
 
     /// How the host treats the link of an idle drive.

@@ -1246,13 +1246,14 @@ fn a_figure_has_the_same_good_end_in_every_test_that_declares_it() {
 }
 
 /// The model as a real drive: its time passes by itself, and nobody sees what it does. It notes whether it was asked for anything
-/// or given time, before which a real drive is trimmed whole.
-struct AsReal(ModelSpec, Arc<AtomicBool>);
+/// or given time, before which a real drive is trimmed whole. Its sectors have so many bytes.
+struct AsReal(ModelSpec, Arc<AtomicBool>, u32);
 
 impl Lab for AsReal {
     fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
         let inner = self.0.fresh(seed)?.device;
-        Ok(PoweredOn::new(RealModel { inner, now: 0, in_flight: 0, used: Arc::clone(&self.1) }))
+        let info = DeviceInfo { sector_bytes: self.2, ..inner.info().clone() };
+        Ok(PoweredOn::new(RealModel { inner, info, now: 0, in_flight: 0, used: Arc::clone(&self.1) }))
     }
     fn name(&self) -> &str {
         "real"
@@ -1261,6 +1262,7 @@ impl Lab for AsReal {
 
 struct RealModel {
     inner: Box<dyn Device>,
+    info: DeviceInfo,
     now: Nanos,
     in_flight: usize,
     used: Arc<AtomicBool>,
@@ -1268,7 +1270,7 @@ struct RealModel {
 
 impl Device for RealModel {
     fn info(&self) -> &DeviceInfo {
-        self.inner.info()
+        &self.info
     }
     fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
         self.used.store(true, Ordering::Relaxed);
@@ -1302,8 +1304,17 @@ impl Device for RealModel {
 
 /// What comes of it, and whether the drive was used.
 fn run_as_real(spec: ModelSpec, test: &str, settings: &[(&str, &str)]) -> (Result<Outcome, BenchError>, bool) {
+    run_as_real_with(512, spec, test, settings)
+}
+
+fn run_as_real_with(
+    sector_bytes: u32,
+    spec: ModelSpec,
+    test: &str,
+    settings: &[(&str, &str)],
+) -> (Result<Outcome, BenchError>, bool) {
     let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
-    let lab = AsReal(spec, Arc::default());
+    let lab = AsReal(spec, Arc::default(), sector_bytes);
     let out = run_test(find_test(test).unwrap(), &lab, &settings, 1, false, &Monitor::silent());
     (out, lab.1.load(Ordering::Relaxed))
 }
@@ -1327,6 +1338,18 @@ fn a_real_drive_has_not_begun_when_a_test_is_refused() {
         assert!(matches!(out, Err(BenchError::Unsuitable(_))) && !used, "{test}: {used} {:?}", out.err());
     }
     assert!(run_as_real(plain(), "sequential-write", &[("seconds", "1")]).1);
+    // Its sectors are larger than what it would be sent.
+    for (test, settings, what) in [
+        ("analyzedisk", &[][..], "its requests are of 512 bytes"),
+        ("atto", &[("length_bytes", "1MiB"), ("size_max_bytes", "64KiB")], "size_min_bytes is 512 bytes"),
+        ("random-write", &[("block_size", "512")], "block_size is 512 bytes"),
+        ("mixed-random", &[("block_size", "6144")], "block_size is 6144 bytes"),
+    ] {
+        let (out, used) = run_as_real_with(4096, plain(), test, settings);
+        let told = out.err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(told == format!("{what}, and model takes multiples of 4096 bytes") && !used, "{test}: {used} {told}");
+    }
+    assert!(run_as_real_with(4096, plain(), "sequential-write", &[("seconds", "1")]).1);
 }
 
 #[test]

@@ -44,3 +44,21 @@ fn cuts_of_an_earlier_life_are_not_those_of_the_test() {
     assert_eq!((lost, cuts), (0.0, 3.0));
     assert!((1.0..=3.0).contains(&unclean), "{unclean}");
 }
+
+#[test]
+fn the_size_that_was_written_stands_among_the_parameters() {
+    let of = |unit_kib: u32, settings: &[(&str, &str)]| {
+        let (mut drive, mut die) = (ideal_drive(), ideal_die());
+        (die.geometry.page_bytes, die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (32 << 10, 40, 4);
+        drive.flash.exact_spare_per_10000 = None;
+        (drive.capacity_bytes, drive.mapping.journal, drive.mapping.unit_kib) = (56 << 20, true, unit_kib);
+        let few = [("cuts", "2"), ("event_cuts", "1"), ("load_ms", "5"), ("fill", "none")];
+        let settings: Vec<_> = few.iter().chain(settings).map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+        let test = find_test("power-cut").expect("it is in the suite");
+        run_test(test, &CutBefore(drive, die, 0), &settings, 1, false, &Monitor::silent()).expect("it runs")
+    };
+    assert_eq!(of(4, &[]).params["block_size"], 16_384);
+    let large = of(32, &[]);
+    assert!(large.params["block_size"] == 32_768 && large.method.contains("32768 bytes"), "{:?}", large.params);
+    assert_eq!(of(32, &[("block_size", "16KiB")]).params, large.params);
+}

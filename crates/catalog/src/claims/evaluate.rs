@@ -102,6 +102,8 @@ impl ClaimRow {
 #[must_use]
 pub fn evaluate(claims: &[Claim], devices: &[&str], outcomes: &[Outcome]) -> Vec<ClaimRow> {
     let mut rows = Vec::new();
+    // Of each row.
+    let mut drives_of: Vec<BTreeSet<&str>> = Vec::new();
     for claim in claims {
         let of_several = match &claim.check {
             Check::Order(_) | Check::Ranking(_) => Some(judge_over_interval(claim, "", outcomes)),
@@ -113,6 +115,7 @@ pub fn evaluate(claims: &[Claim], devices: &[&str], outcomes: &[Outcome]) -> Vec
                 without_missing(&mut judged, &drives, outcomes);
                 count_miss(&mut judged, claim);
                 rows.push(judged);
+                drives_of.push(claim.drives());
             }
             continue;
         }
@@ -121,25 +124,27 @@ pub fn evaluate(claims: &[Claim], devices: &[&str], outcomes: &[Outcome]) -> Vec
             without_missing(&mut judged, &[device], outcomes);
             count_miss(&mut judged, claim);
             rows.push(judged);
+            drives_of.push(BTreeSet::from([device.as_str()]));
         }
     }
-    count_repeats_of_nothing(&mut rows);
+    count_repeats_of_nothing(&mut rows, &drives_of);
     rows
 }
 
-/// Of those that repeat a figure which has no row here, the first of each drive is counted in its place; so is the first that was
-/// judged where the figure was not, which then repeats it.
-fn count_repeats_of_nothing(rows: &mut [ClaimRow]) {
+/// Of those that repeat a figure which has no row here, the first of the same drives is counted in its place; so is the first that was
+/// judged where the figure was not, which then repeats it. `drives`: those of each row, all of which are among those of the row that it
+/// [repeats](Claim::can_repeat).
+fn count_repeats_of_nothing(rows: &mut [ClaimRow], drives: &[BTreeSet<&str>]) {
     let counted: BTreeSet<String> = rows.iter().filter(|row| row.repeats.is_none()).map(|row| row.id.clone()).collect();
     let mut stands_in = BTreeSet::new();
     for k in 0..rows.len() {
         let Some(id) = rows[k].repeats.clone() else { continue };
-        let (device, is_judged) = (rows[k].device.clone(), rows[k].state.is_judged());
-        let is_its = |row: &ClaimRow| row.id == id && row.device == device && row.repeats.is_none();
-        let originals: Vec<usize> = (0..rows.len()).filter(|&o| is_its(&rows[o])).collect();
+        let is_judged = rows[k].state.is_judged();
+        let is_its = |o: &usize| rows[*o].id == id && rows[*o].repeats.is_none() && drives[k].is_subset(&drives[*o]);
+        let originals: Vec<usize> = (0..rows.len()).filter(is_its).collect();
         let is_open = !originals.is_empty() && originals.iter().all(|&o| !rows[o].state.is_judged());
         let is_free = if counted.contains(&id) { is_judged && is_open } else { true };
-        if is_free && stands_in.insert((id, device)) {
+        if is_free && stands_in.insert((id, &drives[k])) {
             rows[k].repeats = None;
             let own = rows[k].id.clone();
             originals.into_iter().for_each(|o| rows[o].repeats = Some(own.clone()));

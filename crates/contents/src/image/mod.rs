@@ -870,7 +870,12 @@ impl UnfinishedImage {
         };
         let file = disk::create_new(&path).map_err(beside_error)?;
         // Until then another process can take it for one that was left, and put its own in its place.
-        lock_named(&file, &path)?;
+        if let Err(e) = lock_named(&file, &path) {
+            if !matches!(e, ImageError::InUse) {
+                drop(disk::remove(&path));
+            }
+            return Err(e);
+        }
         let image = Image {
             file,
             path,

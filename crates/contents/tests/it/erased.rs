@@ -220,11 +220,13 @@ proptest! {
 /// Of a device that has no erase, or accepts no more writes and stays as it is: however often it goes on, until they are written.
 #[test]
 fn pages_that_were_lost_before_an_erase_of_the_image_alone_stay_lost_on_what_was_not_erased() {
-    for erases in [None, Some(0..0)] {
+    for (erases, trims) in [(None, false), (Some(0..0), false), (Some(0..0), true)] {
         let path = path("erased-lost.ssd");
         let new_device = || {
-            let fake = Fake::new(1).without_trim();
-            fake.inside.lock().unwrap().erases = erases.clone();
+            let fake = if trims { Fake::new(1) } else { Fake::new(1).without_trim() };
+            let mut inside = fake.inside.lock().unwrap();
+            (inside.erases, inside.refuses_trims) = (erases.clone(), true);
+            drop(inside);
             Box::new(fake)
         };
         let options = ContentOptions::default();
@@ -248,6 +250,7 @@ fn pages_that_were_lost_before_an_erase_of_the_image_alone_stay_lost_on_what_was
             let (device, now) = again(&path, new_device(), options).unwrap_or_else(|e| panic!("{erases:?}: {e}"));
             let mut host = Host::new(device, Rng::new(1), now, None);
             assert_eq!(host.run(Request::read(1, 3 * UNIT_BYTES, UNIT_BYTES)), Status::MediaError);
+            assert!(host.device.store().is_lost(3), "{erases:?}");
             host.bytes[3] = None;
             host.check();
             drop(host);

@@ -31,6 +31,8 @@ pub struct Inside {
     pub cuts: u64,
     /// Writes end in an error once they have been done.
     pub fails_writes: bool,
+    /// Trims end in an error, and nothing has been trimmed.
+    pub refuses_trims: bool,
     /// Units that a secure erase empties; `None`: it has none.
     pub erases: Option<std::ops::Range<usize>>,
 }
@@ -64,6 +66,7 @@ impl Fake {
             clock: 1,
             cuts: 0,
             fails_writes: false,
+            refuses_trims: false,
             erases: None,
         };
         Fake { info, inside: Arc::new(Mutex::new(inside)) }
@@ -172,6 +175,7 @@ impl Device for Fake {
                         status = Status::MediaError;
                     }
                 }
+                Op::Trim if inside.refuses_trims => status = Status::ReadOnly,
                 _ => {
                     inside.change(&request);
                     if inside.fails_writes {

@@ -126,17 +126,17 @@ impl LogBlock {
         wait.dedup();
         let mut due = wait.len() as u64 + 1;
         while copied >= self.relocate_at + period * due {
-            match self.relocate_coldest() {
-                Some(true) => due += 1,
-                Some(false) => self.relocate_at += period,
-                // It is due still when those that wait have moved.
-                None => break,
+            if self.relocate_coldest() {
+                due += 1;
+            } else {
+                // Its time is over: otherwise, of short periods, ever more would be due at once.
+                self.relocate_at += period;
             }
         }
     }
 
-    /// Returns whether any superblock of the stripe is to move; `None`: all stripes wait to be moved.
-    fn relocate_coldest(&mut self) -> Option<bool> {
+    /// Returns whether any superblock is to move: none is where all stripes wait already, or where those of the coldest are open.
+    fn relocate_coldest(&mut self) -> bool {
         let stripe = self.geometry.stripe as usize;
         let erases = |places: &[Option<Place>]| -> Option<u64> {
             let of_each = || places.iter().flatten().map(|&place| u64::from(self.superblocks.erases(place)));
@@ -147,7 +147,7 @@ impl LogBlock {
         let waits = |k: usize| self.to_relocate.iter().any(|&superblock| superblock as usize / stripe == k);
         let stripes = self.data.chunks(stripe).enumerate().filter(|&(k, _)| !waits(k));
         let coldest = stripes.filter_map(|(k, places)| Some((erases(places)?, k))).min();
-        let (_, coldest) = coldest?;
+        let Some((_, coldest)) = coldest else { return false };
         let waited = self.to_relocate.len();
         for superblock in (coldest * stripe) as u32..((coldest + 1) * stripe) as u32 {
             // One that is open in a log moves when it is merged.
@@ -155,7 +155,7 @@ impl LogBlock {
                 self.to_relocate.push_back(superblock);
             }
         }
-        Some(self.to_relocate.len() > waited)
+        self.to_relocate.len() > waited
     }
 
     /// Plans the move of the next superblock that is to be relocated, if there is one. The next stripe is due so many merges after the

@@ -34,33 +34,37 @@ impl PageMap {
         }
     }
 
+    /// Rows counted, and what programs them: of the host, of the collector, folded, of the map, of older pages, out of bad blocks.
+    fn counted(&self) -> [(u64, &'static [OpKind]); 6] {
+        [
+            (self.counters.host_rows, &[OpKind::HostProgram]),
+            (self.counters.gc_rows, &[OpKind::GcProgram]),
+            (self.counters.fold_rows, &[OpKind::FoldProgram, OpKind::FoldCopy]),
+            (self.log.rows_written(), &[OpKind::MetadataProgram]),
+            (self.copies.as_ref().map_or(0, |copies| copies.rows()), &[OpKind::SafetyProgram]),
+            (self.bad_blocks.rows(), &[OpKind::RetireProgram]),
+        ]
+    }
+
     /// Everything counted has been programmed: of a drive that was saved, what was not had been taken out.
     pub(super) fn all_is_programmed(&mut self) {
         let mut rows = [0; KINDS];
-        for (kind, count) in [
-            (OpKind::HostProgram, self.counters.host_rows),
-            (OpKind::GcProgram, self.counters.gc_rows),
-            (OpKind::FoldProgram, self.counters.fold_rows),
-            (OpKind::MetadataProgram, self.log.rows_written()),
-            (OpKind::SafetyProgram, self.copies.as_ref().map_or(0, |copies| copies.rows())),
-            (OpKind::RetireProgram, self.bad_blocks.rows()),
-        ] {
-            rows[kind as usize] = count;
-        }
+        self.counted().into_iter().for_each(|(count, kinds)| rows[kinds[0] as usize] = count);
         self.programmed = Programmed(rows);
     }
 
     /// The power has gone: rows that were queued, and reads that were asked for, count no more.
     pub(super) fn take_back_queued(&mut self) {
-        let PageMap { programmed, counters, log, copies, bad_blocks, .. } = self;
-        counters.host_rows -= programmed.queued(counters.host_rows, &[OpKind::HostProgram]);
-        counters.gc_rows -= programmed.queued(counters.gc_rows, &[OpKind::GcProgram]);
-        counters.fold_rows -= programmed.queued(counters.fold_rows, &[OpKind::FoldProgram, OpKind::FoldCopy]);
-        log.take_back_rows(programmed.queued(log.rows_written(), &[OpKind::MetadataProgram]));
-        if let Some(copies) = copies {
-            copies.take_back_rows(programmed.queued(copies.rows(), &[OpKind::SafetyProgram]));
+        let [host, gc, folded, of_map, of_older, retired] =
+            self.counted().map(|(count, kinds)| self.programmed.queued(count, kinds));
+        self.counters.host_rows -= host;
+        self.counters.gc_rows -= gc;
+        self.counters.fold_rows -= folded;
+        self.log.take_back_rows(of_map);
+        if let Some(copies) = &mut self.copies {
+            copies.take_back_rows(of_older);
         }
-        bad_blocks.take_back_rows(programmed.queued(bad_blocks.rows(), &[OpKind::RetireProgram]));
+        self.bad_blocks.take_back_rows(retired);
         let read: u64 = self.collector.domains().map(|domain| u64::from(domain.units_reading())).sum();
         self.counters.gc_read_units = self.counters.gc_read_units.saturating_sub(read);
         let merged = self.parts.iter().map(|(_, part)| match part.state {
@@ -163,7 +167,14 @@ mod tests {
                     continue;
                 }
                 let counted = rows(&map.counters());
-                Translation::cut_power(&mut map, &[]);
+                let mut torn = Vec::new();
+                if let Some(&(_, op)) = ops.first().filter(|(_, op)| op.kind().is_program() && rng.chance(1, 2)) {
+                    map.began(&op);
+                    map.cut_short(&op);
+                    torn.push(Interrupted::Program { block: op.block(), page: op.page(), spares_older: true });
+                    programmed += 1;
+                }
+                Translation::cut_power(&mut map, &torn);
                 assert_eq!(rows(&map.counters()), programmed, "drive {k}, after {n} writes");
                 (cuts, taken_back) = (cuts + 1, taken_back + counted - programmed);
                 if faults == 0 {

@@ -45,7 +45,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         if self.plug.capacitors.protects == Protection::Everything {
             self.save_while_energy_lasts();
         }
-        let at_work = self.backend.at_work(self.now, self.translation.medium());
+        let mut at_work = self.backend.at_work(self.now, self.translation.medium());
+        if self.translation.is_frozen() {
+            // Its dies only seem to program.
+            at_work.retain(|work| work.op.kind() == OpKind::Erase);
+        }
         let left: Vec<Nanos> = at_work.iter().map(|work| work.ends - self.now).collect();
         let carried = self.plug.capacitors.carry(&left, self.now - began);
         let of_die = |(work, carried): (&AtWork, bool)| -> Vec<Interrupted> {
@@ -88,6 +92,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// Not all repairs of the last recovery have been done.
     fn cut_while_starting(&mut self, now: Nanos, starting: Starting) {
         // What waits for the drive to be ready has not begun.
+        self.plug.said = self.flash_counters();
         self.translation.cut_power(&[]);
         for (timed, undone) in undone(&starting.repairs, now, &self.plug.capacitors).into_iter().rev() {
             // An erase has worn its block already, begun or not.
@@ -143,13 +148,51 @@ fn interrupted(op: &FlashOp, carried: bool) -> Interrupted {
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_device::{Device, Request};
     use ssdlab_ftl::{Repair, RepairKind};
     use ssdlab_nand::{BlockId, DieSpec, Geometry, PageOrder};
 
     use super::*;
-    use crate::PowerLossSpec;
     use crate::backend::RepairSteps;
     use crate::spec::DriveSpec;
+    use crate::{PowerLossSpec, Ssd};
+
+    fn small() -> Ssd {
+        let die = DieSpec::plain(Geometry {
+            planes: 1,
+            blocks_per_plane: 40,
+            pages_per_block: 16,
+            page_bytes: 4096,
+            spare_bytes: 0,
+            bits_per_cell: 2,
+            page_order: PageOrder::Alternating,
+        });
+        let mut drive = DriveSpec::plain("small", 4, 1600 * 4096);
+        // What it has to say of changes that a cut undid is queued as it starts.
+        drive.mapping.journal = true;
+        Ssd::new("small", &drive, &die, 1).expect("it can be built")
+    }
+
+    /// Rows that dies were at count, torn as they are; those that waited for them do not.
+    #[test]
+    fn what_dies_were_at_when_the_power_went_counts_and_what_waited_does_not() {
+        let mut ssd = small();
+        let mut done = Vec::new();
+        for tag in 0..4 {
+            ssd.submit(0, Request::write(tag, tag * 65_536, 65_536)).expect("it is within the drive");
+        }
+        // Until the first programs are under way.
+        let mut now = 0;
+        while ssd.backend.at_work(now, ssd.translation.medium()).is_empty() {
+            now += 1000;
+            ssd.advance(now, &mut done);
+        }
+        let at_work = ssd.backend.at_work(now, ssd.translation.medium()).len() as u64;
+        let queued = ssd.translation.counters().host_rows;
+        assert!(queued > at_work, "{at_work} of {queued} rows are under way");
+        ssd.cut_power(now);
+        assert_eq!(ssd.translation.counters().host_rows, at_work);
+    }
 
     #[test]
     fn a_repair_that_the_energy_carries_spares_older_pages_whatever_becomes_of_others() {

@@ -428,6 +428,27 @@ fn a_figure_that_repeats_one_that_was_not_judged_is_counted_in_its_place() {
 }
 
 #[test]
+fn an_order_is_counted_in_place_of_a_ranking_of_more_drives_that_was_not_judged() {
+    let ranking = "check.ranking = { test = \"t\", metric = \"m\", published = { a = 1.0, b = 2.0, c = 3.0 }, \
+                   wrong_pairs_at_most_percent = 10 }";
+    let order = "repeats = \"X1\"\ncheck.order = { higher = { device = \"b\", test = \"t\", metric = \"m\" }, \
+                 lower = { device = \"a\", test = \"t\", metric = \"m\" }, ratio_above = 1.0 }";
+    let claims = [claim(ranking).remove(0), Claim { id: "Y".to_owned(), ..claim(order).remove(0) }];
+    assert!(claims[1].can_repeat(&claims[0]));
+    let mut outcomes = vec![outcome("a", &[], &[("m", 1.0, "x")]), outcome("b", &[], &[("m", 2.0, "x")])];
+    // The row of the ranking is of the best of its drives, which has not run.
+    let rows = evaluate(&claims, &["a", "b", "c"], &outcomes);
+    assert_eq!((rows[0].device.as_str(), rows[1].device.as_str()), ("c", "b"));
+    assert!(!rows[0].state.is_judged());
+    assert_eq!((rows[1].state, rows[1].repeats.clone()), (ClaimState::Met, None));
+    assert_eq!(rows[0].repeats.as_deref(), Some("Y"));
+    assert_eq!(Tally::of(&rows, ClaimKind::Measured).met, 1);
+    outcomes.push(outcome("c", &[], &[("m", 3.0, "x")]));
+    let rows = evaluate(&claims, &["a", "b", "c"], &outcomes);
+    assert_eq!((rows[0].repeats.clone(), rows[1].repeats.as_deref()), (None, Some("X1")));
+}
+
+#[test]
 fn a_ranking_in_which_no_two_drives_differ_says_nothing() {
     let ranking = claim(
         "check.ranking = { test = \"t\", metric = \"m\", published = { a = 1.0 }, wrong_pairs_at_most_percent = 10 }",
