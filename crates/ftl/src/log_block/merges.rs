@@ -121,6 +121,9 @@ impl LogBlock {
     fn relocate_if_due(&mut self) {
         let Some(period) = self.relocate_after_merges.map(u64::from) else { return };
         let copied = self.merges.partial + self.merges.full;
+        if copied < self.relocate_at + period {
+            return;
+        }
         let stripe = self.geometry.stripe;
         let mut wait: Vec<u32> = self.to_relocate.iter().map(|superblock| superblock / stripe).collect();
         wait.dedup();
