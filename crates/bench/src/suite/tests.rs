@@ -1005,10 +1005,10 @@ impl Device for OfMembers {
 
 #[test]
 fn the_steady_state_of_a_set_is_left_to_a_full_run_by_both_tests_that_look_for_one() {
-    let drive = || InProportion(ModelSpec { capacity_bytes: 512 << 20, ..plain() });
+    let drive = || InProportion(ModelSpec { capacity_bytes: 64 << 20, ..plain() });
     let of = |lab: &dyn Lab, test: &str, quick| {
         let settings: &[(&str, &str)] = if test == "consistency" {
-            &[("seconds", "40")]
+            &[("seconds", "12"), ("tail_from_seconds", "4")]
         } else {
             &[("round_share", "1"), ("settle_turnovers", "1")]
         };

@@ -88,29 +88,39 @@ proptest! {
     }
 }
 
+/// A small drive with the ideal drive's policies.
+fn small() -> (DriveSpec, DieSpec) {
+    let (mut drive, mut die) = (ideal_drive(), ideal_die());
+    (die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (40, 16);
+    (drive.flash.dies, drive.flash.exact_spare_per_10000) = (4, None);
+    drive.capacity_bytes = 1600 * 4096;
+    (drive, die)
+}
+
 /// A process that is killed may leave a state that is younger than the totals noted beside it.
 #[test]
 fn totals_that_are_older_than_the_state_take_nothing_from_it() {
-    let mut first = new(&ideal_drive(), &ideal_die(), 1);
+    let (drive, die) = small();
+    let mut first = new(&drive, &die, 1);
     let totals = first.totals(0);
     let mut state = Vec::new();
     for cycle in 1..5 {
         first.cut(0);
         state = first.save();
-        first = new(&ideal_drive(), &ideal_die(), 1);
+        first = new(&drive, &die, 1);
         first.load(&state).unwrap_or_else(|e| panic!("in cycle {cycle}: {e:?}"));
         let ready = first.restore(0);
         first.count_at_least(&totals).expect("they are of such a drive");
         assert_eq!((first.power_cycles(), first.unclean_shutdowns()), (cycle + 1, cycle));
         assert!(first.time_powered(ready) >= ready);
     }
-    assert_eq!(new(&ideal_drive(), &ideal_die(), 1).load(&state), Ok(()));
+    assert_eq!(new(&drive, &die, 1).load(&state), Ok(()));
 }
 
 /// Rows that waited for their dies when the power went are not programmed; those that take their place are.
 #[test]
 fn cuts_in_a_row_leave_no_more_counted_than_dies_have_programmed() {
-    let (drive, die) = (ideal_drive(), ideal_die());
+    let (drive, die) = small();
     let mut ssd = new(&drive, &die, 1);
     let programmed = |ssd: &Ssd| ssd.counters().flash.expect("it has flash").program_bytes();
     let (mut now, mut done, mut said) = (0, Vec::new(), Vec::new());
