@@ -158,8 +158,8 @@ RUNS ?= 250
 torture: $(PROGRAM)
 	$(SSDLAB) torture --runs $(RUNS)
 
-## A hundred thousand power cuts of small drives of every kind, as many of small drives with the keys of the catalog's, and
-## twenty of each drive of the catalog at full size.
+## Some 340,000 power cuts, half of them of small drives of every kind and half of small drives with the keys of the catalog's,
+## and twenty of each drive of the catalog at full size.
 CUT_RUNS ?= 6000
 power-cuts: $(PROGRAM)
 	$(SSDLAB) torture --power-cuts --runs $(CUT_RUNS)

@@ -1,7 +1,7 @@
 """Searches over-provisioning, write buffer and collection policy: cost against tail latency against endurance.
 
-    pip install ssdlab optuna
-    python optuna_search.py [TRIALS]
+    pip install ./python optuna   # from a checkout: needs Rust
+    python examples/python/optuna_search.py [TRIALS]
 """
 
 import sys

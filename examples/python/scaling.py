@@ -13,12 +13,12 @@ import heapq
 import tempfile
 import time
 
-#: Seconds, bytes: measured by `measure` on one core of a busy two-core machine, 23 November 2026.
+#: Seconds, bytes: those of docs/python.md, measured by `measure` on two cores that were busy with builds.
 CONSTANTS = {
-    "submit": 60e-6,  # of a batch: pickled, and handed to the executor
-    "check": 20e-6,  # of a result: its digest
-    "keep": 700e-6,  # of a result: written, synced, renamed
-    "result_bytes": 1500.0,  # of a result on its way
+    "submit": 81e-6,  # of a batch: handed to a thread, and its answer taken; a cluster pickles it besides
+    "check": 61e-6,  # of a result: its digest
+    "keep": 4.9e-3,  # of a result: written, synced, renamed
+    "result_bytes": 1700.0,  # of a result on its way
     "key_bytes": 40.0,  # of a point on its way out
     "network": 125e6,  # bytes a second that the scheduler can take: 1 Gbit/s
     "round_trip": 1e-3,  # between scheduler and worker

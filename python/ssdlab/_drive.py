@@ -267,7 +267,7 @@ class Drive:
                 file,
                 text,
                 dict(variables or {}),
-                prefill or ("read" if start is None else "none"),
+                ("read" if start is None else "none") if prefill is None else prefill,
                 _rest(rest_seconds),
                 _begins(start, stored_days),
                 _written(save, timeline),
@@ -307,7 +307,7 @@ class Drive:
 
         Args:
             speed: at the recorded times, ``"2x"`` for twice as fast, or ``"asap"``.
-            queue_depth: commands under way at most.
+            queue_depth: commands under way at most, 1 to 65536.
             placement: addresses beyond the end of the drive begin again, or all are scaled.
             prefill: whether the whole drive is written first; if not said, unless there is a ``start``.
             rest_seconds, start, stored_days, save, timeline: as of :meth:`run`.
@@ -331,7 +331,7 @@ class Drive:
                 source,
                 format,
                 speed,
-                _whole(queue_depth, "queue_depth", 1, 2**32 - 1),
+                _whole(queue_depth, "queue_depth", 1, _native.MOST_REPLAY_DEPTH),
                 _one_of(placement, "placement", "wrap", "scale") == "scale",
                 _one_of(devices, "devices", "side-by-side", "folded") == "folded",
                 start is None if prefill is None else _flag(prefill, "prefill"),

@@ -134,6 +134,8 @@ class SweepResult:
     ) -> None:
         #: ``None`` where the result was unpickled, until it is looked at.
         self._read = plan
+        #: What is known of each point, once it was asked for.
+        self._known: _native.SweepStates | None = None
         #: The plan's file and text.
         self._source = source
         self._finished = finished
@@ -153,6 +155,12 @@ class SweepResult:
             self._read = plan
         return self._read
 
+    @property
+    def _states(self) -> _native.SweepStates:
+        if self._known is None:
+            self._known = self._plan.states(self._finished, self.failed)
+        return self._known
+
     def __reduce__(self) -> tuple[object, ...]:
         return SweepResult, (None, self._source, self._finished, self.failed, self.found)
 
@@ -164,7 +172,7 @@ class SweepResult:
     @property
     def table(self) -> Table:
         """``point``, ``test``, ``seed``, the swept keys, ``status``, what is known of the drive, and metrics."""
-        return Table(self._plan.table(self._finished, self.failed))
+        return Table(self._states.table())
 
     def __len__(self) -> int:
         return len(self._plan)
@@ -179,11 +187,11 @@ class SweepResult:
             return self._write(opened)
 
     def _write(self, folder: _native.Folder) -> list[str]:
-        return [os.fspath(path) for path in self._plan.write(folder, self._finished, self.failed)]
+        return [os.fspath(path) for path in self._states.write(folder)]
 
     def _told(self) -> SweepResult:
         """Itself, once what has no figure has been told of."""
-        why, none = self._plan.impossible(self._finished, self.failed)
+        why, none = self._states.impossible()
         # To the caller of `sweep`.
         for line in why.splitlines():
             warnings.warn(line.strip(), stacklevel=3)

@@ -8,9 +8,41 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import Executor, Future, InvalidStateError
 from contextlib import suppress
 from typing import Any
+
+
+#: How often in a row a job is asked whether it has ended before it counts as lost.
+_ASKS = 10
+
+
+class _Handed(Future[Any]):
+    """Of a task that a cluster has. Cancelled, it is cancelled there as well, though it may be running."""
+
+    def __init__(self, stop: Callable[[], object]) -> None:
+        super().__init__()
+        self._stop = stop
+
+    def cancel(self) -> bool:
+        # Never set running, or it would refuse.
+        if self.cancelled() or not super().cancel():
+            return self.cancelled()
+        # Who waits is told.
+        self.set_running_or_notify_cancel()
+        with suppress(Exception):
+            self._stop()
+        return True
+
+    def take(self, result: Callable[[], Any]) -> None:
+        """Has what this returns or raises, unless it was cancelled."""
+        with suppress(InvalidStateError):
+            try:
+                came = result()
+            except BaseException as e:  # noqa: BLE001 - whatever it is, it belongs to who waits
+                self.set_exception(e)
+            else:
+                self.set_result(came)
 
 
 def _call(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -25,9 +57,13 @@ class _Ray(Executor):
             module.init()
         self._max_workers = int(module.cluster_resources().get("CPU", 1))
         self._call = module.remote(_call).options(**options)
+        self._cancel = module.cancel
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = self._call.remote(fn, *args, **kwargs).future()
+        task = self._call.remote(fn, *args, **kwargs)
+        future = _Handed(lambda: self._cancel(task))
+        # Ray's own future leaves the task alone when it is cancelled.
+        task.future().add_done_callback(lambda ended: future.take(ended.result))
         return future
 
 
@@ -37,25 +73,58 @@ def ray(**options: Any) -> Executor:
     return _Ray({"max_retries": 3, **options})
 
 
+class _Job(_Handed):
+    def __init__(self, job: Any) -> None:
+        super().__init__(job.cancel)
+        self.job = job
+        #: Why it did not say when it was last asked whether it has ended.
+        self.error: BaseException | None = None
+        self._unanswered = 0
+
+    def is_over(self) -> bool:
+        """Whether it has ended, is lost, or was cancelled."""
+        if self.cancelled():
+            return True
+        try:
+            over = bool(self.job.done())
+        except BaseException as e:  # noqa: BLE001 - whoever waits for other jobs shall not wait for ever
+            # A scheduler that has much to do does not always answer.
+            self._unanswered += 1
+            self.error = e
+            return self._unanswered == _ASKS
+        self._unanswered, self.error = 0, None
+        return over
+
+    def settle(self) -> None:
+        """Has what came of the job that is over. A cancelled one has it already."""
+        if self.error is not None:
+            # What is run again elsewhere need not run on.
+            with suppress(Exception):
+                self.job.cancel()
+            with suppress(InvalidStateError):
+                self.set_exception(self.error)
+        elif not self.cancelled():
+            self.take(self.job.result)
+
+
 class _Submitit(Executor):
     def __init__(self, executor: Any, poll_seconds: float, jobs: int) -> None:
         self._executor = executor
         self._poll_seconds = poll_seconds
         self._max_workers = jobs
-        self._jobs: list[tuple[Any, Future[Any]]] = []
+        self._jobs: list[_Job] = []
         self._lock = threading.Lock()
         self._shut = False
         self._thread = threading.Thread(target=self._watch, name="submitit jobs", daemon=True)
         self._thread.start()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        future.set_running_or_notify_cancel()
         # Held while the job is handed in: whoever watches ends once it is shut down and has no job left.
         with self._lock:
             if self._shut:
                 raise RuntimeError("cannot schedule new futures after shutdown")
-            self._jobs.append((self._executor.submit(fn, *args, **kwargs), future))
+            future = _Job(self._executor.submit(fn, *args, **kwargs))
+            self._jobs.append(future)
         return future
 
     def _watch(self) -> None:
@@ -63,14 +132,11 @@ class _Submitit(Executor):
         while not over:
             time.sleep(self._poll_seconds)
             with self._lock:
-                ended = [pair for pair in self._jobs if pair[0].done()]
-                self._jobs = [pair for pair in self._jobs if pair not in ended]
+                ended = [job for job in self._jobs if job.is_over()]
+                self._jobs = [job for job in self._jobs if job not in ended]
                 over = self._shut and not self._jobs
-            for job, future in ended:
-                try:
-                    future.set_result(job.result())
-                except BaseException as e:  # noqa: BLE001 - whatever it is, it belongs to who waits
-                    future.set_exception(e)
+            for job in ended:
+                job.settle()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         with self._lock:
@@ -78,10 +144,8 @@ class _Submitit(Executor):
             cancelled = self._jobs if cancel_futures else []
             if cancel_futures:
                 self._jobs = []
-        for job, future in cancelled:
-            with suppress(Exception):
-                job.cancel()
-            future.set_exception(CancelledError())
+        for job in cancelled:
+            job.cancel()
         if wait:
             self._thread.join()
 

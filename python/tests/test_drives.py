@@ -49,11 +49,13 @@ def test_a_wrong_file_is_told_with_its_line_and_the_words_of_the_command_line(tm
 
 
 def test_a_drive_from_text_is_the_one_of_the_file(tmp_path):
-    text = 'base = "ideal-32die"\ndescription = "changed"\n[gc]\npolicy = "fifo"\n'
+    text = 'base = "ideal-32die"\ndescription = "changed"\n[controller]\nwrite_command_us = 100.0\n'
     (tmp_path / "mine.toml").write_text(text)
     of_text, of_file = ssdlab.Drive.from_toml(text), ssdlab.Drive(tmp_path / "mine.toml")
     results = [d.test("random-write", **SHORT).metrics for d in (of_text, of_file)]
-    assert of_text.description == "changed" and results[0].keys() == results[1].keys()
+    assert of_text.description == "changed" and results[0] == results[1]
+    plain = ssdlab.Drive("ideal-32die").test("random-write", **SHORT).metrics
+    assert results[0] != plain, "the change makes no difference"
 
 
 def test_a_drive_from_text_does_not_take_a_name_of_the_catalog():
@@ -479,22 +481,37 @@ def test_a_fork_goes_on():
     assert len(drive.advance()) == 100
 
 
+#: Of 50,000 points, each of which is checked.
+LONG_PLAN = f"""
+drive = "m600-256gb"
+seeds = {list(range(1, 1001))}
+[grid]
+gc.trickle_per_1000 = {list(range(1, 51))}
+[[test]]
+name = "random-write"
+"""
+
+
 @pytest.mark.slow
-def test_ctrl_c_stops_a_run_at_once():
+@pytest.mark.parametrize(
+    "after, call",
+    [(0.7, lambda: ssdlab.Drive("m600-256gb").test("consistency")), (0.3, lambda: ssdlab.sweep(LONG_PLAN))],
+    ids=["a run", "reading a plan"],
+)
+def test_ctrl_c_stops_what_takes_its_time_at_once(after, call):
     pressed = []
 
     def press():
-        time.sleep(0.7)
+        time.sleep(after)
         pressed.append(time.perf_counter())
         os.kill(os.getpid(), signal.SIGINT)
 
-    drive = ssdlab.Drive("m600-256gb")
     # A shell starts what it runs in the background deaf to SIGINT.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         threading.Thread(target=press).start()
         with pytest.raises(KeyboardInterrupt):
-            drive.test("consistency")
+            call()
     finally:
         signal.signal(signal.SIGINT, before)
     stopped = time.perf_counter() - pressed[0]
@@ -505,6 +522,7 @@ def test_ctrl_c_stops_a_run_at_once():
 def test_progress_is_told_and_an_error_in_it_stops_the_run():
     seen = []
     ssdlab.Drive("m600-256gb").test("random-write", seconds=20, progress=seen.append)
+    assert len(seen) > 1 and seen[-1] > 0, "it takes seconds"
     assert all(0 <= a <= b <= 1 for a, b in zip(seen, seen[1:]))
 
     def fail(_done):

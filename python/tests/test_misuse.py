@@ -85,6 +85,7 @@ CALLS = [
     (table(time=[0.0, 1e300]), ValueError),
     (table(time=[0, 2**63]), ValueError),
     (replay(time_unit="s", queue_depth=0), ValueError),
+    (replay(queue_depth=65_537), ValueError),
     (lambda d: ssdlab.raid0("ideal-32die", "ideal-32die", stripe="-4KiB"), ssdlab.DriveFileError),
     # Wrong types.
     (settings(seconds=b"1"), TypeError),
@@ -111,6 +112,8 @@ CALLS = [
     (lambda d: d.replay([1, 2]), TypeError),
     (lambda d: d.run(3), TypeError),
     (lambda d: d.run("[j]\nrw=write\nsize=1m\n", prefill="all"), ValueError),
+    (lambda d: d.run("[j]\nrw=write\nsize=1m\n", prefill=""), ValueError),
+    (lambda d: d.run("[j]\nrw=write\nsize=1m\n", prefill=False), TypeError),
     (lambda d: d.run("[j]\nrw=write\nsize=1m\n", variables={"a": 3}), TypeError),
     (lambda d: d.run(ssdlab.Job("j", rw="write", size=NAN)), ssdlab.JobFileError),
     (lambda d: ssdlab.Job("j", rw=None), TypeError),

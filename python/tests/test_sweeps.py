@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from types import SimpleNamespace
 
@@ -331,7 +331,45 @@ def test_jobs_that_are_under_way_when_no_more_are_taken():
     executor = ssdlab.executors.submitit(jobs, jobs=2, poll_seconds=0.01)
     future = executor.submit(abs, -1)
     executor.shutdown(cancel_futures=True)
-    assert future.exception(timeout=10) is not None and jobs.jobs[1].cancelled
+    with pytest.raises(CancelledError):
+        future.result(timeout=10)
+    assert jobs.jobs[1].cancelled
+
+
+def test_a_job_that_does_not_say_whether_it_has_ended_holds_no_other_up():
+    jobs = Jobs()
+    executor = ssdlab.executors.submitit(jobs, jobs=3, poll_seconds=0.001)
+    lost, slow, other = (executor.submit(abs, -n) for n in (1, 2, 3))
+    asked = []
+
+    def refused(times, job):
+        asked.append(job)
+        if asked.count(job) <= times:
+            raise OSError("sacct: Connection refused")
+        return True
+
+    jobs.jobs[0].done = lambda: refused(10**9, 0)
+    jobs.jobs[1].done = lambda: refused(3, 1)
+    jobs.jobs[2].ended = True
+    assert other.result(timeout=10) == 3 and slow.result(timeout=10) == 2
+    with pytest.raises(OSError, match="Connection refused"):
+        lost.result(timeout=10)
+    assert asked.count(0) > 3 and jobs.jobs[0].cancelled
+    executor.shutdown()
+
+
+def test_what_is_under_way_when_a_sweep_ends_is_cancelled():
+    jobs = Jobs()
+    executor = ssdlab.executors.submitit(jobs, jobs=2, poll_seconds=0.001)
+
+    def interrupt(_done):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ssdlab.sweep(SMALL_SWEEP, executor=executor, progress=interrupt)
+    assert len(jobs.jobs) == 2 and all(job.cancelled for job in jobs.jobs)
+    # Of those that are cancelled nobody asks what came of them.
+    executor.shutdown()
 
 
 def test_files_lie_beside_the_plan_whatever_leads_there(tmp_path, monkeypatch):

@@ -387,18 +387,6 @@ impl Drive {
         if self.device.image_is_full() { Err(DriveError::NoSpace) } else { Ok(()) }
     }
 
-    /// Whether what is stored of a stretch is not what hosts read there.
-    #[must_use]
-    pub fn is_hidden(&self, extent: Extent) -> bool {
-        self.meets(Op::Read, extent) != Ok(Meets::Drive)
-    }
-
-    /// The beginning of a stretch up to where the locks or the shadow may change what a read meets.
-    #[must_use]
-    pub fn alike(&self, extent: Extent) -> Extent {
-        self.lock.as_ref().map_or(extent, |lock| lock.alike(extent))
-    }
-
     fn meets(&self, op: Op, extent: Extent) -> Result<Meets, DriveError> {
         match &self.lock {
             Some(lock) if op != Op::Flush && extent.length_bytes > 0 => lock.meets(extent, op != Op::Read),

@@ -68,6 +68,17 @@ impl Lock {
         Extent { length_bytes: extent.length_bytes.min(edge_bytes - extent.offset_bytes), ..extent }
     }
 
+    /// What a host may be told of a stretch of whole sectors, of which it asks what is stored there: the beginning of it up to where
+    /// another rule may hold, and what a read meets there. It has to ask again for the rest.
+    ///
+    /// # Errors
+    /// As a read that begins there: [`DriveError::Locked`].
+    pub fn told(lock: Option<&Lock>, extent: Extent) -> Result<(Extent, Meets), DriveError> {
+        let Some(lock) = lock else { return Ok((extent, Meets::Drive)) };
+        let extent = lock.alike(extent);
+        lock.meets(extent, false).map(|meets| (extent, meets))
+    }
+
     /// TRUSTED SEND and its like. `read_only`: methods that erase fail.
     ///
     /// # Errors

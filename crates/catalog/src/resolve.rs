@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ssdlab_core::{input, nearest};
 use ssdlab_keys::SpecError;
 use ssdlab_nand::DieSpec;
-use ssdlab_ssd::DriveSpec;
+use ssdlab_ssd::{DriveSpec, Model};
 
 use crate::diagnostic::Diagnostic;
 use crate::disk::disk_names;
@@ -24,10 +24,19 @@ pub struct Drive {
     pub die: Die,
     /// Every value of the drive file, with its source.
     pub rows: Vec<SpecRow>,
+    /// The drive of the catalog that its file changes; its own name if there is none, or it is of the catalog itself.
+    drawn_as: String,
     source: SourceText,
 }
 
 impl Drive {
+    /// Its name, and as which model it is drawn: a file of one's own that changes a drive of the catalog describes that
+    /// specimen with these changes, so that nothing but the changes makes a difference.
+    #[must_use]
+    pub fn model(&self) -> Model<'_> {
+        Model { name: &self.name, drawn_as: &self.drawn_as }
+    }
+
     /// Shows at which line of the drive file a value lies that could not be built.
     #[must_use]
     pub fn explain(&self, error: &SpecError) -> Diagnostic {
@@ -153,7 +162,9 @@ pub(crate) fn drive_of(name: &str, file: &str, text: &str, folder: Option<&Path>
         // A changed drive must not be mistaken for the one it was made from.
         loaded.spec.description = format!("{base} with the changes of {name}");
     }
-    Ok(Drive { name: name.to_owned(), spec: loaded.spec, die, rows: loaded.rows, source: loaded.source })
+    let base = loaded.base.filter(|_| find(DRIVES, name).is_none());
+    let drawn_as = base.unwrap_or_else(|| name.to_owned());
+    Ok(Drive { name: name.to_owned(), spec: loaded.spec, die, rows: loaded.rows, drawn_as, source: loaded.source })
 }
 
 /// The one key of `[mapping]` that drives with log blocks have, too.

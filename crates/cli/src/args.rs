@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use ssdlab_bench::parse_settings;
 use ssdlab_bench::plan::PlanOptions;
+use ssdlab_bench::replay::ReplaySpec;
 use ssdlab_catalog::DeviceRecipe;
 use ssdlab_core::{Nanos, SECOND, input};
 
@@ -27,6 +28,7 @@ pub fn refused(error: &clap::Error) -> u8 {
 }
 
 use crate::attach_args::{AttachArgs, CtlArgs, ImageArgs};
+use crate::seed::seed;
 
 /// An SSD laboratory in software: simulated drives, the test bench of the classic reviews, and reports that say why.
 ///
@@ -119,7 +121,7 @@ pub struct CommonArgs {
     #[arg(long)]
     pub quick: bool,
     /// Seed of every random number; the same seed gives the same bytes
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
     pub seed: u64,
 }
 
@@ -135,7 +137,7 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub common: CommonArgs,
     /// Tests that run at the same time; never changes a result [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     pub threads: Option<u16>,
 }
 
@@ -187,7 +189,13 @@ pub struct TestArgs {
     #[arg(value_name = "KEY=VALUE", hide = true)]
     pub more_settings: Vec<String>,
     /// Test so many drives of the model, which differ in what is drawn once for each, and show the band
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1000),
+        allow_negative_numbers = true
+    )]
     pub specimens: u32,
     #[command(flatten)]
     pub start: StartArgs,
@@ -201,6 +209,9 @@ pub struct TestArgs {
     #[arg(long)]
     pub json: bool,
 }
+
+/// Where the logs of a run are written if nothing is said.
+pub const HERE: &str = ".";
 
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
@@ -217,7 +228,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Folder for the logs that the jobs ask for (write_bw_log and the like)
-    #[arg(long, value_name = "DIR", default_value = ".")]
+    #[arg(long, value_name = "DIR", default_value = HERE)]
     pub log_dir: PathBuf,
     /// Also write the page, the series and results.json into this folder, as a review does
     #[arg(long, value_name = "DIR")]
@@ -236,7 +247,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub changed: ChangedArgs,
     /// Seed of every random number; the same seed gives the same bytes
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
     pub seed: u64,
     #[command(flatten)]
     pub real: RealArgs,
@@ -249,7 +260,13 @@ pub struct StartArgs {
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
     /// With --from: the drive has lain without power at 30 °C for so many days
-    #[arg(long, value_name = "DAYS", requires = "from", value_parser = clap::value_parser!(u32).range(..=36_500))]
+    #[arg(
+        long,
+        value_name = "DAYS",
+        requires = "from",
+        value_parser = clap::value_parser!(u32).range(..=36_500),
+        allow_negative_numbers = true
+    )]
     pub stored_days: Option<u32>,
 }
 
@@ -270,8 +287,13 @@ impl StartArgs {
 pub struct UseArgs {
     /// Let the drive rest so long before it is measured: what it tidies up while idle, such as an SLC cache, is done then.
     /// If not said, 10 after a prefill, else 0
-    #[arg(long = "rest", value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=31_536_000))]
-    rest_seconds: Option<u64>,
+    #[arg(
+        long = "rest",
+        value_name = "SECONDS",
+        value_parser = clap::value_parser!(u32).range(..=31_536_000),
+        allow_negative_numbers = true
+    )]
+    rest_seconds: Option<u32>,
     #[command(flatten)]
     pub start: StartArgs,
     /// Shut the drive down at the end and save it in FILE, for --from: its flash with all wear, and no data
@@ -285,7 +307,7 @@ pub struct UseArgs {
 
 impl UseArgs {
     pub fn rest(&self) -> Option<Nanos> {
-        self.rest_seconds.map(|seconds| seconds * SECOND)
+        self.rest_seconds.map(|seconds| Nanos::from(seconds) * SECOND)
     }
 }
 
@@ -342,7 +364,13 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "SPEED", default_value = "recorded")]
     pub speed: String,
     /// Requests in flight at most
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 32,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(ReplaySpec::MOST_QUEUE_DEPTH)),
+        allow_negative_numbers = true
+    )]
     pub queue_depth: u32,
     /// How addresses beyond the drive are brought onto it
     #[arg(long, value_enum, default_value_t = PlacementArg::Wrap)]
@@ -358,7 +386,7 @@ pub struct ReplayArgs {
     #[command(flatten)]
     pub changed: ChangedArgs,
     /// Seed of every random number; the same seed gives the same bytes
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
     pub seed: u64,
     #[command(flatten)]
     pub real: RealArgs,
@@ -405,7 +433,7 @@ pub struct SweepArgs {
     #[arg(long)]
     pub force: bool,
     /// Points that run at the same time; never changes a result [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     pub threads: Option<u16>,
 }
 
@@ -444,7 +472,7 @@ pub struct SensitivityArgs {
     #[arg(long = "key", value_name = "KEY")]
     pub keys: Vec<String>,
     /// How far numbers are varied each way whose file states no band
-    #[arg(long, value_name = "PERCENT", default_value_t = 20.0, value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 20.0, value_parser = percent, allow_negative_numbers = true)]
     pub by: f64,
     #[command(flatten)]
     pub plan: PlanArgs,
@@ -472,7 +500,13 @@ pub struct CalibrateArgs {
     #[arg(value_name = "MEASURED.toml")]
     pub measured: PathBuf,
     /// Drives that are run at the most
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 100,
+        value_parser = clap::value_parser!(u32).range(1..=100_000),
+        allow_negative_numbers = true
+    )]
     pub runs: u32,
     #[command(flatten)]
     pub plan: PlanArgs,
@@ -498,7 +532,13 @@ pub struct PredictArgs {
     #[command(flatten)]
     pub own: FiguresArgs,
     /// How far numbers are varied each way whose file states no band
-    #[arg(long, value_name = "PERCENT", default_value_t = PREDICT_BY, value_parser = percent)]
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value_t = PREDICT_BY,
+        value_parser = percent,
+        allow_negative_numbers = true
+    )]
     pub by: f64,
     /// Only estimates whose key begins so make the bands, such as die.timing; may be given several times
     #[arg(long = "key", value_name = "KEY")]
@@ -516,11 +556,17 @@ pub struct PredictArgs {
 #[derive(Debug, clap::Args)]
 pub struct TortureArgs {
     /// Seed of the campaign; the same seed gives the same bytes. A failure names the seed that repeats it alone
-    #[arg(value_name = "SEED", default_value_t = 1)]
+    #[arg(value_name = "SEED", default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
     pub seed: u64,
     /// Runs: a small drive, a host and faults each, a few milliseconds long
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
-    pub runs: u64,
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 100,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000_000),
+        allow_negative_numbers = true
+    )]
+    pub runs: u32,
     /// Pull the plug, after every phase and in between, and compare what is there with what was promised
     #[arg(long)]
     pub power_cuts: bool,
@@ -529,7 +575,7 @@ pub struct TortureArgs {
     #[arg(long, value_name = "DRIVE", requires = "power_cuts")]
     pub of: Vec<String>,
     /// Runs at the same time; never changes a result [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     pub threads: Option<u16>,
 }
 

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{Args as _, Subcommand, ValueEnum};
 use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 
+use crate::seed::seed;
+
 #[derive(Debug, clap::Args)]
 pub struct AttachArgs {
     /// A device of the catalog, the path of a file (.toml), or a device expression
@@ -36,7 +38,7 @@ pub struct AttachArgs {
     #[arg(long)]
     pub read_only: bool,
     /// Seconds of the machine for one of the drive: 10 makes everything ten times as slow
-    #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = time_scale)]
+    #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = time_scale, allow_negative_numbers = true)]
     pub time_scale: f64,
     /// What is written before the first client
     #[arg(long, value_enum, default_value_t = AttachPrefill::None)]
@@ -47,9 +49,9 @@ pub struct AttachArgs {
     /// Pull the plug again and again
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub cut_every: Option<Nanos>,
-    /// How long the power stays away after --cut-at and --cut-every
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1s")]
-    pub off_for: Nanos,
+    /// How long the power stays away after --cut-at and --cut-every [default: 1s]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub off_for: Option<Nanos>,
     /// While the power is off, clients stay and every request fails, instead of being hung up on
     #[arg(long)]
     pub errors: bool,
@@ -60,10 +62,16 @@ pub struct AttachArgs {
     #[arg(long, value_name = "SIZE", default_value = "4GiB")]
     pub memory: String,
     /// Clients at once
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 32,
+        value_parser = clap::value_parser!(u16).range(1..=1000),
+        allow_negative_numbers = true
+    )]
     pub connections: u16,
     /// Seed of every random number of the drive, and of its serial number: two of one model on one host need two
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
     pub seed: u64,
     /// Run a command on a private socket, with $uri, $unixsocket and $control set (and $iscsi with --iscsi), and end with it
     /// and its exit code. One word is a line for the shell; must come last, behind all other options
@@ -166,8 +174,8 @@ pub fn is_option(word: &str) -> bool {
 }
 
 fn time_scale(text: &str) -> Result<f64, String> {
-    let scale: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    if (0.01..=1e6).contains(&scale) { Ok(scale) } else { Err("use 0.01 to 1000000".into()) }
+    let scale = text.parse().ok().filter(|scale| (0.01..=1e6).contains(scale));
+    scale.ok_or_else(|| "give a number from 0.01 to 1000000".to_owned())
 }
 
 /// `12.5s`, `300ms`, `2min`.

@@ -20,6 +20,7 @@ mod progress;
 mod real;
 pub mod review_of;
 pub mod saved;
+mod seed;
 mod specification;
 mod tested;
 pub mod timeline;

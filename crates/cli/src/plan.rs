@@ -4,9 +4,12 @@ use std::num::NonZeroUsize;
 
 use ssdlab_bench::plan::{JobResult, PlanJob, PlanOptions, run_plan_keeping};
 use ssdlab_bench::{BenchError, HostError, Lab, Outcome, ParamError};
+use ssdlab_catalog::DIE_PREFIX;
 use ssdlab_device::Refusal;
-
+use ssdlab_keys::KeyTable;
+use ssdlab_nand::die_keys;
 use ssdlab_report::LeftOut;
+use ssdlab_ssd::drive_keys;
 
 use crate::failure::Failure;
 use crate::lab::Tested;
@@ -210,7 +213,24 @@ impl Results {
 
 /// A name or value that a test does not take.
 pub fn param_failure(error: ParamError) -> Failure {
-    Failure::BadInput(error.into())
+    let of_drive = match &error {
+        ParamError::Unknown { key, .. } => keys_of_drive_called(key),
+        _ => Vec::new(),
+    };
+    let failure = Failure::BadInput(error.into());
+    if of_drive.is_empty() {
+        return failure;
+    }
+    failure.help(format!("did you mean {} of the drive file?", of_drive.join(" or ")))
+}
+
+/// The keys of drive and die files that are called so in their section, as `--set` takes them.
+fn keys_of_drive_called(name: &str) -> Vec<String> {
+    let of = |table: &'static KeyTable, before: &'static str| {
+        let called = table.keys.iter().filter(move |key| key.split().1 == name);
+        called.map(move |key| format!("`{before}{}`", key.path))
+    };
+    of(drive_keys(), "").chain(of(die_keys(), DIE_PREFIX)).collect()
 }
 
 /// Why a test has no outcome, in the words of every other message.

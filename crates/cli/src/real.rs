@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use ssdlab_bench::{Begins, Lab, PoweredOn};
 use ssdlab_catalog::{is_of_catalog, reference};
 use ssdlab_device::Device;
-use ssdlab_hostdev::{Consent, Facts, Kind, OpenError, Place, RealDrive};
+use ssdlab_hostdev::{Consent, Facts, Kind, OpenError, RealDrive};
 use ssdlab_report::{DeviceFacts, ReviewedDevice, SpecRow};
 
 use crate::failure::Failure;
@@ -57,11 +57,6 @@ impl RealDevice {
             ..ReviewedDevice::default()
         };
         Ok(RealDevice { drive, reviewed })
-    }
-
-    /// What its path leads to.
-    pub fn place(&self) -> Place {
-        self.drive.facts().place
     }
 }
 

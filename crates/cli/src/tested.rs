@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use ssdlab_bench::Lab as _;
+use ssdlab_catalog::is_of_catalog;
 use ssdlab_hostdev::Place;
 
 use crate::args::StartArgs;
@@ -75,12 +76,14 @@ impl TestedDevice {
         destroyed: &[PathBuf],
     ) -> Result<Vec<Self>, Failure> {
         consent_for(&devices.iter().map(String::as_str).collect::<Vec<_>>(), destroyed)?;
-        let mut all: Vec<Self> = Vec::new();
+        let (mut all, mut places): (Vec<Self>, Vec<Place>) = (Vec::new(), Vec::new());
         for device in devices {
-            // The same drive by another of its paths would be refused as one that is in use.
-            let place = if is_real(device) { Place::of(Path::new(device)) } else { None };
-            if all.iter().any(|other| other.is_at(place)) {
-                return Err(named_twice(device));
+            // The same file or drive by another of its paths.
+            if let Some(place) = Place::of(Path::new(device)).filter(|_| !is_of_catalog(device)) {
+                if places.contains(&place) {
+                    return Err(named_twice(device));
+                }
+                places.push(place);
             }
             let tested = Self::new(device, changes, seed, destroyed)?;
             if all.iter().any(|other| other.name() == tested.name()) {
@@ -105,10 +108,6 @@ impl TestedDevice {
             TestedDevice::Real(drive) => Err(Failure::bad_input(format!("of {} there is one specimen", drive.name()))
                 .help("leave --specimens out: it is for simulated drives")),
         }
-    }
-
-    fn is_at(&self, place: Option<Place>) -> bool {
-        matches!(self, TestedDevice::Real(real) if Some(real.place()) == place)
     }
 }
 

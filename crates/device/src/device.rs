@@ -44,7 +44,8 @@ pub trait Device: Send {
     fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>);
 
     /// Lets time pass until the first instant at which a command completes, but not past `limit`. Returns the time
-    /// reached: the instant of the completions appended, or `limit`.
+    /// reached: the instant of the completions appended, or `limit`. Parts of the device that have nothing to do may stay behind
+    /// until they do, or until [`Device::advance`].
     fn advance_to_completion(&mut self, limit: Nanos, done: &mut Vec<Completion>) -> Nanos {
         let before = done.len();
         while let Some(at) = self.next_event().filter(|&at| at <= limit) {
@@ -68,6 +69,7 @@ pub trait Device: Send {
         vec![self.info().queue_depth]
     }
 
+    /// Of the time up to which [`Device::advance`] was last called: what parts draw that have stayed behind since is missing.
     fn counters(&self) -> Counters;
 
     /// Checks the device's own accounts (bytes in and out, time in the queue, whatever it keeps twice). An error is a bug

@@ -92,7 +92,9 @@ impl Geometry {
             TrackOrder::Cylinder => Order::Cylinder { heads },
             TrackOrder::Serpentine => {
                 // With an even number of heads the last one ends where the group began.
-                let ahead = if spec.heads.is_multiple_of(2) { spec.serpentine_cylinders } else { 1 };
+                // A single group of all cylinders is followed by none.
+                let whole = spec.serpentine_cylinders.min(spec.cylinders() - 1);
+                let ahead = if spec.heads.is_multiple_of(2) { whole } else { 1 };
                 let longer = seek(ahead) - seek(1).min(seek(ahead));
                 let cylinders = FastDiv::new(spec.serpentine_cylinders);
                 Order::Serpentine { cylinders, heads, bend: part(cylinder_skew + longer) }

@@ -268,6 +268,17 @@ impl MediaSpec {
                 "use 8 to 1,000,000 together",
             ));
         }
+        let is_serpentine = self.track_order == TrackOrder::Serpentine;
+        if is_serpentine && u64::from(self.serpentine_cylinders) > cylinders {
+            return Err(SpecError::new(
+                "media.serpentine_cylinders",
+                format!(
+                    "{} cylinders with one head, and the zones have {cylinders} together",
+                    self.serpentine_cylinders
+                ),
+                format!("use 1 to {cylinders}"),
+            ));
+        }
         let sectors = self.sectors();
         if sectors > u64::from(u32::MAX) {
             return Err(SpecError::new(

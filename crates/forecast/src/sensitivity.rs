@@ -222,7 +222,7 @@ pub fn sensitivity(
     bench: &Bench<'_>,
 ) -> Result<Result<Sensitivity, NoResult>, Diagnostic> {
     let (template, estimates) = varied(device, figures, percent, keys)?;
-    let (variations, left_out) = variations(&template, &estimates);
+    let (variations, left_out) = variations(&template, &estimates, bench.seed);
     let base = Changed::new(template.recipe.clone());
     let subject = |drive| Subject { drive, seed: bench.seed };
     let mut out =
@@ -340,7 +340,7 @@ fn no_such_figure(figure: &Figure, metrics: &Metrics) -> LeftOut {
 }
 
 /// A drive for each value of each estimate; values that no drive can have are left out.
-fn variations(template: &DeviceTemplate, estimates: &[Estimate]) -> (Vec<Variation>, Vec<LeftOut>) {
+fn variations(template: &DeviceTemplate, estimates: &[Estimate], seed: u64) -> (Vec<Variation>, Vec<LeftOut>) {
     let (mut variations, mut left_out) = (Vec::new(), Vec::new());
     for (place, estimate) in estimates.iter().enumerate() {
         if estimate.band.values().is_empty() {
@@ -356,7 +356,7 @@ fn variations(template: &DeviceTemplate, estimates: &[Estimate]) -> (Vec<Variati
                 Refusal::Impossible(e) => e.to_string(),
             });
             // A drive that is told of may still not be buildable, such as one without room for its bad blocks.
-            let built = built.and_then(|recipe| recipe.build(1).map(|_| recipe).map_err(|e| e.what));
+            let built = built.and_then(|recipe| recipe.build(seed).map(|_| recipe).map_err(|e| e.what));
             match built {
                 Ok(recipe) => {
                     variations.push(Variation { estimate: place, value: text, drive: Changed::new(recipe) });

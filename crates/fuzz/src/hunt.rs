@@ -1,5 +1,6 @@
 //! Cases by the thousand, and what came of them.
 
+use std::io::Write;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use ssdlab_core::{Rng, catch_panic};
 use crate::memory;
 use crate::mutate::mutate;
 
-/// Longest that a case may take; a case takes microseconds.
+/// Longest that a case may take. A file takes microseconds, a drive that is built and written some milliseconds.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Most that a case may allocate at once.
 const MEMORY_BYTES: usize = 64 << 20;
@@ -36,6 +37,12 @@ impl std::fmt::Display for Found {
     }
 }
 
+/// Tells at once, past what a test keeps of its output: that is lost if the process is ended.
+fn tell(what: &str) {
+    // Whoever cannot hear it hears of the end.
+    let _ = writeln!(std::io::stderr(), "{what}");
+}
+
 /// What is wrong with how `target` takes an input.
 fn verdict(target: &dyn Fn(&[u8]) -> Result<(), String>, input: &[u8]) -> Result<(), String> {
     memory::watch();
@@ -59,7 +66,7 @@ pub fn fuzz(plan: &Fuzz, target: &dyn Fn(&[u8]) -> Result<(), String>) -> Option
                     Ok(input) => last = input,
                     Err(RecvTimeoutError::Disconnected) => return,
                     Err(RecvTimeoutError::Timeout) => {
-                        eprintln!("a case or its successors hang; the last known input: \"{}\"", last.escape_ascii());
+                        tell(&format!("a case hangs; its input: \"{}\"", last.escape_ascii()));
                         std::process::abort();
                     }
                 }
@@ -74,11 +81,14 @@ pub fn fuzz(plan: &Fuzz, target: &dyn Fn(&[u8]) -> Result<(), String>) -> Option
             } else {
                 mutate(&plan.corpus, &mut rng.stream(&format!("case {case}")))
             };
-            // The watcher hears of every case; a closed channel would be its own failure.
-            let _ = at_work.send(input.clone());
+            // The watcher hears of every input; a closed channel would be its own failure.
+            let hear = |input: &[u8]| _ = at_work.send(input.to_vec());
+            hear(&input);
             if let Err(what) = verdict(target, &input) {
-                let _ = at_work.send(input.clone());
-                found = Some(smallest(target, Found { case, input, what }));
+                let whole = Found { case, input, what };
+                // Should a smaller one hang, this one is known.
+                tell(&format!("found, and made smaller now: {whole}"));
+                found = Some(smallest(target, whole, &hear));
                 break;
             }
         }
@@ -87,8 +97,9 @@ pub fn fuzz(plan: &Fuzz, target: &dyn Fn(&[u8]) -> Result<(), String>) -> Option
     })
 }
 
-/// Cuts away what is not needed to fail in the same way: lines, then stretches of bytes.
-fn smallest(target: &dyn Fn(&[u8]) -> Result<(), String>, mut found: Found) -> Found {
+/// Cuts away what is not needed to fail in the same way: lines, then stretches of bytes. `hear` is told of each input before it
+/// is tried.
+fn smallest(target: &dyn Fn(&[u8]) -> Result<(), String>, mut found: Found, hear: &dyn Fn(&[u8])) -> Found {
     let kind = |what: &str| what.chars().filter(|c| !c.is_ascii_digit()).take(40).collect::<String>();
     let wanted = kind(&found.what);
     let mut length = found.input.len().div_ceil(2);
@@ -97,6 +108,7 @@ fn smallest(target: &dyn Fn(&[u8]) -> Result<(), String>, mut found: Found) -> F
         while from < found.input.len() {
             let mut shorter = found.input.clone();
             shorter.drain(from..(from + length).min(shorter.len()));
+            hear(&shorter);
             match verdict(target, &shorter) {
                 Err(what) if kind(&what) == wanted => (found.input, found.what) = (shorter, what),
                 _ => from += length,
@@ -109,6 +121,8 @@ fn smallest(target: &dyn Fn(&[u8]) -> Result<(), String>, mut found: Found) -> F
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
 
     #[test]
@@ -122,5 +136,18 @@ mod tests {
         let found = fuzz(&plan, &target).expect("it is found");
         assert_eq!(found.input, b"keykey");
         assert!(fuzz(&plan, &|_| Ok(())).is_none());
+    }
+
+    #[test]
+    fn of_every_input_that_is_tried_while_one_is_made_small_the_watcher_has_heard() {
+        let (heard, tried) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
+        let target = |input: &[u8]| {
+            tried.borrow_mut().push(input.to_vec());
+            if input.contains(&b'x') { Err("an x".to_owned()) } else { Ok(()) }
+        };
+        let found = Found { case: 1, input: b"a line\nand an x\nand another line\n".to_vec(), what: "an x".to_owned() };
+        let small = smallest(&target, found, &|input| heard.borrow_mut().push(input.to_vec()));
+        assert_eq!(small.input, b"x");
+        assert!(tried.borrow().len() > 10 && *tried.borrow() == *heard.borrow());
     }
 }

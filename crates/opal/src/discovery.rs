@@ -18,8 +18,9 @@ pub fn level_0(state: &State, geometry: Geometry, com_id: u16) -> Vec<u8> {
     });
     feature(&mut features, 0x0002, 1, &locking(state));
     feature(&mut features, 0x0003, 1, &geometry_reported(geometry));
-    feature(&mut features, 0x0203, 1, &opal(com_id));
+    // Codes rise.
     feature(&mut features, 0x0202, 1, &data_store());
+    feature(&mut features, 0x0203, 1, &opal(com_id));
     let mut bytes = ((HEADER_BYTES + features.len() - 4) as u32).to_be_bytes().to_vec();
     bytes.extend_from_slice(&1_u32.to_be_bytes());
     bytes.resize(HEADER_BYTES, 0);
@@ -37,8 +38,10 @@ fn feature(out: &mut Vec<u8>, code: u16, version: u8, data: &[u8]) {
 fn locking(state: &State) -> [u8; 12] {
     let mut flags = 1 | 1 << 3;
     if let Some(locking) = &state.locking {
+        let control = &locking.mbr_control;
         flags |= 1 << 1 | u8::from(locking.is_locked()) << 2;
-        flags |= u8::from(locking.mbr_control.enabled) << 4 | u8::from(locking.mbr_control.done) << 5;
+        // What is not enabled is not done either.
+        flags |= u8::from(control.enabled) << 4 | u8::from(control.enabled && control.done) << 5;
     }
     let mut data = [0; 12];
     data[0] = flags;

@@ -492,9 +492,12 @@ impl Memory {
         if reset == Reset::PowerCycle {
             locking.admins.iter_mut().chain(&mut locking.users).for_each(|account| account.tries = 0);
         }
+        // Opal has a reset by the host set both columns whatever is enabled. After a power cycle a real drive's were set only
+        // where the lock is enabled (as sedutil lists a Samsung's).
+        let whatever_is_enabled = reset != Reset::PowerCycle;
         for range in locking.ranges.iter_mut().filter(|range| range.lock_on.has(reset)) {
-            range.read_locked |= range.read_lock_enabled;
-            range.write_locked |= range.write_lock_enabled;
+            range.read_locked |= range.read_lock_enabled || whatever_is_enabled;
+            range.write_locked |= range.write_lock_enabled || whatever_is_enabled;
         }
         if locking.mbr_control.done_on.has(reset) {
             locking.mbr_control.done = false;

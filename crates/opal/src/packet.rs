@@ -93,7 +93,9 @@ fn head(com_id: u16, outstanding: u32, least: u32, length: usize) -> Vec<u8> {
     bytes
 }
 
-fn extended(com_id: u16) -> [u8; 4] {
+/// The ComID with its extension, of which there is none.
+#[must_use]
+pub fn extended(com_id: u16) -> [u8; 4] {
     let [high, low] = com_id.to_be_bytes();
     [high, low, 0, 0]
 }

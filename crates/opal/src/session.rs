@@ -175,12 +175,12 @@ impl Session {
     }
 
     fn authenticate(&mut self, memory: &mut Memory, parameters: &[Value]) -> Result<Answer, Status> {
-        let authority = parameters.first().and_then(name).ok_or(Status::InvalidParameter)?;
+        let authority = parameters.first().and_then(name_of).ok_or(Status::InvalidParameter)?;
         if !has_authority(self.sp, authority) || is_class(authority) {
             return Err(Status::InvalidParameter);
         }
         only(&parameters[1..], &[0])?;
-        let pin = Value::of_name(parameters, 0).and_then(Value::bytes);
+        let pin = optional(parameters, 0, Value::bytes)?;
         let shown = match authenticate(memory, self.sp, authority, pin) {
             Ok(()) => true,
             Err(Status::NotAuthorized) => false,
@@ -248,7 +248,9 @@ pub struct About {
     pub most_bytes: usize,
 }
 
-fn name(value: &Value) -> Option<Uid> {
+/// The name of an object.
+#[must_use]
+pub fn name_of(value: &Value) -> Option<Uid> {
     value.bytes().and_then(|bytes| bytes.try_into().ok()).map(Uid::from_be_bytes)
 }
 
@@ -264,13 +266,25 @@ pub fn only(parameters: &[Value], names: &[u64]) -> Result<(), Status> {
     Ok(())
 }
 
+/// What the parameter of this name says; `None`: it was left out.
+///
+/// # Errors
+/// [`Status::InvalidParameter`] if it is no such value.
+pub fn optional<'a, T>(
+    parameters: &'a [Value],
+    name: u64,
+    read: impl FnOnce(&'a Value) -> Option<T>,
+) -> Result<Option<T>, Status> {
+    Value::of_name(parameters, name).map(|value| read(value).ok_or(Status::InvalidParameter)).transpose()
+}
+
 /// Which access control elements open an object, or the SP, to a method.
 fn get_acl(sp: Sp, parameters: &[Value]) -> Result<Answer, Status> {
     // The specifications do not say which status it is if there is no such row.
     let wrong = Status::InvalidParameter;
     let [object, method] = parameters else { return Err(wrong) };
-    let object = name(object).and_then(|object| Object::find(sp, object)).ok_or(wrong)?;
-    let method = name(method).filter(|&method| methods(sp).iter().any(|known| known.0 == method)).ok_or(wrong)?;
+    let object = name_of(object).and_then(|object| Object::find(sp, object)).ok_or(wrong)?;
+    let method = name_of(method).filter(|&method| methods(sp).iter().any(|known| known.0 == method)).ok_or(wrong)?;
     let rows = access::list(sp, object, method).ok_or(wrong)?;
     let names = rows.into_iter().map(|row| Value::from(&uid(table::ACE, row).to_be_bytes()[..]));
     Ok(Answer::of(vec![Value::List(names.collect())]))
@@ -293,13 +307,14 @@ fn get(
     open: &[Columns],
 ) -> Result<Answer, Status> {
     let wrong = Status::InvalidParameter;
-    let block = parameters.first().map_or(Some(&[][..]), Value::list).ok_or(wrong)?;
+    let block = match parameters {
+        [] => &[],
+        [block] => block.list().ok_or(wrong)?,
+        _ => return Err(wrong),
+    };
     let of_bytes = matches!(object, Object::Mbr | Object::DataStore);
     only(block, if of_bytes { &[1, 2] } else { &[3, 4] })?;
-    let limit = |of: u64| match Value::of_name(block, of) {
-        Some(value) => value.number().map(Some).ok_or(wrong),
-        None => Ok(None),
-    };
+    let limit = |of: u64| optional(block, of, Value::number);
     // Rows by 1 and 2, columns by 3 and 4.
     let ((first_row, last_row), (first, last)) = ((limit(1)?, limit(2)?), (limit(3)?, limit(4)?));
     if let Some(table) = byte_table(memory, object) {
@@ -336,11 +351,10 @@ fn set(
     let wrong = Status::InvalidParameter;
     // An object is a row already.
     only(parameters, if matches!(object, Object::Mbr | Object::DataStore) { &[0, 1] } else { &[1] })?;
-    let at = Value::of_name(parameters, 0);
-    let values = Value::of_name(parameters, 1);
+    // Without values nothing changes.
     if let Some(table) = byte_table(memory, object) {
-        let at = at.map_or(Some(0), Value::number).ok_or(wrong)?;
-        let bytes = values.and_then(Value::bytes).ok_or(wrong)?;
+        let at = optional(parameters, 0, Value::number)?.unwrap_or(0);
+        let bytes = optional(parameters, 1, Value::bytes)?.unwrap_or_default();
         let end = at.checked_add(bytes.len() as u64).filter(|&end| end <= table.bytes());
         if end.is_none() {
             return Err(wrong);
@@ -348,7 +362,7 @@ fn set(
         table.write(at, bytes);
         return Ok(Answer::of(Vec::new()));
     }
-    let values = values.map_or(Some(&[][..]), Value::list).ok_or(wrong)?;
+    let values = optional(parameters, 1, Value::list)?.unwrap_or_default();
     let before = memory.state.locking.clone();
     let mut columns = Vec::new();
     for value in values {
@@ -381,17 +395,11 @@ fn next(sp: Sp, object: Object, parameters: &[Value]) -> Result<Answer, Status> 
     let Object::Rows(table) = object else { return Err(Status::InvalidParameter) };
     only(parameters, &[0, 1])?;
     let rows = Object::rows(sp, table);
-    let from = match Value::of_name(parameters, 0) {
-        Some(value) => {
-            let after = name(value).ok_or(Status::InvalidParameter)?;
-            rows.iter().position(|&row| row == after).ok_or(Status::InvalidParameter)? + 1
-        }
+    let from = match optional(parameters, 0, name_of)? {
+        Some(after) => rows.iter().position(|&row| row == after).ok_or(Status::InvalidParameter)? + 1,
         None => 0,
     };
-    let count = match Value::of_name(parameters, 1) {
-        Some(value) => value.number().ok_or(Status::InvalidParameter)?,
-        None => u64::MAX,
-    };
+    let count = optional(parameters, 1, Value::number)?.unwrap_or(u64::MAX);
     let count = count.min((rows.len() - from) as u64) as usize;
     let names = rows[from..from + count].iter().map(|row| Value::from(&row.to_be_bytes()[..])).collect();
     Ok(Answer::of(vec![Value::List(names)]))
@@ -427,10 +435,7 @@ fn revert(memory: &mut Memory, sp: Sp, about: About, object: Object, parameters:
     let sectors_in_all = about.geometry.sectors;
     let mut erased = Erased::Nothing;
     only(parameters, if object == Object::ThisSp { &[KEEP_GLOBAL_RANGE_KEY] } else { &[] })?;
-    let keeps = match Value::of_name(parameters, KEEP_GLOBAL_RANGE_KEY) {
-        Some(value) => value.truth().ok_or(Status::InvalidParameter)?,
-        None => false,
-    };
+    let keeps = optional(parameters, KEEP_GLOBAL_RANGE_KEY, Value::truth)?.unwrap_or(false);
     if let Some(locking) = &memory.state.locking {
         erased = Erased::Everything;
         if keeps {

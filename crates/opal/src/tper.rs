@@ -8,7 +8,7 @@ use crate::memory::{ADMINS, Identity, Locking, MBR_BYTES, Memory, Reset, State, 
 use crate::object::Geometry;
 use crate::packet::{self, HEADS_BYTES, SessionNumbers};
 use crate::ranges;
-use crate::session::{About, Begin, Change, Erased, Session, authenticate, may_sign, only, undo};
+use crate::session::{About, Begin, Change, Erased, Session, authenticate, may_sign, name_of, only, optional, undo};
 use crate::sp::Sp;
 use crate::status::{SUCCESS, Status};
 use crate::tokens::{self, Message, Value, read_message};
@@ -35,6 +35,8 @@ const SESSION_TIMEOUT: Nanos = 120 * SECOND;
 const LEAST_SESSION_TIMEOUT: Nanos = 5 * SECOND;
 const MOST_SESSION_TIMEOUT: Nanos = 600 * SECOND;
 
+/// The parameter of Properties.
+const HOST_PROPERTIES: u64 = 0;
 /// Parameters of StartSession that may be left out (Core Specification, section 5.2.3.1); others are not known here.
 const HOST_CHALLENGE: u64 = 0;
 const HOST_SIGNING_AUTHORITY: u64 = 3;
@@ -115,10 +117,19 @@ struct Response {
 /// What a drive has kept, as it was at a time. See [`Tper::checkpoint`].
 pub struct Checkpoint(Memory);
 
-/// A change that ends with an erase, and has not happened if the power goes before.
+/// A change that ends with an erase, and has not happened if the power goes before. If no session is there any more, the host has
+/// reset the drive since, and nobody waits for the answer.
 struct Pending {
     before: Box<Memory>,
     ends_session: bool,
+}
+
+/// What is answered instead if the last command's change cannot be kept.
+struct Failure {
+    numbers: SessionNumbers,
+    tokens: Vec<u8>,
+    /// The session that the command has ended. It goes on.
+    ended: Option<Session>,
 }
 
 /// See the module's own page.
@@ -136,8 +147,7 @@ pub struct Tper {
     /// The answer of [`PROTOCOL_COM_IDS`].
     management: Option<Vec<u8>>,
     pending: Option<Pending>,
-    /// What is answered instead if the last command's change cannot be kept.
-    failure: Option<(SessionNumbers, Vec<u8>)>,
+    failure: Option<Failure>,
 }
 
 impl Tper {
@@ -332,14 +342,12 @@ impl Tper {
         self.memory.reset(Reset::PowerCycle);
     }
 
-    /// The host has reset the drive, or its protocol stack: no session is left, nor an answer. With an erase under way nothing
-    /// happens.
+    /// The host has reset the drive, or its protocol stack: no session is left, nor an answer. An erase under way goes on, and no
+    /// session begins before it has ended.
     pub fn reset_stack(&mut self) {
-        if self.pending.is_none() {
-            self.end_session();
-            self.response = None;
-            self.host_packet_bytes = LEAST_PACKET_BYTES;
-        }
+        self.end_session();
+        (self.response, self.failure) = (None, None);
+        self.host_packet_bytes = LEAST_PACKET_BYTES;
     }
 
     fn end_session(&mut self) {
@@ -348,13 +356,14 @@ impl Tper {
         }
     }
 
-    /// The erase that [`Tper::send`] has asked for has ended, at this time: its answer can be fetched then.
+    /// The erase that [`Tper::send`] has asked for has ended, at this time: its answer can be fetched then, unless there was a reset.
     ///
     /// # Panics
     /// If none was asked for.
     pub fn erased(&mut self, at: Nanos) {
         let pending = self.pending.take().expect("no erase is under way");
-        self.session.iter_mut().for_each(|session| session.heard = at);
+        let Some(session) = &mut self.session else { return };
+        session.heard = at;
         self.response.as_mut().expect("a method has an answer").ready = at;
         if pending.ends_session {
             self.session = None;
@@ -368,7 +377,7 @@ impl Tper {
     pub fn not_erased(&mut self, at: Nanos) {
         let pending = self.pending.take().expect("no erase is under way");
         undo(&mut self.memory, *pending.before);
-        self.session.as_mut().expect("an erase is asked for in a session").heard = at;
+        self.session.iter_mut().for_each(|session| session.heard = at);
         self.fail(at);
     }
 
@@ -403,7 +412,10 @@ impl Tper {
     }
 
     fn fail(&mut self, now: Nanos) -> bool {
-        let Some((numbers, tokens)) = self.failure.take() else { return false };
+        let Some(Failure { numbers, tokens, ended }) = self.failure.take() else { return false };
+        if ended.is_some() {
+            self.session = ended;
+        }
         self.respond(now, numbers, &tokens);
         true
     }
@@ -412,6 +424,11 @@ impl Tper {
     #[must_use]
     pub fn is_erasing(&self) -> bool {
         self.pending.is_some()
+    }
+
+    /// Whether a host waits for the answer to a method that erases.
+    fn is_awaited(&self) -> bool {
+        self.pending.is_some() && self.session.is_some()
     }
 
     /// TRUSTED SEND and its like. What it returns has to be erased next, and be told by [`Tper::erased`]; until then the host
@@ -436,11 +453,13 @@ impl Tper {
                 Ok(self.packet(now, data))
             }
             (PROTOCOL_COM_IDS, COM_ID_TPER_RESET) => {
-                if !self.in_force().state.programmatic_reset || self.pending.is_some() {
+                if !self.in_force().state.programmatic_reset {
                     return Err(Refused::BadField);
                 }
                 self.reset_stack();
-                self.memory.reset(Reset::Programmatic);
+                // Whether an erase that is under way will have happened or not.
+                let before = self.pending.iter_mut().map(|pending| &mut *pending.before);
+                before.chain([&mut self.memory]).for_each(|memory| memory.reset(Reset::Programmatic));
                 Ok(Erased::Nothing)
             }
             (PROTOCOL_COM_IDS, COM_ID) => self.manage(data).map(|()| Erased::Nothing),
@@ -451,7 +470,7 @@ impl Tper {
 
     /// A host that has gone leaves neither a session nor an answer in the way of the next one.
     fn time_out(&mut self, now: Nanos) {
-        if self.pending.is_some() {
+        if self.is_awaited() {
             return;
         }
         let since = |at: Nanos| now.saturating_sub(at);
@@ -465,26 +484,29 @@ impl Tper {
         }
     }
 
-    /// HANDLE_COMID_REQUEST: whether the ComID is in use, and a reset of what is under way there.
+    /// HANDLE_COMID_REQUEST: whether the ComID is in use, and a reset of what is under way there. Any other request is taken, and
+    /// has no answer.
     fn manage(&mut self, data: &[u8]) -> Result<(), Refused> {
-        let [a, b, 0, 0, 0, 0, 0, request, ..] = *data else { return Err(Refused::BadField) };
-        if u16::from_be_bytes([a, b]) != COM_ID {
+        let head: &[u8; 8] = data.first_chunk().ok_or(Refused::BadField)?;
+        let (com_id, request) = head.split_at(4);
+        if com_id != packet::extended(COM_ID) {
             return Err(Refused::BadField);
         }
-        let mut answer = data[..8].to_vec();
-        match request {
+        let mut answer = head.to_vec();
+        self.management = match request {
             // Issued, or taken by a session; then three times, which it does not tell.
-            1 => {
+            [0, 0, 0, 1] => {
                 answer.extend_from_slice(&[0, 0, 0, 0x22, 0, 0, 0, if self.session.is_some() { 3 } else { 2 }]);
                 answer.resize(12 + 0x22, 0);
+                Some(answer)
             }
-            2 if self.pending.is_none() => {
+            [0, 0, 0, 2] => {
                 self.reset_stack();
                 answer.extend_from_slice(&[0, 0, 0, 4, 0, 0, 0, 0]);
+                Some(answer)
             }
-            _ => return Err(Refused::BadField),
-        }
-        self.management = Some(answer);
+            _ => None,
+        };
         Ok(())
     }
 
@@ -523,7 +545,7 @@ impl Tper {
     }
 
     fn fetch(&mut self, now: Nanos, most_bytes: usize) -> Vec<u8> {
-        let waits = self.pending.is_some();
+        let waits = self.is_awaited();
         match &self.response {
             None => packet::empty(COM_ID, 0, 0),
             // Something is coming: ask again.
@@ -549,12 +571,10 @@ impl Tper {
         let mut out = Vec::new();
         let (change, ends_session) = self.in_session(now, stream, &mut out);
         self.respond(now, numbers, &out);
-        self.failure = failing(stream).map(|tokens| (numbers, tokens));
-        if let Some(before) = change.before {
-            self.pending = Some(Pending { before, ends_session });
-        } else if ends_session {
-            self.session = None;
-        }
+        // With an erase the session ends once that has ended.
+        let ended = self.session.take_if(|_| ends_session && change.before.is_none());
+        self.failure = failing(stream).map(|tokens| Failure { numbers, tokens, ended });
+        self.pending = change.before.map(|before| Pending { before, ends_session });
         change.erased
     }
 
@@ -619,26 +639,25 @@ impl Tper {
         if Uid::from_be_bytes(object) != SESSION_MANAGER {
             return;
         }
-        let manager = SESSION_MANAGER.to_be_bytes();
-        let mut out = Vec::new();
-        match Uid::from_be_bytes(method) {
-            PROPERTIES => {
-                let results = self.properties(&parameters);
-                tokens::write_call(&mut out, manager, PROPERTIES.to_be_bytes(), &results, SUCCESS);
-            }
+        let (answers, results) = match Uid::from_be_bytes(method) {
+            PROPERTIES => (PROPERTIES, self.properties(&parameters)),
             START_SESSION => {
-                let (results, status) = match self.start_session(now, &parameters) {
-                    Ok(numbers) => (vec![u64::from(numbers.host).into(), u64::from(numbers.tper).into()], SUCCESS),
-                    Err(status) => (Vec::new(), status as u64),
-                };
-                tokens::write_call(&mut out, manager, SYNC_SESSION.to_be_bytes(), &results, status);
+                let numbers = self.start_session(now, &parameters);
+                (SYNC_SESSION, numbers.map(|of| vec![u64::from(of.host).into(), u64::from(of.tper).into()]))
             }
             _ => return,
-        }
+        };
+        let status = results.as_ref().map_or_else(|&status| status as u64, |_| SUCCESS);
+        let (manager, results) = (SESSION_MANAGER.to_be_bytes(), results.unwrap_or_default());
+        let mut out = Vec::new();
+        tokens::write_call(&mut out, manager, answers.to_be_bytes(), &results, status);
         self.respond(now, SessionNumbers::default(), &out);
     }
 
-    fn properties(&mut self, parameters: &[Value]) -> Vec<Value> {
+    /// What both sides take. Properties of the host that the drive does not know are none of its business.
+    fn properties(&mut self, parameters: &[Value]) -> Result<Vec<Value>, Status> {
+        only(parameters, &[HOST_PROPERTIES])?;
+        let theirs = optional(parameters, HOST_PROPERTIES, Value::list)?;
         let most = MOST_PACKET_BYTES as u64;
         let ours: [(&str, u64); 13] = [
             ("MaxComPacketSize", most),
@@ -658,7 +677,7 @@ impl Tper {
         ];
         let text = |(name, number): (&str, u64)| Value::named(name, number);
         let mut results = vec![Value::List(ours.into_iter().map(text).collect())];
-        if let Some(theirs) = Value::of_name(parameters, 0).and_then(Value::list) {
+        if let Some(theirs) = theirs {
             let said = |name: &str| {
                 theirs.iter().find_map(|value| match value {
                     Value::Named(found, value) if found.bytes() == Some(name.as_bytes()) => value.number(),
@@ -680,40 +699,33 @@ impl Tper {
                 ("MaxSubpackets", 1),
                 ("MaxMethods", 1),
             ];
-            results.push(Value::named(0_u64, Value::List(host.into_iter().map(text).collect())));
+            results.push(Value::named(HOST_PROPERTIES, Value::List(host.into_iter().map(text).collect())));
         }
-        results
+        Ok(results)
     }
 
     fn start_session(&mut self, now: Nanos, parameters: &[Value]) -> Result<SessionNumbers, Status> {
         let wrong = Status::InvalidParameter;
-        let [host, sp, writes, optional @ ..] = parameters else { return Err(wrong) };
+        let [host, sp, writes, others @ ..] = parameters else { return Err(wrong) };
         let host = host.number().and_then(|number| u32::try_from(number).ok()).ok_or(wrong)?;
-        let sp = sp.bytes().and_then(|bytes| bytes.try_into().ok()).map(Uid::from_be_bytes).ok_or(wrong)?;
+        let sp = name_of(sp).ok_or(wrong)?;
         let sp = [Sp::Admin, Sp::Locking].into_iter().find(|known| known.uid() == sp).ok_or(wrong)?;
         let writes = writes.truth().ok_or(wrong)?;
         if sp == Sp::Locking && !self.is_activated() {
             return Err(wrong);
         }
-        if self.session.is_some() {
+        if self.session.is_some() || self.pending.is_some() {
             return Err(Status::NoSessionsAvailable);
         }
-        only(optional, &[HOST_CHALLENGE, HOST_SIGNING_AUTHORITY, SESSION_TIMEOUT_ASKED])?;
-        let pin = Value::of_name(optional, HOST_CHALLENGE).map(|pin| pin.bytes().ok_or(wrong)).transpose()?;
-        let authority = match Value::of_name(optional, HOST_SIGNING_AUTHORITY) {
-            Some(value) => {
-                value.bytes().and_then(|bytes| bytes.try_into().ok()).map(Uid::from_be_bytes).ok_or(wrong)?
-            }
-            None => ANYBODY,
-        };
+        only(others, &[HOST_CHALLENGE, HOST_SIGNING_AUTHORITY, SESSION_TIMEOUT_ASKED])?;
+        let pin = optional(others, HOST_CHALLENGE, Value::bytes)?;
+        let authority = optional(others, HOST_SIGNING_AUTHORITY, name_of)?.unwrap_or(ANYBODY);
         if !may_sign(sp, authority) {
             return Err(wrong);
         }
         // What the SP itself has to say of it (SPSessionTimeout) is 0, which does not count; no host can change that.
-        let timeout = match Value::of_name(optional, SESSION_TIMEOUT_ASKED) {
-            Some(asked) => asked.number().and_then(|asked| asked.checked_mul(MILLISECOND)).ok_or(wrong)?,
-            None => SESSION_TIMEOUT,
-        };
+        let timeout = optional(others, SESSION_TIMEOUT_ASKED, |asked| asked.number()?.checked_mul(MILLISECOND))?;
+        let timeout = timeout.unwrap_or(SESSION_TIMEOUT);
         if !(LEAST_SESSION_TIMEOUT..=MOST_SESSION_TIMEOUT).contains(&timeout) {
             return Err(wrong);
         }

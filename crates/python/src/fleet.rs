@@ -54,7 +54,7 @@ fn class_of(json: &str) -> PyResult<Class> {
     Ok(class)
 }
 
-fn source_of(py: Python<'_>, trace: Option<&Trace>, class: &Class) -> PyResult<Option<TraceSource>> {
+fn source_of(py: Python<'_>, trace: Option<Trace>, class: &Class) -> PyResult<Option<TraceSource>> {
     let format = class.trace.as_ref().and_then(|of| of.format.as_deref());
     trace.map(|trace| Ok(trace.source(py, format)?.0)).transpose()
 }
@@ -78,7 +78,7 @@ fn on_specimen<T: Send + 'static>(
     };
     let result = watched(py, progress, move |watch| {
         let built = recipe.build_with(seed, &|drive, seed| {
-            ssdlab_ssd::build_unexplained(&drive.name, &drive.spec, &drive.die.spec, seed)
+            ssdlab_ssd::build_unexplained(drive.model(), &drive.spec, &drive.die.spec, seed)
         });
         let report = |done: f64| watch.report(done);
         let monitor = Monitor::new(&report, &watch.cancel);
@@ -99,7 +99,7 @@ pub fn measure_life(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let class = class_of(class)?;
-    let trace = source_of(py, trace.as_ref(), &class)?;
+    let trace = source_of(py, trace, &class)?;
     let life = on_specimen(py, &drive, by, seed, progress, move |device, monitor| {
         life(device, &Task { class: &class, trace: trace.as_ref(), by, seed }, monitor)
     })?;
@@ -120,7 +120,7 @@ pub fn live_through(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(String, f64)> {
     let class = class_of(class)?;
-    let trace = source_of(py, trace.as_ref(), &class)?;
+    let trace = source_of(py, trace, &class)?;
     let (point, written) = on_specimen(py, &drive, by, seed, progress, move |device, monitor| {
         live(device, &Task { class: &class, trace: trace.as_ref(), by, seed }, capacities, monitor)
     })?;

@@ -21,6 +21,7 @@ mod watched;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use ssdlab_bench::replay::ReplaySpec;
 use ssdlab_catalog::Diagnostic;
 use ssdlab_cli::args::ListWhat;
 use ssdlab_core::input;
@@ -69,6 +70,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("FINGERPRINT", ssdlab_sweep::FINGERPRINT)?;
     module.add("LIVES", ssdlab_fleet::fingerprint())?;
+    module.add("MOST_REPLAY_DEPTH", ReplaySpec::MOST_QUEUE_DEPTH)?;
     module.add_class::<drive::Drive>()?;
     module.add_class::<fleet::Fleet>()?;
     module.add_class::<fleet::FleetSummary>()?;
@@ -78,6 +80,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<outcome::JobReport>()?;
     module.add_class::<review::Review>()?;
     module.add_class::<sweep::SweepPlan>()?;
+    module.add_class::<sweep::SweepStates>()?;
     module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_function(wrap_pyfunction!(job_file_text, module)?)?;

@@ -8,7 +8,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use ssdlab_contents::{read_state_file, write_state_file};
 use ssdlab_core::{MAX_DURATION, Nanos, Op, SECOND};
-use ssdlab_device::{Completion, Device, Held, Request};
+use ssdlab_device::{Completion, Counters, Device, Held, Request};
 
 use crate::failure::{run_error, value_error};
 use crate::policy::heard_by;
@@ -92,6 +92,12 @@ impl State {
     fn advance_to_completion(&mut self, limit: Nanos) {
         self.now = self.device.advance_to_completion(limit, &mut self.fresh);
         self.take_completions();
+    }
+
+    /// Up to now of all parts: some may have stayed behind that had nothing to do.
+    fn counters(&mut self) -> Counters {
+        self.advance(self.now);
+        self.device.counters()
     }
 
     fn has_power(&self) -> bool {
@@ -427,7 +433,7 @@ impl Live {
     /// What the device has counted since it was powered on, by group.
     fn counters(&self) -> PyResult<Vec<Group>> {
         self.with(|state| {
-            let counters = state.device.counters();
+            let counters = state.counters();
             let mut groups = vec![("host", counters.host.named())];
             groups.extend(counters.flash.map(|g| ("flash", g.named())));
             groups.extend(counters.disk.map(|g| ("disk", g.named())));
@@ -439,7 +445,7 @@ impl Live {
     /// Joules drawn since it was powered on; `None` of a device that meters nothing.
     #[getter]
     fn joules(&self) -> PyResult<Option<f64>> {
-        self.with(|state| state.device.counters().energy.map(|energy| energy.nanojoules as f64 / 1e9))
+        self.with(|state| state.counters().energy.map(|energy| energy.nanojoules as f64 / 1e9))
     }
 
     /// What its sensor says; `None` of a device without one.

@@ -153,12 +153,12 @@ impl Policies {
         watch: &Arc<Watch>,
     ) -> Result<Box<dyn Device>, Diagnostic> {
         recipe.build_with(seed, &|drive, seed| {
-            let (name, spec, die) = (&drive.name, &drive.spec, &drive.die.spec);
+            let (model, spec, die) = (drive.model(), &drive.spec, &drive.die.spec);
             if self.is_none() || spec.log_blocks.is_some() {
                 let build = if EXPLAIN { ssdlab_ssd::build } else { ssdlab_ssd::build_unexplained };
-                return build(name, spec, die, seed);
+                return build(model, spec, die, seed);
             }
-            let mut ssd = SimulatedSsd::<EXPLAIN, true>::new(name, spec, die, seed)?;
+            let mut ssd = SimulatedSsd::<EXPLAIN, true>::new(model, spec, die, seed)?;
             let victim = self.victim.clone().map(|function| -> Arc<ChooseVictim> {
                 let watch = Arc::clone(watch);
                 Arc::new(move |closed, capacity| {

@@ -26,25 +26,30 @@ pub struct SweepPlan {
     plan: Arc<Plan>,
 }
 
-impl SweepPlan {
-    /// What is known of each point, by the texts of those that are finished and the failures of others.
-    fn states(
-        &self,
-        finished: &BTreeMap<String, String>,
-        failed: &BTreeMap<String, String>,
-    ) -> Result<Vec<State>, String> {
-        let state = |point: &ssdlab_sweep::Point| {
-            if let Some(known) = point.known() {
-                return Ok(State::Done(known));
-            }
-            match (finished.get(&point.key), failed.get(&point.key)) {
-                (Some(text), _) => read_point(&point.key, text).map(State::Done),
-                (None, Some(why)) => Ok(State::Failed(why.clone())),
-                (None, None) => Ok(State::NotRun),
-            }
-        };
-        self.plan.points.iter().map(state).collect()
-    }
+/// What is known of each point of a plan.
+#[pyclass(frozen, module = "ssdlab._native")]
+pub struct SweepStates {
+    plan: Arc<Plan>,
+    states: Arc<Vec<State>>,
+}
+
+/// By the texts of points that are finished and the failures of others.
+fn states_of(
+    plan: &Plan,
+    finished: &BTreeMap<String, String>,
+    failed: &BTreeMap<String, String>,
+) -> Result<Vec<State>, String> {
+    let state = |point: &ssdlab_sweep::Point| {
+        if let Some(known) = point.known() {
+            return Ok(State::Done(known));
+        }
+        match (finished.get(&point.key), failed.get(&point.key)) {
+            (Some(text), _) => read_point(&point.key, text).map(State::Done),
+            (None, Some(why)) => Ok(State::Failed(why.clone())),
+            (None, None) => Ok(State::NotRun),
+        }
+    };
+    plan.points.iter().map(state).collect()
 }
 
 fn refused(py: Python<'_>, error: impl std::fmt::Display) -> PyErr {
@@ -56,8 +61,9 @@ impl SweepPlan {
     /// Reads the text of a plan; files that it names lie beside `file`.
     #[new]
     fn new(py: Python<'_>, file: &str, text: &str) -> PyResult<SweepPlan> {
-        let plan = py.detach(|| Plan::parse(file, text)).map_err(|d| bad_input(py, &d, Wrong::Plan))?;
-        Ok(SweepPlan { plan: Arc::new(plan) })
+        let (file, text) = (file.to_owned(), text.to_owned());
+        let plan = watched(py, None, move |_| Plan::parse(&file, &text))?;
+        Ok(SweepPlan { plan: Arc::new(plan.map_err(|d| bad_input(py, &d, Wrong::Plan))?) })
     }
 
     fn __len__(&self) -> usize {
@@ -114,43 +120,17 @@ impl SweepPlan {
         read_point(key, text).err()
     }
 
-    /// The table of results: a row a point.
-    fn table(
+    /// What is known of each point, by the texts of those that are finished and the failures of others. Every text is checked.
+    fn states(
         &self,
         py: Python<'_>,
         finished: BTreeMap<String, String>,
         failed: BTreeMap<String, String>,
-    ) -> PyResult<Table> {
-        let states = self.states(&finished, &failed).map_err(|e| run_error(py, e))?;
-        let column = |(name, unit, column): (String, String, SweptColumn)| match column {
-            SweptColumn::Text(values) => Column::text(&name, values),
-            SweptColumn::Number(values) => Column::optional(&name, &unit, values),
-        };
-        Ok(Table::new(SweptTable::new(&self.plan, &states).columns.into_iter().map(column).collect()))
-    }
-
-    /// Why points are impossible, a line a reason; and the error that none is possible at all, if so.
-    fn impossible(
-        &self,
-        py: Python<'_>,
-        finished: BTreeMap<String, String>,
-        failed: BTreeMap<String, String>,
-    ) -> PyResult<(String, Option<PyErr>)> {
-        let states = self.states(&finished, &failed).map_err(|e| run_error(py, e))?;
-        let none = commands::sweep::none_possible(&states).map(|f| exception(py, &f, Wrong::Plan));
-        Ok((commands::sweep::why_impossible(&self.plan, &states), none))
-    }
-
-    /// Writes the table and the page of charts, as `ssdlab sweep` does; returns the paths.
-    fn write(
-        &self,
-        py: Python<'_>,
-        folder: PyRef<'_, Folder>,
-        finished: BTreeMap<String, String>,
-        failed: BTreeMap<String, String>,
-    ) -> PyResult<Vec<PathBuf>> {
-        let states = self.states(&finished, &failed).map_err(|e| run_error(py, e))?;
-        folder.write(py, |folder| commands::sweep::write(folder, &self.plan, &states))
+    ) -> PyResult<SweepStates> {
+        let plan = Arc::clone(&self.plan);
+        let states = watched(py, None, move |_| states_of(&plan, &finished, &failed))?;
+        let states = states.map_err(|e| run_error(py, e))?;
+        Ok(SweepStates { plan: Arc::clone(&self.plan), states: Arc::new(states) })
     }
 
     /// Runs what the store in the folder does not have, on threads of this process.
@@ -176,5 +156,33 @@ impl SweepPlan {
             _ => None,
         });
         Ok(failed.collect())
+    }
+}
+
+#[pymethods]
+impl SweepStates {
+    /// The table of results: a row a point.
+    fn table(&self, py: Python<'_>) -> PyResult<Table> {
+        let column = |(name, unit, column): (String, String, SweptColumn)| match column {
+            SweptColumn::Text(values) => Column::text(&name, values),
+            SweptColumn::Number(values) => Column::optional(&name, &unit, values),
+        };
+        let (plan, states) = (Arc::clone(&self.plan), Arc::clone(&self.states));
+        watched(py, None, move |_| {
+            Table::new(SweptTable::new(&plan, &states).columns.into_iter().map(column).collect())
+        })
+    }
+
+    /// Why points are impossible, a line a reason; and the error that none is possible at all, if so.
+    fn impossible(&self, py: Python<'_>) -> (String, Option<PyErr>) {
+        let (why, none) = py.detach(|| {
+            (commands::sweep::why_impossible(&self.plan, &self.states), commands::sweep::none_possible(&self.states))
+        });
+        (why, none.map(|f| exception(py, &f, Wrong::Plan)))
+    }
+
+    /// Writes the table and the page of charts, as `ssdlab sweep` does; returns the paths.
+    fn write(&self, py: Python<'_>, folder: PyRef<'_, Folder>) -> PyResult<Vec<PathBuf>> {
+        folder.write(py, |folder| commands::sweep::write(folder, &self.plan, &self.states))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::types::{Float64Type, Int8Type, UInt8Type, UInt32Type, UInt64Type};
+use arrow_array::types::{Float64Type, Int8Type, UInt32Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, Float64Array, Int8Array, PrimitiveArray, RecordBatch, RecordBatchIterator,
     StringArray, StructArray,
@@ -164,7 +164,6 @@ impl Table {
         match array.data_type() {
             DataType::UInt64 => tuple("<u8", primitive::<UInt64Type>(array)),
             DataType::UInt32 => tuple("<u4", primitive::<UInt32Type>(array)),
-            DataType::UInt8 => tuple("u1", primitive::<UInt8Type>(array)),
             DataType::Float64 if array.null_count() == 0 => tuple("<f8", primitive::<Float64Type>(array)),
             DataType::Float64 => {
                 let array = array.as_any().downcast_ref::<Float64Array>().expect("of this type");

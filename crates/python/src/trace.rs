@@ -21,7 +21,7 @@ pub enum Trace {
 
 impl Trace {
     /// Where it is read from. A table is of a format that it is told here.
-    pub fn source(&self, py: Python<'_>, format: Option<&str>) -> PyResult<(TraceSource, Option<Format>)> {
+    pub fn source(self, py: Python<'_>, format: Option<&str>) -> PyResult<(TraceSource, Option<Format>)> {
         match self {
             Trace::Path(path) => {
                 let format = format.map(str::parse).transpose();
@@ -29,7 +29,7 @@ impl Trace {
                 Ok((TraceSource::from(path.as_path()), format))
             }
             Trace::Table(time, offset, length, op) => {
-                let source = py.detach(|| table_source(time, offset, length, op));
+                let source = watched(py, None, move |_| table_source(&time, &offset, &length, &op))?;
                 Ok((source.map_err(|d| bad_input(py, &d, Wrong::Trace))?, None))
             }
         }

@@ -132,6 +132,21 @@ impl ResultsDocument {
 }
 
 impl ResultRow {
+    /// What it says of its run, as far as that is needed to set it beside another. It does not say which of its parameters were
+    /// shortened, if any were: all of them may have been.
+    pub(crate) fn to_run(&self) -> Outcome {
+        Outcome {
+            test: self.test.clone(),
+            variant: self.variant.clone(),
+            params: self.params.clone(),
+            metrics: self.metrics.clone(),
+            shortened: self.shortened.clone(),
+            shortened_params: self.shortened.iter().flat_map(|_| self.params.keys().cloned()).collect(),
+            small_by: self.small_by,
+            ..Outcome::default()
+        }
+    }
+
     fn from_outcome(outcome: &Outcome, several: bool) -> Self {
         ResultRow {
             device: several.then(|| outcome.device.clone()),

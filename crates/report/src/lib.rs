@@ -77,6 +77,7 @@ pub use headline::{HEADLINES, Headline, are_level};
 pub use html::{index_html, sweep_html};
 pub use json::{ResultRow, ResultsDocument, results_json};
 pub use png::PngPainter;
+pub use reach::{NoOrder, no_order_of};
 pub use reference::{ReferenceDrive, STEP_SECONDS};
 pub use review::{ClaimRow, ClaimState, DeviceFacts, LeftOut, Member, ParameterCount, Review, ReviewedDevice, SpecRow};
 pub use sweep::{Holds, Steps, SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable};

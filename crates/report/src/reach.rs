@@ -4,6 +4,7 @@ use ssdlab_bench::Outcome;
 use ssdlab_bench::suite::find_test;
 
 use crate::headline::Headline;
+use crate::json::ResultRow;
 use crate::number;
 use crate::review::{Review, ReviewedDevice};
 
@@ -152,10 +153,50 @@ pub(crate) fn told(outcome: &Outcome, capacity: f64) -> String {
     format!("{where_to}{time}{small}")
 }
 
-/// Whether these runs of a test covered the same.
-pub(crate) fn are_alike(review: &Review, outcomes: &[&Outcome]) -> bool {
-    let reaches: Vec<Reach> = outcomes.iter().map(|o| Reach::of(o, capacity_of(review, &o.device))).collect();
-    reaches.iter().all(|reach| reach.is_like(&reaches[0]))
+/// Why the figures of runs of one test put their drives in no order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoOrder {
+    /// They covered other spans of their drives, or went on for other times.
+    Unlike,
+    /// A trace was so short that collection had hardly begun when it ended.
+    TooShort,
+}
+
+impl NoOrder {
+    /// In a few words behind a figure.
+    pub(crate) const fn in_words(self) -> &'static str {
+        match self {
+            NoOrder::Unlike => "spans or times differ",
+            NoOrder::TooShort => "in no order: too short",
+        }
+    }
+
+    /// A sentence, without its capital and its full stop.
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            NoOrder::Unlike => "they covered spans or went on for times that differ: their figures are in no order",
+            NoOrder::TooShort => "a trace was too short to put drives in an order",
+        }
+    }
+}
+
+/// The same of such runs, each on a drive of so many bytes; `None` if they do put them in one.
+pub(crate) fn no_order(runs: &[(&Outcome, f64)]) -> Option<NoOrder> {
+    let reaches: Vec<Reach> = runs.iter().map(|(outcome, capacity)| Reach::of(outcome, *capacity)).collect();
+    if !reaches.iter().all(|reach| reach.is_like(&reaches[0])) {
+        return Some(NoOrder::Unlike);
+    }
+    let is_short = runs.len() > 1 && runs.iter().any(|(outcome, _)| outcome.writes_short_by().is_some());
+    is_short.then_some(NoOrder::TooShort)
+}
+
+/// Why the figures of two results of one test put their drives in no order, as a page says it of the two in one review; `None` if they do
+/// put them in one. With each goes the capacity of its drive in bytes.
+#[must_use]
+pub fn no_order_of(rows: [(&ResultRow, f64); 2]) -> Option<NoOrder> {
+    let runs = rows.map(|(row, capacity)| (row.to_run(), capacity));
+    no_order(&runs.each_ref().map(|(run, capacity)| (run, *capacity)))
 }
 
 /// Which of these runs are like the most of the others: of two that differ, neither.

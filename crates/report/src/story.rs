@@ -24,7 +24,7 @@ use drive::not_settled;
 use facts::Facts;
 use for_whom::conclusion;
 use steady::NEAR;
-use words::{iops, iops_at_least, seconds, times};
+use words::{iops, iops_at_least, iops_of_both, seconds, times, times_at_least};
 
 pub(crate) use apart::Decks;
 pub(crate) use steady::Steady;
@@ -184,7 +184,7 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
         let lowest = format!(", from then on never below {}", iops_at_least(s.lowest));
         finding(
             "Random writes settle around ",
-            format!("{} IOPS{}", iops(s.level), if tells_lowest { &lowest } else { "" }),
+            format!("{} IOPS{}", iops(s.figure()), if tells_lowest { &lowest } else { "" }),
             format!(
                 "; {:.0} % of {} lie within {:.0} % of that{}.{waits}",
                 s.on_the_line,
@@ -211,10 +211,11 @@ fn stalls_of_writes(s: &Steady, why: &str, more: &str) -> Finding {
     let unsteadily = if s.deep >= OFTEN { "again and again" } else { "now and then" };
     let period = s.period.map_or_else(|| unsteadily.to_owned(), seconds);
     let share = number::value((s.deep * 10.0).round() / 10.0, "%");
+    let (mean, of) = if s.is_coarse() { (" in the mean", "the median") } else { ("", "that") };
     finding(
         "",
-        format!("Random writes run at {} IOPS and drop to {} {period}", iops(s.level), iops(s.lowest)),
-        format!("{why}. For {share} of the time the rate is below a quarter of that.{more}"),
+        format!("Random writes run at {} IOPS{mean} and drop to {} {period}", iops(s.figure()), iops(s.lowest)),
+        format!("{why}. For {share} of the time the rate is below a quarter of {of}.{more}"),
         random_writes::TEST,
     )
 }
@@ -275,11 +276,15 @@ fn unsettled(facts: &Facts<'_>) -> Option<Finding> {
     } else {
         // Beside means, a median that lies outside of them needs the mean.
         let is_within = s.parts.0 <= s.level && s.level <= s.parts.1;
-        let mean = if is_within { String::new() } else { format!(", whose mean is {}", iops(s.mean)) };
+        let (rate, of, mean) = match (s.is_coarse(), is_within) {
+            (true, _) => (s.mean, "mean", String::new()),
+            (false, true) => (s.level, "median", String::new()),
+            (false, false) => (s.level, "median", format!(", whose mean is {}", iops(s.mean))),
+        };
         finding(
             "Random writes had not settled: ",
-            format!("{} IOPS", iops(s.level)),
-            format!(" is the median of the last {length:.0} s{mean}, and {parts}.{waits}"),
+            format!("{} IOPS", iops(rate)),
+            format!(" is the {of} of the last {length:.0} s{mean}, and {parts}.{waits}"),
             random_writes::TEST,
         )
     })
@@ -318,7 +323,7 @@ fn far_apart_as_they_drift(all: &Outcome, part: &Outcome) -> Option<Finding> {
     (least >= FAR_APART && least.is_finite()).then(|| {
         finding(
             "Leaving a fifth of its flash unused lifts the mean of random writes ",
-            format!("at least {}", times((10.0 * least).floor() / 10.0)),
+            format!("at least {}", times_at_least(least)),
             format!(
                 " as far as {unsettled}: from {} to {} IOPS with it, {} to {} without.",
                 iops(with.0),
@@ -439,9 +444,10 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
     let is_mean = headline.key == "steady-write"
         && [facts.steady(), facts.best_other_tail(&headline)].into_iter().flatten().any(|s| s.bursts());
     let what = format!("{}{}", headline.in_words, if is_mean { ", as a mean" } else { "" });
+    let [our_iops, their_iops] = iops_of_both(ours, theirs);
     // The only other one is the best of nothing: beside it stand the figures.
     let ahead = match (facts.others.len(), facts.but_for(&headline, theirs)) {
-        (1, _) => format!(" in {what}: {} against {} IOPS.", iops(ours), iops(theirs)),
+        (1, _) => format!(" in {what}: {our_iops} against {their_iops} IOPS."),
         (_, but) if but.is_empty() && headline.settles && facts.some_other_is_unsettled() => {
             format!(" in {what}, and {other} is the best of the others that had settled.")
         }
@@ -453,7 +459,7 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
         finding(
             "",
             format!("Level with {other}"),
-            format!(" in {what}: {} and {} {}.", iops(ours), iops(theirs), "IOPS"),
+            format!(" in {what}: {our_iops} and {their_iops} IOPS."),
             headline.test,
         )
     } else if ours >= theirs {
@@ -467,14 +473,14 @@ fn against_the_best(facts: &Facts<'_>) -> Option<Finding> {
         finding(
             "",
             format!("{} % behind {other}", number::trimmed(100.0 * (1.0 - ours / theirs), 0)),
-            format!(" in {what}: {} against {} {}.", iops(ours), iops(theirs), "IOPS"),
+            format!(" in {what}: {our_iops} against {their_iops} IOPS."),
             headline.test,
         )
     } else {
         finding(
             "",
             format!("{other} is {} as fast", times(theirs / ours)),
-            format!(" in {what}: {} against {} {}.", iops(theirs), iops(ours), "IOPS"),
+            format!(" in {what}: {their_iops} against {our_iops} IOPS."),
             headline.test,
         )
     })
@@ -491,7 +497,8 @@ fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
     if let Some((rates, _)) = facts.long_write() {
         let cached = facts.rates_of_cache().is_some();
         let why = match facts.folds_past_cache() {
-            _ if !cached => "",
+            // Of a device that does not say what it is made of, nobody knows: a disk in a set is no cache.
+            _ if !cached || !facts.has_flash() => "",
             // Of an adapter it is its memory.
             _ if facts.device.facts.kind != "ssd" => ": the first go to a cache, in an adapter or in the drives",
             _ if facts.falls_with_its_buffer() => ": the first go to the write buffer, until it is full",

@@ -5,7 +5,7 @@ use ssdlab_bench::{Chart, ClaimKind, Mark, Outcome};
 
 use crate::compare::{self, TestGroup};
 use crate::felt;
-use crate::html::{figure_of, in_no_order, key_metrics, keys_of, label};
+use crate::html::{doubt, figure_of, in_no_order, key_metrics, keys_of, label};
 use crate::number;
 use crate::review::{ClaimState, Review};
 use crate::write::Written;
@@ -129,6 +129,12 @@ pub fn terminal_summary(review: &Review, written: Option<&Written>, colour: bool
 /// Figures of a test, at the most.
 const FIGURES: usize = 3;
 
+/// Why none of the runs of a test came to a steady state, if that is so of each for one reason: of one of several it stands at its figure.
+fn doubt_of_all(group: &TestGroup) -> Option<&'static str> {
+    let first = doubt(group.first())?;
+    group.outcomes.iter().all(|o| doubt(o) == Some(first)).then_some(first)
+}
+
 /// First what the page has for its key figures.
 fn metric_rows(review: &Review, group: &TestGroup) -> Vec<Vec<String>> {
     let mut keys = keys_of(&group.outcomes);
@@ -141,15 +147,9 @@ fn metric_rows(review: &Review, group: &TestGroup) -> Vec<Vec<String>> {
     keys.truncate(FIGURES);
     let rows = keys.into_iter().enumerate().map(|(i, (key, label))| {
         let title = if i == 0 { group.title() } else { String::new() };
-        let any = |of: fn(&Outcome) -> bool| i == 0 && group.outcomes.iter().any(|o| of(o));
-        let marks: Vec<&str> = [
-            any(|o| o.shortened.is_some()).then_some("shortened"),
-            any(|o| !o.not_steady.is_empty()).then_some("not settled"),
-            in_no_order(review, &group.outcomes).filter(|_| i == 0),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
+        let is_shortened = group.outcomes.iter().any(|o| o.shortened.is_some());
+        let marks = [is_shortened.then_some("shortened"), doubt_of_all(group), in_no_order(review, &group.outcomes)];
+        let marks: Vec<&str> = marks.into_iter().flatten().filter(|_| i == 0).collect();
         let figures = review.devices.iter().map(|d| {
             let outcome = group.outcomes.iter().find(|o| o.device == d.facts.name).copied();
             // Only of what leads a page says why it is absent.

@@ -121,7 +121,12 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
     ///
     /// # Errors
     /// A value of the drive or die file that cannot be built.
-    pub fn new(name: &str, drive: &DriveSpec, die: &DieSpec, seed: u64) -> Result<Self, SpecError> {
+    pub fn new<'a>(
+        model: impl Into<Model<'a>>,
+        drive: &DriveSpec,
+        die: &DieSpec,
+        seed: u64,
+    ) -> Result<Self, SpecError> {
         let build = |rng: &Rng, logical_pages| {
             let (mapped, mapped_die) = drive.as_mapped(die);
             let config = PageMapConfig {
@@ -159,7 +164,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
             }
             Ok(map)
         };
-        Self::with_translation(name, drive, die, seed, build)
+        Self::with_translation(model, drive, die, seed, build)
     }
 
     /// For studying policies of a drive that is new: see [`PageMap::study`].
@@ -186,7 +191,12 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK, LogBlo
     ///
     /// # Errors
     /// A value of the drive or die file that cannot be built.
-    pub fn with_log_blocks(name: &str, drive: &DriveSpec, die: &DieSpec, seed: u64) -> Result<Self, SpecError> {
+    pub fn with_log_blocks<'a>(
+        model: impl Into<Model<'a>>,
+        drive: &DriveSpec,
+        die: &DieSpec,
+        seed: u64,
+    ) -> Result<Self, SpecError> {
         // Before planes are counted as dies: what is wrong is told as it stands in the file.
         drive.validate(die)?;
         let (drive, die) = &drive.with_planes_apart(die);
@@ -207,7 +217,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK, LogBlo
             };
             LogBlock::new(&config, rng)
         };
-        Self::with_translation(name, drive, die, seed, build)
+        Self::with_translation(model, drive, die, seed, build)
     }
 
     /// For tests of tests: from now on the firmware recovers wrongly from power cuts.
@@ -221,34 +231,39 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK, LogBlo
 ///
 /// # Errors
 /// A value of the drive or die file that cannot be built.
-pub fn build(name: &str, drive: &DriveSpec, die: &DieSpec, seed: u64) -> Result<Box<dyn Device>, SpecError> {
-    boxed::<true>(name, drive, die, seed)
+pub fn build<'a>(
+    model: impl Into<Model<'a>>,
+    drive: &DriveSpec,
+    die: &DieSpec,
+    seed: u64,
+) -> Result<Box<dyn Device>, SpecError> {
+    boxed::<true>(model.into(), drive, die, seed)
 }
 
 /// The same drive, without causes.
 ///
 /// # Errors
 /// As those of [`build`].
-pub fn build_unexplained(
-    name: &str,
+pub fn build_unexplained<'a>(
+    model: impl Into<Model<'a>>,
     drive: &DriveSpec,
     die: &DieSpec,
     seed: u64,
 ) -> Result<Box<dyn Device>, SpecError> {
-    boxed::<false>(name, drive, die, seed)
+    boxed::<false>(model.into(), drive, die, seed)
 }
 
 // Its callers are not generic, so that drives are compiled here and in no other crate.
 fn boxed<const EXPLAIN: bool>(
-    name: &str,
+    model: Model<'_>,
     drive: &DriveSpec,
     die: &DieSpec,
     seed: u64,
 ) -> Result<Box<dyn Device>, SpecError> {
     Ok(if drive.log_blocks.is_some() {
-        Box::new(SimulatedSsd::<EXPLAIN, true, LogBlock>::with_log_blocks(name, drive, die, seed)?)
+        Box::new(SimulatedSsd::<EXPLAIN, true, LogBlock>::with_log_blocks(model, drive, die, seed)?)
     } else {
-        Box::new(SimulatedSsd::<EXPLAIN, true>::new(name, drive, die, seed)?)
+        Box::new(SimulatedSsd::<EXPLAIN, true>::new(model, drive, die, seed)?)
     })
 }
 
@@ -258,15 +273,16 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     ///
     /// # Errors
     /// A value of the drive or die file that cannot be built, or what `build` says.
-    pub fn with_translation(
-        name: &str,
+    pub fn with_translation<'a>(
+        model: impl Into<Model<'a>>,
         drive: &DriveSpec,
         die: &DieSpec,
         seed: u64,
         build: impl FnOnce(&Rng, u32) -> Result<T, SpecError>,
     ) -> Result<Self, SpecError> {
         drive.validate(die)?;
-        let rng = chance(name, seed);
+        let model = model.into();
+        let rng = chance(model.drawn_as, seed);
         let unit = MappingUnit::new(drive.mapping.unit_bytes());
         let logical_pages = unit.of(drive.capacity_bytes).number();
         let translation = build(&rng, logical_pages)?;
@@ -289,7 +305,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let row_units = medium.layout().row_units.into();
         let probe = Probe::new(drive, die, logical_pages, medium.format().max_generation());
         let info = DeviceInfo {
-            name: name.to_owned(),
+            name: model.name.to_owned(),
             kind: "ssd",
             description: drive.description.clone(),
             capacity_bytes: drive.capacity_bytes,
@@ -316,7 +332,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             probe,
             power: drive.power.clone().zip(PowerMeter::new(drive, die)).map(Box::new),
             heat: drive.heat.as_ref().map(|spec| Box::new(Heat::new(spec))),
-            plug: PlugState::new(name, drive, die, seed),
+            plug: PlugState::new(model.drawn_as, drive, die, seed),
             security: SecurityState::new(drive),
             buffer: BufferLimits {
                 units: drive.buffer_pages() * drive.compression_ratio(),
@@ -453,6 +469,27 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
                 break;
             }
         }
+    }
+}
+
+/// What a drive is called, and as which model chance gives it bad blocks, program times and whatever else differs from one
+/// specimen to the next: drives that are drawn as one model differ, with one seed, by what their files say alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Model<'a> {
+    pub name: &'a str,
+    pub drawn_as: &'a str,
+}
+
+impl<'a> From<&'a str> for Model<'a> {
+    /// A model of its own.
+    fn from(name: &'a str) -> Self {
+        Model { name, drawn_as: name }
+    }
+}
+
+impl<'a> From<&'a String> for Model<'a> {
+    fn from(name: &'a String) -> Self {
+        Model::from(name.as_str())
     }
 }
 

@@ -13,7 +13,7 @@ use ssdlab_bench::{BenchError, HostError, Lab, Metric, Monitor, PoweredOn};
 use ssdlab_catalog::{BuildSsd, DeviceRecipe, Parts, reference_identity};
 use ssdlab_device::{Device, Status};
 use ssdlab_nand::DieSpec;
-use ssdlab_ssd::{DriveSpec, build_unexplained};
+use ssdlab_ssd::{DriveSpec, Model, build_unexplained};
 
 use crate::fio::fio_metrics;
 use crate::swept::Cell;
@@ -47,14 +47,26 @@ pub struct Point {
 #[derive(Clone, Debug)]
 pub(crate) enum Built {
     /// Alone, so that a plan of many drives stays small.
-    Ssd(Box<(DriveSpec, DieSpec)>),
+    Ssd(Box<BareSsd>),
     Device(Arc<DeviceRecipe>),
+}
+
+/// What an SSD is built of.
+#[derive(Clone, Debug)]
+pub(crate) struct BareSsd {
+    /// As which model it is drawn.
+    drawn_as: String,
+    drive: DriveSpec,
+    die: DieSpec,
 }
 
 impl Built {
     pub fn of(recipe: DeviceRecipe) -> Self {
         match recipe.parts {
-            Parts::Ssd(drive) => Built::Ssd(Box::new((drive.spec, drive.die.spec))),
+            Parts::Ssd(drive) => {
+                let drawn_as = drive.model().drawn_as.to_owned();
+                Built::Ssd(Box::new(BareSsd { drawn_as, drive: drive.spec, die: drive.die.spec }))
+            }
             _ => Built::Device(Arc::new(recipe)),
         }
     }
@@ -97,10 +109,13 @@ impl Lab for PointLab<'_> {
         // The whole path of a drive as reviews use it, with every read checked; only the breakdown, which a table has no
         // place for, is off.
         let device: Box<dyn Device> = match self.built {
-            Built::Ssd(specs) => build_unexplained(self.name, &specs.0, &specs.1, seed).map_err(|e| e.to_string())?,
+            Built::Ssd(ssd) => {
+                let model = Model { name: self.name, drawn_as: &ssd.drawn_as };
+                build_unexplained(model, &ssd.drive, &ssd.die, seed).map_err(|e| e.to_string())?
+            }
             Built::Device(recipe) => {
                 let ssd: &BuildSsd<'_> =
-                    &|drive, seed| build_unexplained(&drive.name, &drive.spec, &drive.die.spec, seed);
+                    &|drive, seed| build_unexplained(drive.model(), &drive.spec, &drive.die.spec, seed);
                 recipe.build_with(seed, ssd).map_err(|e| e.to_string())?
             }
         };
@@ -142,7 +157,7 @@ impl Point {
             }
         };
         let built_json = match &built {
-            Ok(Built::Ssd(specs)) => json!({ "drive": specs.0, "die": specs.1 }),
+            Ok(Built::Ssd(ssd)) => json!({ "drive": ssd.drive, "die": ssd.die, "drawn_as": ssd.drawn_as }),
             Ok(Built::Device(recipe)) => recipe.identity(),
             Err(reason) => json!({ "impossible": reason }),
         };

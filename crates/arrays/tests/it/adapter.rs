@@ -83,6 +83,26 @@ fn a_write_ends_in_the_cache_and_is_read_from_there() {
     }
 }
 
+/// What the drive read may be of before the write, and the line that has the newer data be gone when the read ends.
+#[test]
+fn what_was_read_while_a_write_of_the_same_place_landed_is_not_kept() {
+    for lands in [false, true] {
+        let (mut cached, _) = adapter(Some(cache(FlushChoice::Polite)), 10 * MILLISECOND);
+        let mut done = Vec::new();
+        cached.submit(0, Request::write(1, 4096, 4096)).unwrap();
+        // Without the flush nothing is written out before the host is quiet.
+        if lands {
+            cached.submit(MILLISECOND, Request::flush(2)).unwrap();
+        }
+        // On both sides of what is dirty: one read.
+        cached.submit(2 * MILLISECOND, Request::read(3, 0, 12_288)).unwrap();
+        cached.advance(SECOND, &mut done);
+        let again = run(&mut cached, 2 * SECOND, Request::read(4, 0, 4096));
+        assert_eq!(again.latency() > 10 * MILLISECOND, lands, "{again:?}");
+        assert_eq!(cached.check_books(), Ok(()));
+    }
+}
+
 #[test]
 fn a_flush_means_it_without_a_battery_and_ends_at_once_with_one() {
     for battery in [false, true] {

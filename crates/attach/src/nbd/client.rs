@@ -11,6 +11,7 @@ use super::words::*;
 use crate::client::{Client, Load, Step};
 use crate::drive::Drive;
 use crate::export::Export;
+use crate::lock::{Lock, Meets};
 use crate::output::Output;
 use crate::request::{DriveError, DriveRequest, Extent, Outcome, Started};
 
@@ -61,7 +62,7 @@ impl NbdClient {
         };
         let started = match judge(&request, drive, agreed) {
             Err(error) => Err(error),
-            Ok(Judged::BlockStatus) => return out.push(block_status(drive, &request)),
+            Ok(Judged::BlockStatus(extent, meets)) => return out.push(block_status(drive, &request, extent, meets)),
             Ok(Judged::Command(op)) => {
                 let cookie = self.put(asked);
                 let wanted = DriveRequest {
@@ -169,7 +170,8 @@ fn short(out: &mut Output, asked: Asked, error: Option<NbdError>) {
 }
 
 enum Judged {
-    BlockStatus,
+    /// Of this stretch, of which a read meets that.
+    BlockStatus(Extent, Meets),
     Command(Op),
 }
 
@@ -200,13 +202,16 @@ fn judge(r: &NbdRequest, drive: &Drive, agreed: Agreed) -> Result<Judged, NbdErr
         _ => Op::Read,
     };
     let extent = Extent { offset_bytes: r.offset_bytes, length_bytes: r.length_bytes.into() };
-    if r.command == CMD_BLOCK_STATUS {
-        check_status(drive, extent).map_err(|error| error_of(error, r.command))?;
-        return if r.length_bytes == 0 { Err(NbdError::Invalid) } else { Ok(Judged::BlockStatus) };
-    }
     // What the locks say of a command counts when its turn comes, which may be behind an erase.
     drive.check_without_locks(op, extent).map_err(|error| error_of(error, r.command))?;
     match r.command {
+        CMD_BLOCK_STATUS if r.length_bytes == 0 => Err(NbdError::Invalid),
+        // That is told as it is now.
+        CMD_BLOCK_STATUS => {
+            let extent = Extent { length_bytes: extent.length_bytes.min(MOST_STATUS_BYTES), ..extent };
+            let told = Lock::told(drive.lock(), extent).map_err(|error| error_of(error, r.command))?;
+            Ok(Judged::BlockStatus(told.0, told.1))
+        }
         CMD_READ if r.length_bytes > MAX_PAYLOAD_BYTES => Err(NbdError::Invalid),
         // As slow as any write.
         CMD_WRITE_ZEROES if r.flags & CMD_FLAG_FAST_ZERO != 0 && !export.write_zeroes && r.length_bytes > 0 => {
@@ -231,24 +236,15 @@ fn error_of(error: DriveError, command: u16) -> NbdError {
     }
 }
 
-/// What begins where nothing may be read is told nothing of.
-fn check_status(drive: &Drive, extent: Extent) -> Result<(), DriveError> {
-    drive.check_without_locks(Op::Read, extent)?;
-    drive.check(Op::Read, drive.alike(extent))
-}
-
-fn block_status(drive: &Drive, r: &NbdRequest) -> Vec<u8> {
+fn block_status(drive: &Drive, r: &NbdRequest, extent: Extent, meets: Meets) -> Vec<u8> {
     let one = r.flags & CMD_FLAG_REQ_ONE != 0;
-    let length_bytes = u64::from(r.length_bytes).min(MOST_STATUS_BYTES);
-    // Up to the next lock, or the end of the shadow: the client asks again for the rest.
-    let extent = drive.alike(Extent { offset_bytes: r.offset_bytes, length_bytes });
     let state = |kind| match kind {
         Kind::Hole => STATE_HOLE | STATE_ZERO,
         Kind::Zeroes => STATE_ZERO,
         Kind::Data => 0,
     };
-    // Nor do its stretches tell what lies under a shadow.
-    let extents: Vec<_> = if drive.is_hidden(extent) {
+    // Its stretches do not tell what lies under a shadow.
+    let extents: Vec<_> = if meets == Meets::Shadow {
         vec![(extent.length_bytes as u32, 0)]
     } else {
         let stretches = drive.device.store().stretches(extent.offset_bytes, extent.length_bytes);

@@ -11,7 +11,8 @@ use super::sense::Sense;
 use crate::drive::Drive;
 use crate::export::Export;
 use crate::health::health;
-use crate::request::Extent;
+use crate::lock::{Lock, Meets};
+use crate::request::{DriveError, Extent};
 
 /// Bytes beyond which GET LBA STATUS does not look in one command.
 const MOST_STATUS_BYTES: u64 = 1 << 30;
@@ -139,21 +140,21 @@ pub fn capacity_16(export: &Export) -> Vec<u8> {
     out
 }
 
-/// GET LBA STATUS from a block on: what of it is mapped. At least one descriptor, unless the block lies beyond the end.
-#[must_use]
-pub fn lba_status(drive: &Drive, lba: u64, most_bytes: usize) -> Option<Vec<u8>> {
+/// GET LBA STATUS from a block on: what of it is mapped. At least one descriptor.
+///
+/// # Errors
+/// If the block lies beyond the end, or may not be read.
+pub fn lba_status(drive: &Drive, lba: u64, most_bytes: usize) -> Result<Vec<u8>, DriveError> {
     let export = drive.export();
     let sector = u64::from(export.sector_bytes);
-    let begin = lba.checked_mul(sector).filter(|&begin| begin < export.size_bytes)?;
+    let begin = lba.checked_mul(sector).filter(|&begin| begin < export.size_bytes).ok_or(DriveError::OutOfRange)?;
     let most = (most_bytes.saturating_sub(8) / 16).clamp(1, MOST_STATUS_DESCRIPTORS);
-    // Up to the next lock, or the end of the shadow: the host asks again for the rest.
     let length_bytes = (export.size_bytes - begin).min(MOST_STATUS_BYTES);
-    let extent = drive.alike(Extent { offset_bytes: begin, length_bytes });
-    let hidden = drive.is_hidden(extent);
+    let (extent, meets) = Lock::told(drive.lock(), Extent { offset_bytes: begin, length_bytes })?;
     let stretches = drive.device.store().stretches(extent.offset_bytes, extent.length_bytes);
     let mut found: Vec<(u64, bool)> = Vec::new();
     for (bytes, kind) in stretches {
-        let unmapped = kind == Kind::Hole && export.trim && !hidden;
+        let unmapped = kind == Kind::Hole && export.trim && meets == Meets::Drive;
         let full = found.len() == most;
         match found.last_mut() {
             Some(last) if last.1 == unmapped => last.0 += bytes,
@@ -170,7 +171,7 @@ pub fn lba_status(drive: &Drive, lba: u64, most_bytes: usize) -> Option<Vec<u8>>
         out.extend_from_slice(&[unmapped.into(), 0, 0, 0]);
         at += bytes / sector;
     }
-    Some(out)
+    Ok(out)
 }
 
 /// What a host wants of MODE SENSE.

@@ -218,7 +218,7 @@ fn service_action_in(drive: &Drive, cdb: &[u8; 16]) -> Planned {
         GET_LBA_STATUS => {
             let most = allocation.min(MOST_TOLD_BYTES) as usize;
             let status = pages::lba_status(drive, number(&cdb[2..10]), most);
-            told(status.ok_or(Sense::LBA_OUT_OF_RANGE)?, allocation)
+            told(status.map_err(|error| Sense::of(error, Op::Read))?, allocation)
         }
         _ => Err(Sense::INVALID_FIELD_IN_CDB),
     }

@@ -8,7 +8,7 @@ use ssdlab_attach::nbd::NbdClient;
 use ssdlab_attach::nbd::words::*;
 use ssdlab_attach::output::Output;
 use ssdlab_attach::request::{DriveError, DriveRequest, Started};
-use ssdlab_attach::scsi::words::SECURITY_PROTOCOL_OUT;
+use ssdlab_attach::scsi::words::{GET_LBA_STATUS, SECURITY_PROTOCOL_OUT, SERVICE_ACTION_IN_16};
 use ssdlab_attach::scsi::{Command as ScsiCommand, LogicalUnit, Progress, Sense};
 use ssdlab_attach::{Drive, Export, Lock};
 use ssdlab_contents::{ContentDevice, ContentOptions, Image, ImageContents, MediaKey};
@@ -216,6 +216,24 @@ fn an_erase_that_the_power_ends_has_not_happened_and_what_waited_is_never_answer
     }
 }
 
+/// By the logical unit: its next host finds a drive that listens.
+#[test]
+fn a_reset_during_an_erase_leaves_neither_session_nor_answer() {
+    let mut bench = Bench::new();
+    let session = bench.own();
+    bench.run(Op::Write, 0, &[1; 4096]).unwrap();
+    bench.send(session, &call(1, REVERT_SP, &[]));
+    bench.drive.advance(bench.now, &mut Vec::new());
+    LogicalUnit::new(&bench.drive).reset(&mut bench.drive);
+    assert_eq!(bench.receive()[8..20], [0; 12]);
+    assert_eq!(bench.drive.under_way(), 1, "the erase goes on");
+    bench.wait();
+    assert_eq!(bench.receive()[8..20], [0; 12]);
+    assert_eq!(status(&bench.say(0, &call(0xff, 0xff01, &[]))), 0);
+    assert_eq!(bench.run(Op::Read, 0, &[]), Ok(vec![0; 4096]));
+    assert!(!bench.drive.lock().is_some_and(|lock| lock.tper().is_activated()));
+}
+
 /// A drive with an image of this name.
 fn with_image(name: &str, key: bool) -> (Bench, PathBuf) {
     with_image_in(&folder(name), key)
@@ -405,14 +423,37 @@ fn a_new_key_of_a_range_leaves_the_rest_of_the_image_alone() {
     assert_eq!([0, 100, 101, 200].map(read), [1, 0, 4, 3]);
 }
 
+/// What GET LBA STATUS tells from a block on: blocks of each stretch, and whether they are unmapped.
+fn lba_status(bench: &mut Bench, lba: u64) -> Result<Vec<(u32, bool)>, Sense> {
+    let mut unit = LogicalUnit::new(&bench.drive);
+    let mut cdb = [0; 16];
+    (cdb[0], cdb[1], cdb[12]) = (SERVICE_ACTION_IN_16, GET_LBA_STATUS, 0x10);
+    cdb[2..10].copy_from_slice(&lba.to_be_bytes());
+    let command = ScsiCommand { owner: 1, cookie: 1, lun: 0, cdb, data: Vec::new() };
+    let Progress::Done(answer) = unit.begin(bench.now, &mut bench.drive, command) else { panic!("it takes no time") };
+    let told = answer.data.concat();
+    let blocks = |found: &[u8]| (u32::from_be_bytes(found[8..12].try_into().unwrap()), found[12] == 1);
+    answer.sense.map_or_else(|| Ok(told[8..].chunks_exact(16).map(blocks).collect()), Err)
+}
+
 #[test]
-fn what_stands_under_the_shadow_is_not_told() {
+fn lba_status_of_what_may_not_be_read_is_refused_and_under_the_shadow_all_is_data() {
     let mut bench = Bench::new();
     let session = bench.own();
-    let all = ssdlab_attach::request::Extent { offset_bytes: 0, length_bytes: 8192 };
-    assert!(!bench.drive.is_hidden(all));
+    bench.set(session, RANGE1, &[(3, n(800)), (4, n(800))]);
+    bench.run(Op::Write, 4096, &[7; 4096]).unwrap();
+    let global = Ok(vec![(8, true), (8, false), (784, true)]);
+    assert_eq!((lba_status(&mut bench, 0), lba_status(&mut bench, 800)), (global.clone(), Ok(vec![(800, true)])));
+    bench.set(session, RANGE1, &[(5, n(1)), (7, n(1))]);
+    assert_eq!(lba_status(&mut bench, 0), global);
+    for lba in [800, 1599] {
+        assert_eq!(lba_status(&mut bench, lba), Err(Sense::of(DriveError::Locked, Op::Read)), "{lba}");
+    }
+    assert!(lba_status(&mut bench, 1600).is_ok());
+    assert_eq!(lba_status(&mut bench, u64::MAX), Err(Sense::LBA_OUT_OF_RANGE));
     bench.set(session, MBR_CONTROL, &[(1, n(1))]);
-    assert!(bench.drive.is_hidden(all));
+    let data = Ok(vec![(800, false)]);
+    assert_eq!((lba_status(&mut bench, 0), lba_status(&mut bench, 800)), (data.clone(), data));
 }
 
 /// A client of NBD that is through the handshake, and has agreed on `base:allocation`.

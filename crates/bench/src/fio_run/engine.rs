@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use ssdlab_core::{Nanos, SECOND};
+use ssdlab_core::{Nanos, Op, SECOND};
 use ssdlab_workload::Source;
 use ssdlab_workload::fio::ExitWhat;
 
@@ -107,8 +107,11 @@ impl Recorders<'_, '_> {
 
     fn end<S: Source>(&mut self, task: &Task<S>, now: Nanos) -> std::io::Result<()> {
         let ended_at = task.ended_at(now);
-        self.entries[task.entry].end(task.measure_from(), ended_at, &task.passes(ended_at));
         self.logs.ended(task.number, ended_at)?;
+        if task.never_began() {
+            return Ok(());
+        }
+        self.entries[task.entry].end((task.measure_from(), ended_at), &task.passes(ended_at), task.did());
         if let Some(target) = &task.latency_target {
             let entry = &mut self.entries[task.entry];
             entry.searched_depth = Some(target.depth);
@@ -320,15 +323,33 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
             self.ending = Ending::All;
         }
         let group = self.tasks[ended].group;
-        for (other, task) in self.tasks.iter_mut().enumerate() {
-            if !task.has_ended() && (exits != ExitWhat::Group || task.group == group) {
-                if let Some(at) = self.pending.iter().position(|&p| p == other) {
-                    self.pending.remove(at);
-                    self.recorders.begin(task, None, now);
-                }
-                task.close(now);
-                self.ready.push(other);
+        for other in 0..self.tasks.len() {
+            let meant = match exits {
+                ExitWhat::Group => self.tasks[other].group == group,
+                // What waits does not run at the same time.
+                ExitWhat::Stonewall => !self.pending.contains(&other) && self.tasks[other].begins() <= now,
+                ExitWhat::All => true,
+            };
+            if meant {
+                self.close(other, now);
             }
+        }
+    }
+
+    /// A task ends as if its runtime were over; one that waits for others never begins.
+    fn close(&mut self, index: usize, now: Nanos) {
+        let task = &mut self.tasks[index];
+        if task.has_ended() {
+            return;
+        }
+        if let Some(at) = self.pending.iter().position(|&pending| pending == index) {
+            self.pending.remove(at);
+            self.running -= 1;
+            *self.alive.entry(task.job).or_default() -= 1;
+            task.never_begin();
+        } else {
+            task.close(now);
+            self.ready.push(index);
         }
     }
 
@@ -342,13 +363,15 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
             task.completed(c);
             let measured = task.measures(c.completed);
             if measured {
+                task.measured(c.op);
                 recorders.entries[task.entry].record(c, task.verifies());
                 if logged.is_ok() {
                     logged = recorders.logs.record(task.number, c);
                 }
                 reaped[index] += 1;
             }
-            if let Some(watch) = watch_of[index] {
+            // As in fio, a flush is none of the commands that must settle.
+            if let Some(watch) = watch_of[index].filter(|_| c.op != Op::Flush) {
                 recorders.watches[watch].completed(c.length_bytes);
             }
             ready.push(index);
@@ -373,16 +396,14 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
     /// Once per simulated second: what is too dear to do at every command.
     fn second(&mut self, host: &Host<'_>) -> Result<(), EngineError> {
         let now = host.port.now;
-        for watch in self.recorders.watches.iter_mut() {
-            // What others do after a job has ended is none of its seconds.
-            let runs = self.tasks.iter().any(|task| task.entry == watch.entry && !task.has_ended());
-            if runs && watch.tick(now) {
-                for (index, task) in self.tasks.iter_mut().enumerate() {
-                    if task.entry == watch.entry && !task.has_ended() {
-                        task.close(now);
-                        self.ready.push(index);
-                    }
-                }
+        let Stage { tasks, recorders, .. } = self;
+        // What others do after a job has ended is none of its seconds.
+        let runs = |entry: usize| tasks.iter().any(|task| task.entry == entry && !task.has_ended());
+        let settled = recorders.watches.iter_mut().filter_map(|w| (runs(w.entry) && w.tick(now)).then_some(w.entry));
+        let settled: Vec<usize> = settled.collect();
+        for index in 0..self.tasks.len() {
+            if settled.contains(&self.tasks[index].entry) {
+                self.close(index, now);
             }
         }
         host.port.check_alive()?;
@@ -400,8 +421,8 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
         let pending = std::mem::take(&mut self.pending);
         for (index, task) in self.tasks.iter_mut().enumerate() {
             if !task.has_ended() && !pending.contains(&index) {
-                self.recorders.entries[task.entry].stopped = true;
                 task.close(now);
+                self.recorders.entries[task.entry].stopped |= !task.never_began();
                 self.ready.push(index);
             }
         }

@@ -1,8 +1,8 @@
 //! fio's logs: `NAME_bw.N.log` and its like, a line for each command or for each period.
 //!
-//! Lines are `milliseconds, value, direction, bytes, [offset,] priority`: KiB/s in `bw`, commands (a second) in `iops`,
-//! nanoseconds in `lat`, `clat` and `slat`; direction 0 is a read, 1 a write, 2 a trim. In lines of a period, bytes are
-//! 0, as in fio.
+//! Lines are `milliseconds, value, direction, bytes, [offset,] priority`: in `bw` KiB/s of a period, and 1000 bytes a second of a
+//! command (fio's code has it so, whatever its manual says), commands (a second) in `iops`, nanoseconds in `lat`, `clat` and
+//! `slat`; direction 0 is a read, 1 a write, 2 a trim. In lines of a period, bytes are 0, as in fio.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -173,9 +173,10 @@ impl CloneLogs {
     fn each(&self, c: &Completion, lines: &mut [String; 5]) {
         let ms = c.completed.saturating_sub(self.began) / MILLISECOND;
         let latency = c.latency();
-        let kib_per_s = (u128::from(c.length_bytes) * u128::from(SECOND) / 1024 / u128::from(latency.max(1))) as u64;
+        // As in fio, none of what took no time.
+        let kb_per_s = (u128::from(c.length_bytes) * 1_000_000).checked_div(latency.into()).unwrap_or(0) as u64;
         let offset = if self.options.offsets { format!(" {},", c.offset_bytes) } else { String::new() };
-        for (line, value) in lines.iter_mut().zip([kib_per_s, 1, latency, latency, 0]) {
+        for (line, value) in lines.iter_mut().zip([kb_per_s, 1, latency, latency, 0]) {
             *line = format!("{ms}, {value}, {}, {},{offset} 0\n", c.op as usize, c.length_bytes);
         }
     }

@@ -77,6 +77,14 @@ impl Spread {
     }
 }
 
+/// The shortest and the longest of some times.
+type Range = (Nanos, Nanos);
+
+fn wider(range: Option<Range>, time: Nanos) -> Option<Range> {
+    let (min, max) = range.unwrap_or((time, time));
+    Some((min.min(time), max.max(time)))
+}
+
 /// The measurement of an entry.
 #[derive(Clone, Debug)]
 pub(super) struct EntryMeter {
@@ -100,12 +108,15 @@ pub(super) struct EntryMeter {
     /// Wake-ups by completions reaped: 0, to 4, to 8, to 16, to 32, to 64, more.
     pub(super) reaps: [u64; 7],
     /// The shortest and the longest measured run of a clone.
-    pub(super) runtimes: Option<(Nanos, Nanos)>,
-    /// The shortest and the longest time that a clone was not in a pass of verification, and that it was in one.
-    outside: Option<(Nanos, Nanos)>,
-    inside: Option<(Nanos, Nanos)>,
-    /// When the first of these passes began, and the last.
-    pass_begins: Option<(Nanos, Nanos)>,
+    pub(super) runtimes: Option<Range>,
+    /// What reads, writes and trims took of the clones that did them.
+    times: [Option<Range>; 3],
+    /// When the last of these clones had ended them.
+    ends: [Nanos; 3],
+    /// The longest time that a clone was not in a pass of verification.
+    outside: Nanos,
+    /// When the first of these passes began.
+    verified_from: Option<Nanos>,
     /// What they have read: commands and bytes.
     verified: (u64, u64),
     /// A clone was stopped before its time.
@@ -138,9 +149,10 @@ impl EntryMeter {
             depths: [0; 7],
             reaps: [0; 7],
             runtimes: None,
-            outside: None,
-            inside: None,
-            pass_begins: None,
+            times: [None; 3],
+            ends: [0; 3],
+            outside: 0,
+            verified_from: None,
             verified: (0, 0),
             stopped: false,
             counted_from: None,
@@ -252,19 +264,27 @@ impl EntryMeter {
         self.window *= 2;
     }
 
-    /// A clone was measured from `from` to `to`, in which it made these passes of verification.
-    pub(super) fn end(&mut self, from: Nanos, to: Nanos, passes: &Passes) {
+    /// A clone was measured between two times. In these it made these passes of verification, and `did` reads, writes and trims
+    /// beside them. As in fio, what verification takes is none of the writes' time, and all of the reads' if there are no
+    /// others; and a clone has no time of what it never did.
+    pub(super) fn end(&mut self, (from, to): (Nanos, Nanos), passes: &Passes, did: [bool; 3]) {
         self.all.end(0, to);
-        let wider = |range: Option<(Nanos, Nanos)>, time: Nanos| {
-            let (min, max) = range.unwrap_or((time, time));
-            Some((min.min(time), max.max(time)))
-        };
         let time = to.saturating_sub(from);
+        let outside = time.saturating_sub(passes.took);
         self.runtimes = wider(self.runtimes, time);
-        self.outside = wider(self.outside, time.saturating_sub(passes.took));
-        if let Some((first, last)) = passes.begins {
-            self.inside = wider(self.inside, passes.took);
-            self.pass_begins = wider(wider(self.pass_begins, first), last);
+        self.outside = self.outside.max(outside);
+        if let Some((first, _)) = passes.begins {
+            self.verified_from = Some(self.verified_from.map_or(first, |at| at.min(first)));
+        }
+        for (op, did) in DIRECTIONS.into_iter().zip(did) {
+            let (took, end) = match (op, did, passes.begins) {
+                (Op::Read, false, Some(_)) => (passes.took, to),
+                (_, false, _) => continue,
+                (Op::Read, true, _) | (_, true, None) => (time, to),
+                (_, true, Some((_, last))) => (outside, last),
+            };
+            self.times[op as usize] = wider(self.times[op as usize], took);
+            self.ends[op as usize] = self.ends[op as usize].max(end);
         }
     }
 
@@ -273,21 +293,19 @@ impl EntryMeter {
         ops == [Op::Read] && self.verified.0 > 0 && self.verified.0 == self.all.op(Op::Read).latency.count()
     }
 
-    /// The shortest and the longest time of a clone that rates of these operations are by: as in fio, what verification
-    /// takes is none of the writes', and all of the reads' if there are no others.
+    /// The shortest and the longest time of a clone that rates of these operations are by: of one, of the clones that did it.
     pub(super) fn times_of(&self, ops: &[Op]) -> (Nanos, Nanos) {
-        let times = match self.inside {
-            None => self.runtimes,
-            inside if self.only_verifies(ops) => inside,
-            _ if ops.contains(&Op::Read) => self.runtimes,
-            Some(_) => self.outside,
+        let times = match *ops {
+            [op] => self.times[op as usize],
+            _ => self.runtimes,
         };
         times.unwrap_or_default()
     }
 
     /// Commands and bytes a second of what the job does beside verifying; `None`: it does not verify.
     pub(super) fn rates_without_verification(&self) -> Option<(f64, f64)> {
-        let time = self.outside.filter(|_| self.inside.is_some())?.1.max(1) as f64 / 1e9;
+        self.verified_from?;
+        let time = self.outside.max(1) as f64 / 1e9;
         let bytes: u64 = [Op::Read, Op::Write].iter().map(|&op| self.all.op(op).bytes).sum();
         let ios: u64 = DIRECTIONS.iter().map(|&op| self.all.op(op).latency.count()).sum();
         Some(((ios - self.verified.0) as f64 / time, (bytes - self.verified.1) as f64 / time))
@@ -308,39 +326,35 @@ impl EntryMeter {
         self.window
     }
 
-    /// Commands a second of an operation, by the seconds at the end of each whole window.
+    /// Commands a second of an operation, by the seconds at the end of each whole window until it had ended.
     pub(super) fn iops_over_time(&self, op: Op) -> Vec<[f64; 2]> {
         let seconds = self.window as f64 / 1e9;
-        let whole = (self.all.elapsed() / self.window) as usize;
         let ios = |i: usize| self.windows.get(i).map_or(0, |window| window[op as usize].ios);
-        (0..whole).map(|i| [(i + 1) as f64 * seconds, ios(i) as f64 / seconds]).collect()
+        (0..self.windows_until(&[op])).map(|i| [(i + 1) as f64 * seconds, ios(i) as f64 / seconds]).collect()
+    }
+
+    /// The window in which a time lies.
+    fn window_at(&self, at: Nanos) -> usize {
+        (at.saturating_sub(self.all.began()) / self.window) as usize
+    }
+
+    /// The whole windows until the last clone had ended these operations.
+    fn windows_until(&self, ops: &[Op]) -> usize {
+        self.window_at(ops.iter().map(|&op| self.ends[op as usize]).max().unwrap_or(0))
     }
 
     /// The whole windows in which these operations could be.
     fn windows_of(&self, ops: &[Op]) -> std::ops::Range<usize> {
-        let index = |at: Nanos| at.saturating_sub(self.all.began()) / self.window;
-        let whole = self.all.elapsed() / self.window;
-        let range = match self.pass_begins {
-            Some((first, _)) if self.only_verifies(ops) => index(first + self.window - 1)..whole,
-            Some((_, last)) if !ops.contains(&Op::Read) => 0..index(last).min(whole),
-            _ => 0..whole,
-        };
-        range.start as usize..range.end as usize
+        let from = self.verified_from.filter(|_| self.only_verifies(ops));
+        from.map_or(0, |first| self.window_at(first + self.window - 1))..self.windows_until(ops)
     }
 
-    /// Bytes a second and commands a second of some operations together over all whole windows; of a run shorter than a
-    /// window, over the run.
+    /// Bytes a second and commands a second of some operations together over all whole windows; where none has any, over the
+    /// time that rates are by.
     pub(super) fn samples(&self, ops: &[Op]) -> (Spread, Spread) {
         let count: u64 = ops.iter().map(|&op| self.all.op(op).latency.count()).sum();
         if count == 0 {
             return Default::default();
-        }
-        let whole = self.windows_of(ops);
-        if whole.is_empty() {
-            let time = if self.inside.is_some() { self.times_of(ops).1 } else { self.all.elapsed() };
-            let per_second = |n: u64| Spread::of(&[n as f64 * 1e9 / time.max(1) as f64]);
-            let bytes = ops.iter().map(|&op| self.all.op(op).bytes).sum();
-            return (per_second(bytes), per_second(count));
         }
         let window = |i: usize| {
             let of = |w: &[Window; 3], op: Op| w[op as usize];
@@ -351,7 +365,13 @@ impl EntryMeter {
         };
         let per_second = 1e9 / self.window as f64;
         // As in fio, a window without a command is no sample.
-        let windows: Vec<Window> = whole.map(window).filter(|w| w.ios > 0).collect();
+        let windows: Vec<Window> = self.windows_of(ops).map(window).filter(|w| w.ios > 0).collect();
+        if windows.is_empty() {
+            let time = self.times_of(ops).1.max(1);
+            let over_all = |n: u64| Spread::of(&[n as f64 * 1e9 / time as f64]);
+            let bytes = ops.iter().map(|&op| self.all.op(op).bytes).sum();
+            return (over_all(bytes), over_all(count));
+        }
         let bytes: Vec<f64> = windows.iter().map(|w| w.bytes as f64 * per_second).collect();
         let ios: Vec<f64> = windows.iter().map(|w| w.ios as f64 * per_second).collect();
         (Spread::of(&bytes), Spread::of(&ios))
@@ -395,7 +415,7 @@ mod tests {
                 false,
             );
         }
-        m.end(0, year, &Passes::default());
+        m.end((0, year), &Passes::default(), [false, true, false]);
         assert!(m.windows.len() <= 1 << 10 && m.windows.len() > 1 << 9, "{}", m.windows.len());
         let (bytes, ios) = m.samples(&[Op::Write]);
         assert!((ios.mean * 600.0 - 1.0).abs() < 0.01, "{ios:?}");

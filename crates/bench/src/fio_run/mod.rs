@@ -82,7 +82,8 @@ pub struct FioRun {
     pub stopped: Option<String>,
     /// What a reader must know of the rates, if the drive was fresh.
     pub fresh: Option<String>,
-    /// Of jobs of which `latency_target` had found no depth when they were over, and of those that were over within their ramp.
+    /// Of jobs of which `latency_target` had found no depth when they were over, of those that were over within their ramp, and of
+    /// those that others kept from beginning.
     pub searches: Vec<String>,
     /// What the drive keeps without power, if that was asked for.
     pub kept: Option<Vec<u8>>,
@@ -251,6 +252,8 @@ pub fn run_file_logging(
         }
     }
     let stopped = (ending == Ending::Stopped).then(|| says_of_a_stop(file, &entries));
+    let never = named(file, &entries, &|entry| !entry.has_run()).filter(|_| stopped.is_none());
+    let never = never.map(|jobs| format!("{jobs} did not begin: a job that ends others (exitall) had ended before"));
     logs.end().map_err(FioError::Log)?;
     host.check_books()?;
     let marks = entries.iter().filter_map(|entry| entry.counted_from.as_ref());
@@ -270,33 +273,35 @@ pub fn run_file_logging(
     let mut outcomes = outcome::outcomes(file, &entries, &facts, options, slowest_seen.as_ref());
     let fresh = facts.says_of_a_state_that_is_not_steady(file, &entries);
     let stored = stored_note(lab.stored_days());
-    let said = || stored.iter().chain(&stopped).chain(&fresh).cloned();
+    let said = || stored.iter().chain(&stopped).chain(&never).chain(&fresh).cloned();
     outcomes.iter_mut().for_each(|outcome| outcome.notes.extend(said()));
     let mut report = FioReport::new(file, &entries, &watches, &facts)?;
     report.ssdlab.notices.extend(stored.iter().chain(&fresh).cloned());
     report.ssdlab.stored = stored;
-    if let Some(stopped) = &stopped {
-        report.leave_out_what_never_began(&entries, stopped);
+    if let Some(why) = stopped.as_ref().or(never.as_ref()) {
+        report.leave_out_what_never_began(&entries, why);
     }
-    let searches = says_of_jobs(file, &entries).collect();
+    let searches = says_of_jobs(file, &entries).chain(never).collect();
     Ok(FioRun { report, outcomes, stopped, fresh, searches, kept, slowest_seen })
 }
 
 /// How many jobs a message names.
 const MOST_NAMED: usize = 5;
 
+/// Names of such entries, if there are any.
+fn named(file: &JobFile, entries: &[EntryMeter], which: &dyn Fn(&EntryMeter) -> bool) -> Option<String> {
+    let found: Vec<&EntryMeter> = entries.iter().filter(|e| which(e)).collect();
+    let mut words: Vec<String> = found.iter().take(MOST_NAMED).map(|e| file.jobs[e.job].name.clone()).collect();
+    if found.len() > MOST_NAMED {
+        words.push(format!("{} more", found.len() - MOST_NAMED));
+    }
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
 /// Which jobs ended before their time, and which never began.
 fn says_of_a_stop(file: &JobFile, entries: &[EntryMeter]) -> String {
-    let names = |which: &dyn Fn(&EntryMeter) -> bool| {
-        let found: Vec<&EntryMeter> = entries.iter().filter(|e| which(e)).collect();
-        let mut words: Vec<String> = found.iter().take(MOST_NAMED).map(|e| file.jobs[e.job].name.clone()).collect();
-        if found.len() > MOST_NAMED {
-            words.push(format!("{} more", found.len() - MOST_NAMED));
-        }
-        (!words.is_empty()).then(|| words.join(", "))
-    };
-    let cut = names(&|e| e.stopped).map(|jobs| format!("{jobs} ended before its time"));
-    let never = names(&|e| !e.has_run()).map(|jobs| format!("{jobs} did not begin"));
+    let cut = named(file, entries, &|e| e.stopped).map(|jobs| format!("{jobs} ended before its time"));
+    let never = named(file, entries, &|e| !e.has_run()).map(|jobs| format!("{jobs} did not begin"));
     let all: Vec<String> = cut.into_iter().chain(never).collect();
     format!("stopped: {}", all.join("; "))
 }

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use ssdlab_core::{Histogram, Op, format_duration};
 use ssdlab_workload::fio::{Job, JobFile, Rw};
+use ssdlab_workload::pattern::BlockSizes;
 
 use super::meter::EntryMeter;
+use super::plan::commands_a_second;
 use super::report::{RunFacts, says_of_a_job};
 use super::{FioOptions, Prefill};
 use crate::explain;
@@ -134,35 +136,23 @@ fn outcome(
     out
 }
 
-/// What the clones of all jobs of an entry together are limited to, if all that they do has a limit.
+/// What the clones of all jobs of an entry together are limited to, if each job has a limit.
 fn put_asked(out: &mut Outcome, file: &JobFile, entry: &EntryMeter) {
-    let done = OPS.into_iter().filter(|&op| entry.all.op(op).latency.count() > 0 && !entry.only_verifies(&[op]));
-    let done: Vec<Op> = done.collect();
-    // What is trimmed is not moved.
-    let moved = |job: &Job, op: Op| match op {
-        Op::Trim => None,
-        op => job.byte_rates()[op as usize].map(|rate| rate as f64),
-    };
-    let commands = |job: &Job, op: Op| {
-        let size = &job.sizes()[op as usize];
-        let rate = job.byte_rates()[op as usize].filter(|_| size.min_bytes() == size.max_bytes());
-        rate.map(|rate| rate as f64 / size.min_bytes() as f64)
-    };
-    let sum = |of: &dyn Fn(&Job, Op) -> Option<f64>| {
+    let does = |op: Op| entry.all.op(op).latency.count() > 0 && !entry.only_verifies(&[op]);
+    if !OPS.into_iter().any(does) {
+        return;
+    }
+    let sum = |of: fn(&Job) -> Option<f64>| {
         let of_job = |&(index, clones): &(usize, u32)| {
-            let job = &file.jobs[index];
-            if only_verifies(job) {
-                return None;
-            }
-            let ops = done.iter().filter(|&&op| does(job.rw, op));
-            ops.map(|&op| of(job, op)).sum::<Option<f64>>().map(|limit| f64::from(clones) * limit)
+            let limit = of(&file.jobs[index]).filter(|_| !only_verifies(&file.jobs[index]));
+            limit.map(|limit| f64::from(clones) * limit)
         };
-        entry.jobs.iter().map(of_job).sum::<Option<f64>>().filter(|_| !done.is_empty())
+        entry.jobs.iter().map(of_job).sum::<Option<f64>>()
     };
-    if let Some(bytes) = sum(&moved) {
+    if let Some(bytes) = sum(asked_bytes) {
         put(out, "asked_bandwidth", bytes / 1e6, "MB/s");
     }
-    if let Some(iops) = sum(&commands) {
+    if let Some(iops) = sum(asked_commands) {
         put(out, "asked_iops", iops, "IOPS");
     }
 }
@@ -172,13 +162,52 @@ fn only_verifies(job: &Job) -> bool {
     job.verify_only && job.rw.writes()
 }
 
-/// Whether a job has such commands.
-fn does(rw: Rw, op: Op) -> bool {
-    match op {
-        Op::Read => rw.reads(),
-        Op::Write => rw.writes(),
-        Op::Trim => rw.trims(),
-        Op::Flush | Op::WriteZeroes => false,
+/// Which of a job's commands are reads, writes and trims: parts of one.
+fn mix(job: &Job) -> [f64; 3] {
+    let reads = f64::from(job.read_percent) / 100.0;
+    match job.rw {
+        Rw::Read | Rw::RandRead => [1.0, 0.0, 0.0],
+        Rw::Write | Rw::RandWrite => [0.0, 1.0, 0.0],
+        Rw::Trim | Rw::RandTrim => [0.0, 0.0, 1.0],
+        Rw::ReadWrite | Rw::RandRw => [reads, 1.0 - reads, 0.0],
+        Rw::TrimWrite | Rw::RandTrimWrite => [0.0, 0.5, 0.5],
+    }
+}
+
+/// The size of a job's blocks, if they have one.
+fn one_size(sizes: &BlockSizes) -> Option<f64> {
+    (sizes.min_bytes() == sizes.max_bytes()).then(|| sizes.min_bytes() as f64)
+}
+
+/// Commands a second that a clone of the job sends at most. The mix rules: what is slowest for its share holds back the others.
+/// `None`: there is no limit, or none of commands, as they are of several sizes.
+fn asked_commands(job: &Job) -> Option<f64> {
+    let (rates, sizes, mix) = (job.byte_rates(), job.sizes(), mix(job));
+    let limit = |op: usize| {
+        let rate = rates[op].filter(|_| mix[op] > 0.0)?;
+        let commands = if job.poisson {
+            Some(commands_a_second(rate, sizes[op].min_bytes()))
+        } else {
+            one_size(&sizes[op]).map(|size| rate as f64 / size)
+        };
+        Some(commands.map(|commands| commands / mix[op]))
+    };
+    let limits = (0..3).filter_map(limit).collect::<Option<Vec<f64>>>()?;
+    limits.into_iter().reduce(f64::min)
+}
+
+/// The same in bytes a second. What is trimmed is not moved.
+fn asked_bytes(job: &Job) -> Option<f64> {
+    let (sizes, mix) = (job.sizes(), mix(job));
+    let moves: Vec<usize> = (0..3).filter(|&op| mix[op] > 0.0).collect();
+    match moves[..] {
+        _ if job.rw.trims() => None,
+        [op] if !job.poisson => job.byte_rates()[op].map(|rate| rate as f64),
+        _ => {
+            let of = |op: usize| one_size(&sizes[op]).map(|size| size * mix[op]);
+            let mean = moves.into_iter().map(of).sum::<Option<f64>>()?;
+            asked_commands(job).map(|commands| commands * mean)
+        }
     }
 }
 

@@ -155,7 +155,14 @@ fn task(
         let (target, window) = (job.latency_target, job.latency_window);
         LatencyTarget::new(target, window, job.latency_percentile, job.latency_run, job.depth())
     });
-    task.start_delay = job.startdelay;
+    let range = job.longest_startdelay - job.startdelay;
+    if range > 0 {
+        let base = job.randseed.map_or_else(|| rng.clone(), Rng::new);
+        let mut rng = base.stream(&format!("job {index}")).stream(&format!("start delay of clone {clone}"));
+        task.start_delay = job.startdelay + rng.below(range + 1);
+    } else {
+        task.start_delay = job.startdelay;
+    }
     task.ramp = job.ramp_time;
     task.runtime = job.runtime.unwrap_or(Nanos::MAX);
     task.rates = rates;
@@ -164,13 +171,13 @@ fn task(
     task.think = job.thinktime;
     task.think_after = job.thinktime_blocks;
     task.end_flush = job.flushes_at_end();
-    task.compress_percent = job.compress_percent;
+    task.compress_percent = job.compressibility();
     task.expected_bytes = expected_bytes;
     Ok(task)
 }
 
-/// Of a rate in bytes a second: as in fio whole ones, but those of a rate that is not even one.
-fn commands_a_second(bytes: u64, block_bytes: u64) -> f64 {
+/// Of a rate in bytes a second, at random times: as in fio whole ones, but those of a rate that is not even one.
+pub(super) fn commands_a_second(bytes: u64, block_bytes: u64) -> f64 {
     match bytes / block_bytes {
         0 => bytes as f64 / block_bytes as f64,
         whole => whole as f64,

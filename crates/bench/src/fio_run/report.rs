@@ -275,9 +275,16 @@ pub struct Latency {
     pub count: u64,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "percentile_map")]
     pub percentile: Option<Vec<(f64, u64)>>,
-    /// Commands by latency, each with the middle of its bin; only `json+` has them.
+    /// Commands by latency, each with the middle of its bin, in rising order.
     #[serde(skip)]
     pub bins: Vec<(u64, u64)>,
+    /// The same where they are told, which is in `json+` alone.
+    #[serde(rename = "bins", skip_serializing_if = "Vec::is_empty", serialize_with = "bin_map")]
+    told_bins: Vec<(u64, u64)>,
+}
+
+fn bin_map<S: Serializer>(bins: &[(u64, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(bins.iter().copied())
 }
 
 fn percentile_map<S: Serializer>(list: &Option<Vec<(f64, u64)>>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -334,11 +341,11 @@ impl FioReport {
         last_together(&self.jobs, did).into_iter().map(|i| &self.jobs[i]).collect()
     }
 
-    /// The run was stopped. A job that never began has no figures; zeros would be taken for some.
-    pub(super) fn leave_out_what_never_began(&mut self, entries: &[EntryMeter], stopped: &str) {
+    /// A job that never began has no figures; zeros would be taken for some. `why` names those.
+    pub(super) fn leave_out_what_never_began(&mut self, entries: &[EntryMeter], why: &str) {
         let mut entries = entries.iter();
         self.jobs.retain(|_| entries.next().is_some_and(EntryMeter::has_run));
-        self.ssdlab.notices.push(stopped.to_owned());
+        self.ssdlab.notices.push(why.to_owned());
     }
 
     /// fio's `json+`: JSON with every bin of the latencies.
@@ -346,22 +353,16 @@ impl FioReport {
     /// # Errors
     /// As [`FioReport::to_json`].
     pub fn to_json_plus(&self) -> Result<String, serde_json::Error> {
-        let mut document = serde_json::to_value(self)?;
-        for (job, out) in self.jobs.iter().zip(document["jobs"].as_array_mut().into_iter().flatten()) {
-            for (word, direction) in job.directions() {
-                let kinds =
-                    [("slat_ns", &direction.slat_ns), ("clat_ns", &direction.clat_ns), ("lat_ns", &direction.lat_ns)];
-                for (kind, latency) in kinds.into_iter().filter(|(_, l)| !l.bins.is_empty()) {
-                    out[word][kind]["bins"] = latency
-                        .bins
-                        .iter()
-                        .map(|(ns, count)| (ns.to_string(), (*count).into()))
-                        .collect::<serde_json::Map<_, _>>()
-                        .into();
+        let mut report = self.clone();
+        for job in &mut report.jobs {
+            let directions = [&mut job.mixed, &mut job.read, &mut job.write, &mut job.trim];
+            for direction in directions.into_iter().flatten() {
+                for latency in [&mut direction.slat_ns, &mut direction.clat_ns, &mut direction.lat_ns] {
+                    latency.told_bins.clone_from(&latency.bins);
                 }
             }
         }
-        serde_json::to_string_pretty(&document).map(|text| text + "\n")
+        report.to_json()
     }
 
     /// fio's JSON, with a line feed at the end. The same run gives the same bytes.
@@ -677,6 +678,7 @@ impl Latency {
             count: h.count(),
             percentile: percentiles.map(|list| list.iter().map(|&p| (p, h.percentile_of_fio(p))).collect()),
             bins: h.middles().collect(),
+            told_bins: Vec::new(),
         }
     }
 

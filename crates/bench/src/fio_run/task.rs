@@ -175,6 +175,8 @@ pub(super) struct Task<S> {
     completed_since_pause: u64,
     last_completion: Nanos,
     passes: Passes,
+    /// Whether it has done reads, writes and trims that were measured, beside these passes.
+    did: [bool; 3],
     /// What was measured of it before the next command is left out.
     anew: bool,
 }
@@ -223,6 +225,7 @@ impl<S: Source> Task<S> {
             completed_since_pause: 0,
             last_completion: 0,
             passes: Passes::default(),
+            did: [false; 3],
             anew: false,
         }
     }
@@ -242,6 +245,16 @@ impl<S: Source> Task<S> {
     /// It ends as if its runtime were over.
     pub(super) fn close(&mut self, now: Nanos) {
         self.closes = self.closes.min(now);
+    }
+
+    /// It ends without ever having begun.
+    pub(super) fn never_begin(&mut self) {
+        self.phase = Phase::Ended;
+    }
+
+    /// Whether it was closed before it had begun to send.
+    pub(super) fn never_began(&self) -> bool {
+        self.closes <= self.begins && self.serial() == 0
     }
 
     /// From when on it sends.
@@ -335,6 +348,7 @@ impl<S: Source> Task<S> {
             // As in fio its runtime begins anew, too.
             self.anew = true;
             self.passes = Passes::default();
+            self.did = [false; 3];
             self.measure_from = now;
             self.closes = now.saturating_add(self.runtime);
         }
@@ -387,6 +401,15 @@ impl<S: Source> Task<S> {
         }
     }
 
+    /// One of its commands is measured.
+    #[inline]
+    pub(super) fn measured(&mut self, op: Op) {
+        let verifies = self.verifies();
+        if let Some(did) = self.did.get_mut(op as usize) {
+            *did |= !verifies;
+        }
+    }
+
     /// Commands sent so far: the next one's serial number.
     pub(super) fn serial(&self) -> u64 {
         self.sent.iter().map(|s| s.0).sum()
@@ -423,6 +446,11 @@ impl<S: Source> Task<S> {
     /// Whether it reads what it has written, in a pass of its own.
     pub(super) fn verifies(&self) -> bool {
         self.passes.since.is_some()
+    }
+
+    /// Whether reads, writes and trims of it were measured, beside its passes of verification.
+    pub(super) fn did(&self) -> [bool; 3] {
+        self.did
     }
 
     /// The passes of a clone that was over at `ended_at`.

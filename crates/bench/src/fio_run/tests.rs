@@ -418,9 +418,9 @@ fn each_entry_is_a_result_with_the_figures_of_the_report() {
 fn logs_have_a_line_for_each_command_or_for_each_period() {
     let base = "[j]\nrw=randread\nnorandommap\nbs=4k\nwrite_bw_log=x\nwrite_iops_log=x\nwrite_lat_log\n";
     let each = logs(&format!("{base}number_ios=3\nlog_offset=1"));
-    // 4 KiB in 100 us are 40,000 KiB/s.
+    // 4 KiB in 100 us are 40,000 KiB/s, which fio writes of periods; of a command it writes 1000 bytes a second.
     let first = each["x_bw.1.log"].lines().next().unwrap_or_default();
-    assert!(first.starts_with("0, 40000, 0, 4096, ") && first.split(", ").count() == 6, "{first}");
+    assert!(first.starts_with("0, 40960, 0, 4096, ") && first.split(", ").count() == 6, "{first}");
     assert_eq!(each["j_clat.1.log"].lines().filter(|l| l.contains(", 100000, 0, 4096, ")).count(), 3);
     assert_eq!(each["x_iops.1.log"].lines().filter(|l| l.contains(", 1, 0, 4096, ")).count(), 3);
     let mean = logs(&format!("{base}time_based\nruntime=2\nlog_avg_msec=500\nnumjobs=2"));
@@ -459,7 +459,7 @@ fn reads_and_writes_are_reported_together_where_that_is_asked_for() {
 
 #[test]
 fn json_plus_has_every_bin_and_terse_every_field() {
-    let report = run("[j]\nrw=randread\nbs=4k\nsize=4m\nioengine=libaio\niodepth=16\npercentile_list=50:99.9");
+    let report = run("[j]\nrw=randread\nbs=4k\nsize=4m\nioengine=libaio\niodepth=128\npercentile_list=50:99.9");
     let plus: Value = serde_json::from_str(&report.to_json_plus().unwrap_or_default()).unwrap_or_default();
     let clat = &plus["jobs"][0]["read"]["clat_ns"];
     let bins = clat["bins"].as_object().cloned().unwrap_or_default();
@@ -469,6 +469,17 @@ fn json_plus_has_every_bin_and_terse_every_field() {
         clat["percentile"].as_object().map(|p| p.keys().cloned().collect::<Vec<_>>()),
         Some(vec!["50.000000".to_owned(), "99.900000".to_owned()])
     );
+    // Keys stand in fio's order, numbers in rising order.
+    let (text, json) = (report.to_json_plus().unwrap_or_default(), report.to_json().unwrap_or_default());
+    let from = text.find("\"bins\"").expect("bins are told");
+    let lines = text[from..].lines().skip(1).take_while(|line| !line.contains('}'));
+    let told: Vec<u64> = lines.map(|line| line.split('"').nth(1).unwrap_or_default().parse().unwrap_or(0)).collect();
+    let digits = |ns: u64| ns.to_string().len();
+    assert!(told.len() == bins.len() && told.is_sorted() && digits(told[0]) < digits(told[told.len() - 1]), "{told:?}");
+    let depths = |text: &str| {
+        text[text.find("iodepth_level").unwrap_or(0)..].lines().take(8).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(depths(&text), depths(&json));
     let terse = report.to_terse();
     // As fio 3 without disks: 5 fields, 2 x 41, 5 of the processor, 7 depths, 10 + 12 latencies.
     assert_eq!(terse.trim_end().split(';').count(), 5 + 2 * 41 + 5 + 7 + 22, "{terse}");
@@ -617,6 +628,11 @@ fn a_job_ends_when_its_rate_is_steady() {
     ));
     let steady = report.jobs[0].steadystate.as_ref().expect("it was asked for");
     assert_eq!((steady.attained, &*steady.data.iops), (0, &[10_000][..]));
+    // Flushes are no commands that must settle.
+    let flushed = run("[j]\nrw=write\nbs=4k\nfsync=1\ntime_based\nruntime=20\nss=iops:5%\nss_dur=3\n");
+    let steady = flushed.jobs[0].steadystate.as_ref().expect("it was asked for");
+    let (seconds, writes) = (steady.data.iops_mean, flushed.jobs[0].writes().iops_min as f64);
+    assert!((seconds / writes - 1.0).abs() < 0.02, "{seconds} {writes}");
 }
 
 #[test]
@@ -627,10 +643,78 @@ fn jobs_end_with_others_and_wait_for_others() {
     assert!(e[1].all.requests() <= 101, "{}", e[1].all.requests());
     assert_eq!(e[2].all.requests(), 100, "the next stage runs");
     let all = run(&text.replace("exitall", "exitall\nexit_what=all"));
-    assert_eq!(all.jobs[2].reads().total_ios, 0);
+    assert_eq!(all.jobs.iter().map(|job| &*job.jobname).collect::<Vec<_>>(), ["a", "b"]);
     let waits = entries("[global]\nrw=read\nbs=4k\n[a]\nsize=400k\nnumjobs=2\n[b]\nwait_for=a\nsize=40k\n");
     let end = |i: usize| waits[i].all.began() + waits[i].all.elapsed();
     assert_eq!(waits[2].all.began(), end(0).max(end(1)));
+}
+
+#[test]
+fn what_others_keep_from_beginning_is_told_and_has_no_figures() {
+    let run = |what: &str| {
+        let text = format!(
+            "[global]\nrw=randread\ntime_based\nnorandommap\n[a]\nruntime=1\nexitall\nexit_what={what}\n[b]\nruntime=3\nnew_group\n\
+             [c]\nruntime=3\nwait_for=a\n[d]\nruntime=3\nstartdelay=2\n[e]\nstonewall\nruntime=1\n"
+        );
+        let file = JobFile::parse("test.fio", &text).unwrap_or_else(|e| panic!("{e}"));
+        run_file_logging(&file, &ModelSpec::default(), FioOptions::default(), &mut NoLogs, &Monitor::silent())
+            .unwrap_or_else(|e| panic!("{e}"))
+    };
+    let names = |run: &FioRun| run.report.jobs.iter().map(|job| job.jobname.clone()).collect::<Vec<_>>();
+    let all = run("all");
+    let said = "c, d, e did not begin: a job that ends others (exitall) had ended before";
+    assert_eq!(names(&all), ["a", "b"]);
+    assert_eq!((&*all.report.ssdlab.notices, &*all.searches), (&[said.to_owned()][..], &[said.to_owned()][..]));
+    assert!(all.outcomes.len() == 2 && all.outcomes[1].notes.contains(&said.to_owned()));
+    assert!(!all.report.to_text().contains("\nc: "));
+    assert_eq!(all.report.jobs[1].reads().runtime, 1000);
+    // What waits does not run at the same time as what has ended.
+    for (what, runtimes) in [("stonewall", [1000, 1000, 3000, 3000, 1000]), ("group", [1000, 3000, 3000, 3000, 1000])] {
+        let jobs = run(what).report.jobs;
+        assert_eq!(jobs.iter().map(|job| job.job_runtime).collect::<Vec<_>>(), runtimes, "{what}");
+    }
+}
+
+/// As in fio.
+#[test]
+fn a_direction_of_a_group_has_the_time_and_the_windows_of_the_clones_that_did_it() {
+    let text = "[global]\nioengine=libaio\nbs=4k\nsize=4m\nnorandommap\ntime_based\ngroup_reporting\n[a]\nrw=randread\niodepth=4\n\
+                runtime=2\n[b]\nrw=randwrite\nrate_iops=1000\nruntime=3250ms\n";
+    let file = JobFile::parse("test.fio", text).unwrap_or_else(|e| panic!("{e}"));
+    let grouped =
+        run_file_logging(&file, &ModelSpec::default(), FioOptions::default(), &mut NoLogs, &Monitor::silent())
+            .unwrap_or_else(|e| panic!("{e}"));
+    let apart = run(&text.replace("group_reporting\n", ""));
+    let job = &grouped.report.jobs[0];
+    let of = |d: &Direction| (d.runtime, d.total_ios, d.bw, d.bw_min, d.bw_samples, d.iops_mean);
+    assert_eq!(of(job.reads()), of(apart.jobs[0].reads()));
+    assert_eq!(of(job.writes()), of(apart.jobs[1].writes()));
+    assert_eq!((job.reads().runtime, job.writes().runtime, job.job_runtime), (2000, 3250, 3250));
+    let text = grouped.report.to_text();
+    assert!(text.contains("run=2000-2000msec") && text.contains("run=3250-3250msec"), "{text}");
+    let chart = grouped.outcomes[0].charts.iter().find(|c| c.id == "iops-over-time").expect("the chart of the rate");
+    assert_eq!(chart.series.iter().map(|s| s.points.len()).collect::<Vec<_>>(), [4, 6]);
+    // Writes that begin late and end within a window have a sample all the same.
+    let late = run(
+        "[global]\nbs=4k\nsize=4m\nnorandommap\ntime_based\ngroup_reporting\n[a]\nrw=randread\nruntime=3\n[b]\nrw=randwrite\n\
+         startdelay=2\nruntime=200ms\nrate_iops=100\n",
+    );
+    let writes = late.jobs[0].writes();
+    assert_eq!((writes.runtime, writes.iops_samples, writes.iops_min), (200, 1, 100));
+}
+
+#[test]
+fn of_a_range_of_start_delays_each_clone_draws_its_own() {
+    let began = |options: &str| {
+        let text = format!("[j]\nrw=randread\nnumjobs=3\nsize=64k\nstartdelay=1-3\n{options}\n");
+        entries(&text).iter().map(|e| e.all.began()).collect::<Vec<_>>()
+    };
+    let first = began("");
+    assert!(first.iter().all(|at| (SECOND..=3 * SECOND).contains(at)), "{first:?}");
+    assert!(first[0] != first[1] && first[1] != first[2]);
+    assert_eq!(began(""), first);
+    assert_ne!(began("randseed=9"), first);
+    assert_eq!(began("startdelay=2"), [2 * SECOND; 3]);
 }
 
 #[test]
@@ -799,6 +883,31 @@ fn what_jobs_of_one_entry_ask_for_is_the_sum_if_each_asks() {
     assert_eq!(asked("thinktime=1ms"), (None, None, true));
     // A limit of writes is none of what another job reads.
     assert_eq!(asked("rw=write\nrate=,10m"), (Some(31.457_28), Some(480.0), false));
+}
+
+/// The slower direction holds back the other, and at random times fio sends whole commands a second.
+#[test]
+fn what_a_job_asks_for_is_what_it_sends_of_a_fast_drive() {
+    for (text, asked) in [
+        ("rw=randrw\nrwmixread=70\nrate_iops=1000", 1000.0 / 0.7),
+        ("rw=randrw\nrwmixread=70\nrate_iops=1000,100", 100.0 / 0.3),
+        ("rw=randrw\nrwmixread=50\nrate_iops=300,0", 600.0),
+        ("rw=randtrimwrite\nrate_iops=200", 400.0),
+        ("rw=randread\nrate=30k\nbs=8k\nrate_process=poisson", 3.0),
+    ] {
+        let job = format!("[j]\nsize=4m\nnorandommap\nioengine=libaio\niodepth=8\ntime_based\nruntime=200\n{text}\n");
+        let file = JobFile::parse("test.fio", &job).unwrap_or_else(|e| panic!("{e}"));
+        let run =
+            run_file_logging(&file, &ModelSpec::default(), FioOptions::default(), &mut NoLogs, &Monitor::silent())
+                .unwrap_or_else(|e| panic!("{e}"));
+        let figure = |key: &str| run.outcomes[0].metrics.get(key).map_or(f64::NAN, |m| m.value);
+        assert!((figure("asked_iops") / asked - 1.0).abs() < 1e-9, "{text}: {}", figure("asked_iops"));
+        assert!((figure("iops") / asked - 1.0).abs() < 0.07, "{text}: {}", figure("iops"));
+        if !text.contains("trim") {
+            let bytes = figure("bandwidth") / figure("asked_bandwidth");
+            assert!((bytes - figure("iops") / asked).abs() < 1e-6, "{text}: {bytes}");
+        }
+    }
 }
 
 #[test]

@@ -251,5 +251,10 @@ fn times(out: &mut String, job: &str, word: &str, ios: u64, mean_ns: f64, shares
     let mut parts: Vec<(&String, f64)> = shares.time_us.iter().map(|(k, &v)| (k, v)).collect();
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     let list: Vec<String> = parts.iter().filter(|p| p.1 >= 0.05).map(|(key, us)| format!("{key} {us:.1}")).collect();
-    writeln!(out, "  {job}: {word}: {:.1} = {}", mean_ns / 1e3, list.join(" + "))
+    let where_it_went = match (parts.is_empty(), list.is_empty()) {
+        (true, _) => ", of which the device does not say where it went".to_owned(),
+        (false, true) => String::new(),
+        (false, false) => format!(" = {}", list.join(" + ")),
+    };
+    writeln!(out, "  {job}: {word}: {:.1}{where_it_went}", mean_ns / 1e3)
 }

@@ -103,10 +103,10 @@ impl<'a> Host<'a> {
         self.port.device.info()
     }
 
-    /// What the device has counted since it was powered on.
+    /// What all parts of the device have counted since it was powered on, up to now.
     #[must_use]
-    pub fn counters(&self) -> Counters {
-        self.port.device.counters()
+    pub fn counters(&mut self) -> Counters {
+        self.port.counters()
     }
 
     #[must_use]

@@ -1,7 +1,7 @@
 //! Where requests become commands: checks, splits, submits, and puts the pieces together again.
 
 use ssdlab_core::{Breakdown, Nanos, Op, SECTOR_BYTES};
-use ssdlab_device::{Completion, Device, Hints, Request, Status};
+use ssdlab_device::{Completion, Counters, Device, Hints, Request, Status};
 use ssdlab_workload::Command;
 
 use super::STORAHCI_MAX_TRANSFER_BYTES;
@@ -312,6 +312,17 @@ impl<'a> Port<'a> {
             self.rest_until(now);
         }
         Ok(())
+    }
+
+    /// What the device has counted up to now. Parts of it that had nothing to do when others completed something may be of an
+    /// earlier time, and draw power meanwhile; the time of a real device passes by itself.
+    pub(crate) fn counters(&mut self) -> Counters {
+        if self.device.clock().is_none() {
+            let before = self.done.len();
+            self.device.advance(self.now, &mut self.done);
+            debug_assert_eq!(self.done.len(), before, "a completion came after its time");
+        }
+        self.device.counters()
     }
 
     /// Moves the clock without commands in flight; work inside the device goes on.

@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ssdlab_core::{Cause, MICROSECOND, MILLISECOND, Op, Rng, SECOND};
-use ssdlab_device::{Completion, Counters, Device, Refusal, Request, Status};
+use ssdlab_device::{Completion, Counters, Device, EnergyCounters, Refusal, Request, Status};
 use ssdlab_workload::storage_bench::Step;
 use ssdlab_workload::{Command, Pattern, Source};
 
@@ -462,6 +462,51 @@ fn in_a_burst_a_real_device_has_its_tags_back_when_it_has_answered() {
     let replay = Host::new(&mut device, &monitor).replay(arrivals, 4, None, &mut m).unwrap();
     assert_eq!((replay.delayed, replay.lag.max()), (0, 19 * SENDING));
     assert_eq!((m.requests(), m.latency().max()), (20, SENDING));
+}
+
+/// The model as one of several parts: when another completes something, its meter stays behind.
+struct Behind {
+    inner: ModelDevice,
+    metered_to: u64,
+}
+
+impl Device for Behind {
+    fn info(&self) -> &DeviceInfo {
+        self.inner.info()
+    }
+
+    fn submit(&mut self, now: u64, request: Request) -> Result<(), Refusal> {
+        self.inner.submit(now, request)
+    }
+
+    fn next_event(&self) -> Option<u64> {
+        self.inner.next_event()
+    }
+
+    fn advance(&mut self, to: u64, done: &mut Vec<Completion>) {
+        self.metered_to = to;
+        self.inner.advance(to, done);
+    }
+
+    fn advance_to_completion(&mut self, limit: u64, done: &mut Vec<Completion>) -> u64 {
+        self.inner.advance_to_completion(limit, done)
+    }
+
+    fn counters(&self) -> Counters {
+        Counters { energy: Some(EnergyCounters { nanojoules: self.metered_to }), ..self.inner.counters() }
+    }
+
+    fn check_books(&self) -> Result<(), String> {
+        self.inner.check_books()
+    }
+}
+
+#[test]
+fn energy_is_counted_up_to_now_in_parts_that_had_nothing_to_do() {
+    let (mut device, monitor) = (Behind { inner: readers(), metered_to: 0 }, Monitor::silent());
+    let mut host = Host::new(&mut device, &monitor);
+    host.run(&mut [Job::new(reads(), 1).for_requests(20)], &mut Measurement::default()).unwrap();
+    assert_eq!((host.now(), host.counters().nanojoules()), (20 * 100 * MICROSECOND, host.now()));
 }
 
 #[test]

@@ -65,7 +65,7 @@ pub struct ReplaySpec {
     /// Recognised from the file if `None`.
     pub format: Option<Format>,
     pub speed: Speed,
-    /// The host's tags: requests in flight at most. At least 1.
+    /// The host's tags: requests in flight at most. 1 to [`ReplaySpec::MOST_QUEUE_DEPTH`].
     pub queue_depth: u32,
     /// The sectors are the drive's, whatever stands here.
     pub placement: PlacementSpec,
@@ -82,6 +82,9 @@ pub struct ReplaySpec {
 }
 
 impl ReplaySpec {
+    /// Tags that a host has at most: more than any drive takes, and few enough to be held.
+    pub const MOST_QUEUE_DEPTH: u32 = 65_536;
+
     /// A replay at recorded speed with 32 tags, wrapped onto a drive that was filled.
     #[must_use]
     pub fn new(trace: &Path) -> Self {

@@ -8,7 +8,7 @@
 use ssdlab_core::Op;
 use ssdlab_workload::{Mix, Pattern};
 
-use super::common::{Timed, build, fill_drive, gigabytes, timed};
+use super::common::{Timed, amount, build, fill_drive, timed};
 use super::context::Context;
 use super::definition::{PLAIN, TestDef, block, bytes, choice, integer, metric, seconds, span};
 use super::figures::{by_category, categories, chart, put, put_causes, put_counters, series};
@@ -89,10 +89,10 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let capacity = host.info().capacity_bytes;
         if file > capacity || offset > capacity - file {
             return Err(BenchError::Unsuitable(format!(
-                "a file of {} GB at {} GB does not fit a drive of {} GB",
-                gigabytes(file),
-                gigabytes(offset),
-                gigabytes(capacity)
+                "a file of {} at {} does not fit a drive of {}",
+                amount(file),
+                amount(offset),
+                amount(capacity)
             )));
         }
         ctx.monitor().step(0.0, 0.2);
@@ -116,11 +116,11 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     })?;
 
     let method = format!(
-        "A file of {} GB at {} GB: read and written once in sequence with {} requests of {} bytes; 4 KiB random for {} s \
+        "A file of {} at {}: read and written once in sequence with {} requests of {} bytes; 4 KiB random for {} s \
          with 1 and with {} requests outstanding; {} accesses of 512 bytes, reads over the whole drive and writes in the \
          file. {}",
-        gigabytes(file),
-        gigabytes(offset),
+        amount(file),
+        amount(offset),
         file.div_ceil(ctx.params.integer("sequential_block_size")),
         ctx.params.integer("sequential_block_size"),
         ctx.params.seconds("seconds"),

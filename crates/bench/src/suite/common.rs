@@ -10,7 +10,7 @@ use crate::host::{Host, Job};
 use crate::lab::Begins;
 use crate::measure::{Measurement, Meter, PerSecond, PowerPerSecond, Stalls, TemperaturePerSecond};
 
-pub(super) use super::words::{gigabytes, size};
+pub(super) use super::words::{amount, gigabytes, size};
 pub(super) use crate::host::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH};
 
 /// Below this, a 99.9th percentile is a single request or none.

@@ -44,9 +44,14 @@ pub(super) fn check_sectors(host: &Host<'_>, what: &str, bytes: u64) -> Result<(
     Err(BenchError::Unsuitable(problem))
 }
 
-/// A drive that was saved is not filled before, unless that is asked for: its state is what the test is about.
+/// What is filled before, where that can be chosen.
+const FILLS: &str = "prefill";
+/// The same of `power-cut`, which fills a saved drive as any.
+const FILLS_ANY: &str = "fill";
+
+/// A drive that was saved is not filled before by a test that can do without, unless that is asked for: its state is what the test is
+/// about.
 fn as_it_begins<'s>(begins: Begins, def: &TestDef, settings: &'s [(String, String)]) -> Cow<'s, [(String, String)]> {
-    const FILLS: &str = "prefill";
     let unsaid = def.params.iter().any(|param| param.key == FILLS) && settings.iter().all(|(key, _)| key != FILLS);
     if begins == Begins::Saved && unsaid {
         let none = (FILLS.to_owned(), "none".to_owned());
@@ -118,6 +123,24 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn begins(&self) -> Begins {
         self.lab.begins()
+    }
+
+    /// What is to be said of a drive that does not come from the factory: of one that was saved, whether the test leaves its state as
+    /// it is.
+    pub(super) fn note_of_beginning(&self) -> Option<Cow<'static, str>> {
+        let is_asked_for =
+            |param: &&ParamDef| [FILLS, FILLS_ANY].contains(&param.key) && self.params.choice(param.key) != "none";
+        let fills = || self.def.params.iter().find(is_asked_for).map(|_| "fills first");
+        match self.def.prepares().or_else(fills) {
+            Some(prepares) if self.begins() == Begins::Saved => Some(
+                format!(
+                    "On a drive as it was saved, which this test {prepares}: what it measures then is no longer the state that \
+                     was saved."
+                )
+                .into(),
+            ),
+            _ => self.begins().note().map(Cow::from),
+        }
     }
 
     /// As [`Lab::stored_days`].

@@ -195,7 +195,17 @@ impl TestDef {
         quick: bool,
         whole_times: bool,
     ) -> Result<Params, ParamError> {
-        Params::resolve(self.name, self.all_params().copied().collect(), settings, quick, whole_times)
+        let params = Params::resolve(self.name, self.all_params().copied().collect(), settings, quick, whole_times)?;
+        for (key, text) in settings {
+            if let Some(twice) = twice_in_list(text).filter(|_| self.takes_list(key)) {
+                return Err(params.value_error(key, text, &format!("{twice} stands twice; name each value once")));
+            }
+        }
+        Ok(params)
+    }
+
+    fn takes_list(&self, key: &str) -> bool {
+        self.all_params().any(|param| param.key == key && matches!(param.kind, Kind::List { .. }))
     }
 
     /// Whether runs with these settings are the same: what one says, the other may leave to the test. Settings that the test does
@@ -204,6 +214,12 @@ impl TestDef {
     pub fn is_one_run(&self, a: &[(String, String)], b: &[(String, String)]) -> bool {
         let resolved = |settings| self.resolve(settings, false).ok().map(|params| params.to_json());
         a == b || resolved(a).is_some_and(|a| resolved(b) == Some(a))
+    }
+
+    /// What it does to a drive before it measures, whatever the drive holds, for a sentence: `fills first`. `None` where the drive is
+    /// measured as it is, or where a parameter says what is filled.
+    pub(super) fn prepares(&self) -> Option<&'static str> {
+        PREPARE.iter().find(|(_, tests)| tests.contains(&self.name)).map(|(what, _)| *what)
     }
 
     /// All figures that it may have: its own first.
@@ -217,6 +233,12 @@ impl TestDef {
     pub fn metric(&self, figure: &str) -> Option<&'static MetricDef> {
         self.all_metrics().find(|m| m.names(figure))
     }
+}
+
+/// The first number of a list that stands there before.
+fn twice_in_list(text: &str) -> Option<u64> {
+    let numbers: Vec<u64> = text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
+    (1..numbers.len()).map(|i| (numbers[i], &numbers[..i])).find(|(n, before)| before.contains(n)).map(|(n, _)| n)
 }
 
 /// Which end of a figure is the good one.
@@ -277,6 +299,34 @@ pub const STANDARD_METRICS: &[MetricDef] = &[
     ),
     metric("temperature_max", "°C", "the warmest second, where the drive file has [heat]; likewise"),
     metric("held_for_heat", "%", "for what share of the measured run commands were held back by a hot drive, likewise").lower(),
+];
+
+/// Tests that prepare a drive whatever it holds, by what they do.
+const PREPARE: &[(&str, &[&str])] = &[
+    (
+        "fills first",
+        &[
+            "consistency",
+            "steady-state",
+            "mixed-random",
+            "mixed-sequential",
+            "disk-inspection",
+            "fragmented-read",
+            "endurance",
+            "fileserver",
+            "analyzedisk",
+            "storagemark-desktop",
+            "storagemark-boot",
+            "storagemark-workstation",
+            "storagemark-database",
+            "storagemark-streaming",
+            "worn-in",
+            "power",
+        ],
+    ),
+    ("fills before its reads", &["qd-scaling"]),
+    ("fills in part first", &["old-data"]),
+    ("erases first, if it can be erased", &["hdtach", "trim", "slc-cache", "destroyer", "heavy", "light"]),
 ];
 
 /// The tests that look for stalls.

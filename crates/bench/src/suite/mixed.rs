@@ -3,7 +3,7 @@
 use ssdlab_device::Counters;
 use ssdlab_workload::{Mix, Pattern};
 
-use super::common::{Timed, build, fill_drive, fit_span, gigabytes, size, timed};
+use super::common::{Timed, amount, build, fill_drive, fit_span, size, timed};
 use super::context::Context;
 use super::definition::{MetricDef, metric};
 use super::figures::{by_category, categories, chart, mean, put, put_causes, put_counters, put_latencies, series};
@@ -83,10 +83,10 @@ pub(super) fn run_mixed(ctx: &mut Context<'_>, addresses: Addresses) -> Result<O
     let counters = runs.iter().fold(Counters::default(), |sum, run| sum.plus(&run.counters));
     let order = addresses.order();
     let method = format!(
-        "The drive was filled with 128 KiB sequential writes. Then {} {order} requests at QD{depth} over {} GB, {} s \
+        "The drive was filled with 128 KiB sequential writes. Then {} {order} requests at QD{depth} over {}, {} s \
          each with 100, 80, 60, 40, 20 and 0 % reads, each mix {}.{}",
         size(block),
-        gigabytes(span),
+        amount(span),
         ctx.params.seconds("seconds"),
         ctx.each_filled(),
         addresses.sentence(),

@@ -63,6 +63,8 @@ pub use slc_stages::FOLDING_SHARE;
 pub use stalls::{FELT_FIGURES, LONGEST_GAPS, cause_of_longest_gap};
 pub use steady_state::STEADY_PARTS;
 
+use std::borrow::Cow;
+
 use context::Context;
 use ssdlab_core::nearest;
 
@@ -251,7 +253,7 @@ pub fn run_test(
     if ctx.is_small() {
         in_small::leave_out(&mut outcome);
     }
-    outcome.notes.extend(ctx.begins().note().map(str::to_owned));
+    outcome.notes.extend(ctx.note_of_beginning().map(Cow::into_owned));
     outcome.notes.extend(stored_note(ctx.stored_days()));
     Ok(outcome)
 }

@@ -117,18 +117,17 @@ fn rest(
     let before = host.counters();
     let length = ctx.nanos("idle_seconds");
     host.idle(length)?;
-    let energy = metered(host, &host.counters().since(&before), length)?;
+    let drawn = host.counters().since(&before);
+    let energy = metered(host, &drawn, length)?;
     let read = build(ctx, &Pattern::random_read(4096, 4096), "wake")?;
     let woken = timed(host, &mut ctx.job(read, 1).for_requests(1))?;
     Ok(Rest { key, name, watts: energy.watts(), wake_us: woken.measurement.latency().mean() / 1e3 })
 }
 
-fn metered(host: &Host<'_>, counters: &Counters, length: Nanos) -> Result<Energy, BenchError> {
+fn metered(host: &mut Host<'_>, counters: &Counters, length: Nanos) -> Result<Energy, BenchError> {
     // A drive that meters its energy may draw nothing in its deepest sleep.
-    let nothing = || {
-        let meters = host.counters().nanojoules() > 0;
-        (meters && length > 0).then(|| Energy { joules: 0.0, seconds: length as f64 / SECOND as f64 })
-    };
+    let meters = host.counters().nanojoules() > 0;
+    let nothing = || (meters && length > 0).then(|| Energy { joules: 0.0, seconds: length as f64 / SECOND as f64 });
     Energy::of(counters, length).or_else(nothing).ok_or_else(|| unmetered(host))
 }
 
@@ -152,7 +151,8 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             return Err(unmetered(host));
         }
         host.idle(MILLISECOND)?;
-        metered(host, &host.counters(), host.now())?;
+        let (drawn, now) = (host.counters(), host.now());
+        metered(host, &drawn, now)?;
         ctx.monitor().step(0.0, 0.3);
         let before = host.counters();
         let mut meters = (PowerPerSecond::from(&before), PeakPower::from(host.now(), &before));

@@ -2,7 +2,7 @@
 
 use ssdlab_workload::Pattern;
 
-use super::common::{Timed, build, fill_drive, fit_span, gigabytes, size, timed};
+use super::common::{Timed, amount, build, fill_drive, fit_span, size, timed};
 use super::context::Context;
 use super::definition::{PLAIN, TestDef, block, choice, depths, metric, seconds, span};
 use super::figures::{by_category, categories, chart, put, put_causes, series};
@@ -156,7 +156,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let states = [
             has(|part| part.read).then(|| "reads after a sequential fill of the whole drive".to_owned()),
             has(|part| part.random && !part.read)
-                .then(|| format!("random writes over {} GB of an empty drive", gigabytes(write_span))),
+                .then(|| format!("random writes over {} of an empty drive", amount(write_span))),
             has(|part| !part.random && !part.read).then(|| "sequential writes on an empty drive".to_owned()),
             has(|part| !part.random).then(|| "sequential ones at each depth from the first address on".to_owned()),
         ];

@@ -4,7 +4,7 @@ use ssdlab_core::Op;
 use ssdlab_device::Counters;
 use ssdlab_workload::{Mix, Pattern};
 
-use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, fit_span, gigabytes, note_if_few, size, timed};
+use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, amount, build, fit_span, gigabytes, note_if_few, size, timed};
 use super::context::Context;
 use super::figures::{put_timed, rate_over_time};
 use super::stalls::{put_stalls, show_stalls};
@@ -117,7 +117,7 @@ pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Ou
             Begins::AsFound => "The drive was as it was found.",
         },
     };
-    let method = format!("{label} over {} GB for {seconds} s. {state}", gigabytes(span));
+    let method = format!("{label} over {} for {seconds} s. {state}", amount(span));
     let mut out = ctx.outcome(&format!("QD{depth}"), method);
     put_timed(&mut out, &label, &result);
     out.notes.extend(notes);

@@ -10,7 +10,7 @@ use ssdlab_device::{Counters, DeviceInfo};
 use ssdlab_workload::fio::RandomDistribution;
 use ssdlab_workload::{AgedFill, Distribution, Pattern};
 
-use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, fit_span, gigabytes, size, timed};
+use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, amount, build, fit_span, gigabytes, size, timed};
 use super::context::Context;
 use super::definition::{
     PLAIN, TestDef, Variant, WHOLE_SPAN, block, choice, depth, distribution, integer, metric, number,
@@ -292,9 +292,9 @@ impl Asked {
             "filled twice in sequence with 128 KiB writes"
         };
         format!(
-            "{} GB of the drive were {how}, then written at random{}, {} at QD{}, in rounds of {} of {}, until {} of {} rounds lay within {} % of their mean without a trend of more than {} %. The figures \
+            "{} of the drive were {how}, then written at random{}, {} at QD{}, in rounds of {} of {}, until {} of {} rounds lay within {} % of their mean without a trend of more than {} %. The figures \
              are those of these rounds.",
-            gigabytes(span),
+            amount(span),
             self.unlike,
             size(self.block),
             self.depth,

@@ -566,6 +566,69 @@ fn sent(spec: ModelSpec, test: &str, settings: &[(&str, &str)]) -> Vec<Sent> {
     lab.1.lock().unwrap().clone()
 }
 
+/// The same, of which each is as it was saved.
+struct RecordedAsSaved(Recorded);
+
+impl Lab for RecordedAsSaved {
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
+        self.0.fresh(seed)
+    }
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+    fn begins(&self) -> Begins {
+        Begins::Saved
+    }
+}
+
+#[test]
+fn what_writes_over_a_drive_that_was_saved_says_so() {
+    let mut as_it_was_saved = Vec::new();
+    for def in TESTS {
+        let lab = RecordedAsSaved(Recorded(disk_like(device_for(def.name)), Arc::default()));
+        let settings: Vec<_> = small(def.name).iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+        let out = match run_test(def, &lab, &settings, 1, false, &Monitor::silent()) {
+            Ok(out) => out,
+            Err(BenchError::Unsuitable(_)) => continue,
+            Err(e) => panic!("{}: {e}", def.name),
+        };
+        let mut end = 0;
+        for command in lab.0.1.lock().unwrap().iter() {
+            if command.op != Op::Write || command.offset_bytes != end {
+                break;
+            }
+            end += command.length_bytes;
+        }
+        let says = |what: &str| {
+            out.notes.iter().any(|note| note.starts_with("On a drive as it was saved") && note.contains(what))
+        };
+        assert!(says(""), "{}: {:?}", def.name, out.notes);
+        // A part of the last request does not fit.
+        let is_filled = end > lab.0.0.capacity_bytes / 10 * 9;
+        assert!(is_filled || !says("which this test fills"), "{}: {end} bytes are written first", def.name);
+        if !says("which this test") {
+            as_it_was_saved.push(def.name);
+            // That is what it measures.
+            assert!(!is_filled || def.name == "sequential-write", "{}", def.name);
+        }
+    }
+    let left = ["random-read", "random-write", "sequential-read", "sequential-write", "as-ssd", "atto"];
+    assert_eq!(as_it_was_saved, left);
+    let lab = RecordedAsSaved(Recorded(plain(), Arc::default()));
+    let settings = [("prefill", "drive"), ("seconds", "1")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+    let out = run_test(find_test("random-read").unwrap(), &lab, &settings, 1, false, &Monitor::silent()).unwrap();
+    assert!(out.notes.iter().any(|note| note.contains("which this test fills first")), "{:?}", out.notes);
+}
+
+#[test]
+fn a_depth_that_stands_twice_is_refused_and_a_small_span_has_its_unit() {
+    let error =
+        |depths: &str| run_with(&plain(), "qd-scaling", &[("queue_depths", depths), ("seconds", "1")]).unwrap_err();
+    assert!(error("4,20,20").to_string().contains("20 stands twice"), "{}", error("4,20,20"));
+    let out = run(&plain(), "random-read", &[("span_bytes", "4096"), ("seconds", "1")]);
+    assert!(out.method.contains("over 4.096 kB for"), "{}", out.method);
+}
+
 #[test]
 fn disk_inspection_reads_a_drive_that_is_done_with_the_fill_unless_its_rest_is_set() {
     // Of the fill, 32 MB still lie in its cache, and take 32 s.

@@ -7,6 +7,18 @@ pub(super) fn gigabytes(bytes: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// A number of bytes that a user has chosen, in the decimal unit that fits, for a sentence: `8 GB`, `0.064 GB`, `4.096 kB`.
+pub(super) fn amount(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        10_000_000.. => return format!("{} GB", gigabytes(bytes)),
+        1_000_000.. => (1e6, "MB"),
+        1_000.. => (1e3, "kB"),
+        _ => return format!("{bytes} B"),
+    };
+    let text = format!("{:.3}", bytes as f64 / unit);
+    format!("{} {name}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// A request size for a sentence: `512 B`, `4 KiB`, `64 MiB`.
 pub(super) fn size(bytes: u64) -> String {
     if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) {
@@ -16,5 +28,16 @@ pub(super) fn size(bytes: u64) -> String {
         if half_kib.is_multiple_of(2) { format!("{} KiB", half_kib / 2) } else { format!("{}.5 KiB", half_kib / 2) }
     } else {
         format!("{bytes} B")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::amount;
+
+    #[test]
+    fn an_amount_has_the_unit_that_fits() {
+        let amounts = [0, 4096, 1_000_000, 1 << 20, 9_999_999, 64_000_000, 8_000_000_000].map(amount);
+        assert_eq!(amounts, ["0 B", "4.096 kB", "1 MB", "1.049 MB", "10 MB", "0.064 GB", "8 GB"]);
     }
 }

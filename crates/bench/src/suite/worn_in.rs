@@ -10,7 +10,7 @@ use ssdlab_workload::application_mix::{Application, FOOTPRINT_BYTES, Stream};
 use ssdlab_workload::pattern::named;
 use ssdlab_workload::{Mix, Pattern};
 
-use super::common::{FILL_BLOCK_BYTES, build, fill_drive, fit_span, gigabytes, size};
+use super::common::{FILL_BLOCK_BYTES, amount, build, fill_drive, fit_span, gigabytes, size};
 use super::context::Context;
 use super::definition::{MetricDef, PLAIN, TestDef, Variant, integer, metric, seconds, span};
 use super::disk_inspection::inspect;
@@ -244,14 +244,14 @@ fn method(ctx: &Context<'_>, capacity: u64, span: u64) -> String {
         if capacity < FOOTPRINT_BYTES { "" } else { ", and the application mixes without a pause between them" };
     format!(
         "The drive ({} GB) was filled in sequence. It went through these tests {} times: {} read in sequence at each of {PLACES} \
-         places; 128 KiB written in sequence at QD1 for {seconds} s; 4 KiB written at random over {} GB at QD{RANDOM_DEPTH} for \
+         places; 128 KiB written in sequence at QD1 for {seconds} s; 4 KiB written at random over {} at QD{RANDOM_DEPTH} for \
          {seconds} s; {requests} reads and {requests} writes of one sector; Iometer's file server pattern at five loads, \
          {seconds} s each{mixes}. At last all was written in sequence once more. In each of the three states every test ran on a \
          copy of the drive, the file server at QD{MEASURED_LOAD}.",
         gigabytes(capacity),
         ctx.params.integer("runs"),
         size(piece(capacity)),
-        gigabytes(span),
+        amount(span),
         seconds = ctx.params.seconds("seconds"),
         requests = ctx.params.integer("requests"),
     )

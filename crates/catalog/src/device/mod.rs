@@ -80,7 +80,7 @@ impl DeviceRecipe {
     /// # Errors
     /// What cannot be built, and where that is written.
     pub fn build(&self, seed: u64) -> Result<Box<dyn Device>, Diagnostic> {
-        self.build_with(seed, &|drive, seed| ssdlab_ssd::build(&drive.name, &drive.spec, &drive.die.spec, seed))
+        self.build_with(seed, &|drive, seed| ssdlab_ssd::build(drive.model(), &drive.spec, &drive.die.spec, seed))
     }
 
     /// As [`DeviceRecipe::build`], with SSDs of another make.
@@ -142,7 +142,7 @@ impl DeviceRecipe {
         }
     }
 
-    /// Everything that decides on what [`DeviceRecipe::build`] builds, but for the name of a single drive.
+    /// Everything that decides on what [`DeviceRecipe::build`] builds, but for the model that a single drive is drawn as.
     #[must_use]
     pub fn identity(&self) -> Value {
         let members: Vec<Value> = self.members().into_iter().map(DeviceRecipe::named_identity).collect();
@@ -158,11 +158,11 @@ impl DeviceRecipe {
         }
     }
 
-    /// The same with the name of a single drive, which what chance gives it hangs on.
+    /// The same with the model that a single drive is drawn as.
     #[must_use]
     pub fn named_identity(&self) -> Value {
         match &self.parts {
-            Parts::Ssd(drive) => json!({ "name": drive.name, "built": self.identity() }),
+            Parts::Ssd(drive) => json!({ "name": drive.model().drawn_as, "built": self.identity() }),
             _ => self.identity(),
         }
     }

@@ -216,7 +216,7 @@ impl Origin<'_> {
 
     /// A device that stands by itself, not so many of it.
     fn one(&self, node: &Node) -> Result<DeviceRecipe, Diagnostic> {
-        if let Some((count, span)) = &node.count {
+        if let Some((count, span)) = node.count.as_ref().filter(|(count, _)| *count > 1) {
             let help = format!("make an array of them, as in {RAID0}(NAME*{count})");
             return Err(self.wrong(format!("{count} devices where one is needed"), span).help(help));
         }

@@ -100,7 +100,7 @@ fn drive(drive: &Drive, by: u32) -> Option<Drive> {
     }
     spec.mapping.journal_limit_rows = spec.mapping.journal_limit_rows.map(|rows| (rows / by).max(2));
     spec.mapping.map_cache_kib = spec.mapping.map_cache_kib.map(|kib| kib / by);
-    ssdlab_ssd::build(&small.name, &small.spec, &small.die.spec, 1).is_ok().then_some(small)
+    ssdlab_ssd::build(small.model(), &small.spec, &small.die.spec, 1).is_ok().then_some(small)
 }
 
 /// As much of it as whole units of the map hold.

@@ -163,6 +163,8 @@ fn what_is_built_has_the_capacity_that_was_said() {
         format!("raid0(raid0({SSD}*2, stripe=4KiB), jmf667h-imft-128gb, stripe=1MiB)"),
         format!("ranges(0-30GB={SSD}, rest=raid0({SSD}*2))"),
         format!("ranges(0-2048={SSD}, 2048-4096={SSD})"),
+        format!("ranges(0-2048={SSD}*1, rest=raid0({SSD}*1, {SSD}))"),
+        format!("{SSD}*1"),
     ];
     for text in expressions.into_iter().chain(array_names().map(str::to_owned)) {
         let recipe = device(&text).unwrap_or_else(|e| panic!("{e}"));
@@ -325,22 +327,26 @@ fn what_tests_measure_others_by_is_known() {
     assert_eq!(desktop, device("raptor-wd360gd-36gb").unwrap().identity());
 }
 
-/// What chance gives a drive hangs on its name; which device it is does not.
+/// What chance gives a drive that is no other's change hangs on its name; which device it is does not.
 #[test]
-fn two_sets_of_drives_that_differ_in_their_names_are_two() {
+fn two_sets_of_drives_that_are_drawn_as_two_models_are_two() {
     let folder = std::env::temp_dir().join(format!("ssdlab-names-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let set_of = |name: &str| {
+    let set_of = |name: &str, text: &str| {
         let file = folder.join(format!("{name}.toml"));
-        std::fs::write(&file, "base = \"m600-256gb\"\ndescription = \"mine\" # none\n").unwrap();
+        std::fs::write(&file, text).unwrap();
         let file = file.display();
         (device(&file.to_string()).unwrap(), device(&format!("raid0({file}*2)")).unwrap())
     };
-    let ((a, set_of_a), (b, set_of_b)) = (set_of("a"), set_of("b"));
+    let of_its_own = include_str!("../../../../catalog/drives/x25-m-80gb.toml");
+    let changed = "base = \"m600-256gb\"\ndescription = \"mine\" # none\n";
+    for (text, are_one) in [(of_its_own, false), (changed, true)] {
+        let ((a, set_of_a), (b, set_of_b)) = (set_of("a", text), set_of("b", text));
+        assert_eq!(a.identity(), b.identity());
+        assert_eq!(a.named_identity() == b.named_identity(), are_one);
+        assert_eq!(set_of_a.identity() == set_of_b.identity(), are_one);
+    }
     std::fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(a.identity(), b.identity());
-    assert_ne!(a.named_identity(), b.named_identity());
-    assert_ne!(set_of_a.identity(), set_of_b.identity());
 }
 
 #[test]
@@ -352,4 +358,41 @@ fn what_is_made_small_moves_data_as_often_for_being_read() {
         small.ssds()[0].spec.refresh.as_ref().and_then(|refresh| refresh.after_block_reads)
     };
     assert_eq!([reads("80000"), reads("3")], [Some(10_000), Some(1)]);
+}
+
+/// When the device ends what it is asked for, in small.
+fn ends(device: &str) -> Vec<u64> {
+    let whole = ssdlab_catalog::device(device).unwrap();
+    let mut drive = whole.small(8).expect("it can be had in small").build(1).unwrap();
+    let mut done = Vec::new();
+    let writes = (0..2000_u64).map(|k| Request::write(k, k * 131_072, 131_072));
+    for request in writes {
+        while drive.next_event().is_some() && done.len() + 32 <= request.tag as usize {
+            drive.advance_to_completion(u64::MAX, &mut done);
+        }
+        let now = done.last().map_or(0, |c: &ssdlab_device::Completion| c.completed);
+        drive.submit(now, request).unwrap();
+    }
+    drive.advance(u64::MAX / 2, &mut done);
+    done.iter().map(|c| c.completed).collect()
+}
+
+/// Its file alone makes a drive another one: not what the file is called.
+#[test]
+fn a_file_that_changes_nothing_describes_the_specimen_of_its_base() {
+    let folder = std::env::temp_dir().join(format!("ssdlab-specimens-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = |name: &str, changes: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, format!("base = \"m600-128gb\"\n{changes}")).unwrap();
+        ends(path.to_str().unwrap())
+    };
+    let base = ends("m600-128gb");
+    assert_eq!(base.len(), 2000);
+    assert!(file("one.toml", "") == base && file("other.toml", "") == base);
+    assert!(file("slower.toml", "[controller]\nwrite_command_us = 9.0\n") != base);
+    std::fs::remove_dir_all(&folder).unwrap();
+    // Siblings of the catalog are drawn by themselves.
+    let drives = ["m600-128gb", "m600-256gb"].map(|name| ssdlab_catalog::resolve(name).unwrap());
+    assert!(drives.iter().all(|drive| drive.model().drawn_as == drive.name));
 }

@@ -19,7 +19,7 @@ use ssdlab_contents::{
     ContentDevice, ContentOptions, DriveState, FoundImage, Header, Image, ImageContents, ImageError, MediaKey, Resumed,
     Store, TrimmedReads, lay_out, resume, saved_at_rest,
 };
-use ssdlab_core::{Nanos, UNIT_BYTES};
+use ssdlab_core::{Nanos, SECOND, UNIT_BYTES};
 use ssdlab_device::{Device, DeviceInfo, Security};
 use ssdlab_opal::{Geometry, Identity, Tper};
 
@@ -35,10 +35,13 @@ const NEEDS_SPACE: &str = "an image needs free space on its disk; with --read-on
 pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     options_before_run(args)?;
     image_is_there(args)?;
+    let is_cut = !args.cut_at.is_empty() || args.cut_every.is_some();
+    if args.off_for.is_some() && !is_cut {
+        return Err(Failure::bad_input("--off-for is about --cut-at and --cut-every, and neither is there")
+            .help("leave it out, or give one of them"));
+    }
     let recipe = device(&args.device)?;
-    let memory = parse_bytes(&args.memory).filter(|&bytes| bytes > 0);
-    let memory =
-        memory.ok_or_else(|| Failure::bad_input(format!("`{}` is no size", args.memory)).help("as in 4GiB"))?;
+    let memory = memory(&args.memory)?;
     let remote = |address: &&SocketAddr| !address.ip().is_loopback() && !args.allow_remote;
     if let Some(address) = args.listen.iter().chain(&args.iscsi).find(remote) {
         return Err(Failure::bad_input(format!("{address} can be reached from other machines"))
@@ -50,7 +53,7 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     if info.capacity_bytes > Store::MAX_CAPACITY_BYTES {
         return Err(Failure::bad_input(format!("{} has 16 TiB or more", recipe.name)).help("attach a smaller device"));
     }
-    if inner.plug().is_none() && (!args.cut_at.is_empty() || args.cut_every.is_some()) {
+    if inner.plug().is_none() && is_cut {
         return Err(Failure::bad_input(format!("{} has no plug that can be pulled", recipe.name))
             .help("leave --cut-at and --cut-every out"));
     }
@@ -91,7 +94,11 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
         limits: Limits { connections: args.connections.into(), ..Limits::default() },
         time_scale: args.time_scale,
         on_cut: if args.errors { OnCut::Errors } else { OnCut::HangUp },
-        cuts: CutPlan { at: args.cut_at.clone(), every: args.cut_every.unwrap_or(0), off_for: args.off_for },
+        cuts: CutPlan {
+            at: args.cut_at.clone(),
+            every: args.cut_every.unwrap_or(0),
+            off_for: args.off_for.unwrap_or(SECOND),
+        },
         notice: complain,
     };
     let begin = || -> Result<_, Failure> {
@@ -129,6 +136,17 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     warning.iter().for_each(|warning| complain(&format!("warning: {warning}")));
     closed?;
     captive.map_or(Ok(()), |captive| conclude(&captive))
+}
+
+/// What `--memory` says, in bytes.
+fn memory(text: &str) -> Result<u64, Failure> {
+    let no_size = || Failure::bad_input(format!("`{text}` is no size")).help("as in 4GiB");
+    let bytes = parse_bytes(text).filter(|&bytes| bytes > 0).ok_or_else(no_size)?;
+    if bytes < UNIT_BYTES {
+        return Err(Failure::bad_input(format!("--memory {text}: {bytes} bytes hold no page of {UNIT_BYTES}"))
+            .help("a number without a unit is one of bytes; with a unit it is as in 4GiB"));
+    }
+    Ok(bytes)
 }
 
 /// What goes on with an image, or only reads it, makes none.

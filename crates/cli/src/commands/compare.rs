@@ -10,7 +10,7 @@ use ssdlab_bench::replay::{self, TRACE_DIGEST};
 use ssdlab_bench::suite::{Better, COUNTS_RATES, better_end, rates_a_second};
 use ssdlab_catalog::Diagnostic;
 use ssdlab_core::input;
-use ssdlab_report::{DeviceFacts, ResultRow, ResultsDocument, figure_text, metric_label};
+use ssdlab_report::{DeviceFacts, ResultRow, ResultsDocument, figure_text, metric_label, no_order_of};
 
 use crate::args::CompareArgs;
 use crate::failure::Failure;
@@ -318,6 +318,9 @@ fn compared(documents: &[ResultsDocument; 2]) -> Result<Compared, Failure> {
         let drives = [facts(first, row), facts(second, other)];
         let begun = Beginnings { rows: [row, other], drives, one_version: first.version == second.version };
         states.extend(begun.states());
+        if begun.changed().is_some() && first.seed != second.seed {
+            states.push(OTHER_SEEDS.to_owned());
+        }
         let without = |a: &ResultRow, b: &ResultRow| -> Vec<String> {
             let has = |metric: &String, unit: &str| b.metrics.get(metric).is_some_and(|m| m.unit == unit);
             a.metrics.iter().filter(|(metric, m)| !has(metric, &m.unit)).map(|(metric, _)| metric.clone()).collect()
@@ -327,6 +330,10 @@ fn compared(documents: &[ResultsDocument; 2]) -> Result<Compared, Failure> {
         let one_drive = device(first, row) == device(second, other) && begun.are_alike();
         let nothing_else = one_drive && settings.is_empty() && states.is_empty();
         let by_chance = first.seed != second.seed && one_program && nothing_else;
+        let capacity = |facts: Option<&DeviceFacts>| facts.map_or(f64::INFINITY, |facts| facts.capacity_bytes as f64);
+        // Runs that nothing sets apart may be too short for an order, too.
+        let no_order = no_order_of([(row, capacity(drives[0])), (other, capacity(drives[1]))]);
+        states.extend(no_order.map(|no_order| no_order.sentence().to_owned()));
         let metrics = [without(row, other), without(other, row)];
         if metrics.iter().any(|m| !m.is_empty()) {
             one_sided.push(OneSided { test: test.clone(), metrics });
@@ -441,6 +448,8 @@ fn ratio(of: f64) -> String {
 }
 
 /// Of a pair that nothing but the seed sets apart, beside others.
+const OTHER_SEEDS: &str =
+    "their seeds are not the same either, so that chance made a part of what differs: run both with one";
 const CHANCE: &str = "nothing but the seed is not the same: what differs here is chance";
 
 #[cfg(test)]
@@ -555,8 +564,9 @@ mod tests {
         let test = |seed, drive, begins_as| of(seed, "trim", json!({}), drive, begins_as);
         assert_eq!(told([test(1, "d", None), test(2, "d", None)]), (true, String::new()));
         assert_eq!(told([test(1, "d", Some("s")), test(2, "d", Some("s"))]), (true, String::new()));
-        let (chance, state) = told([test(1, "d", None), test(2, "e", None)]);
+        let (chance, state) = told([test(1, "d", None), test(1, "e", None)]);
         assert!(!chance && state.starts_with("the drive is not the same: its file"), "{state}");
+        assert_eq!(told([test(1, "d", None), test(2, "e", None)]), (false, OTHER_SEEDS.to_owned()));
         let (chance, state) = told([test(1, "d", None), test(2, "d", Some("s"))]);
         assert!(!chance && state == "the first began new, the second as it was saved", "{state}");
         let (chance, state) = told([test(1, "d", Some("r")), test(2, "d", Some("s"))]);
@@ -577,6 +587,21 @@ mod tests {
         faster.results[0].metrics.values_mut().for_each(|figure| figure.value *= 2.0);
         let compared = compared(&[test(1, "d", None), faster]).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(compared.pairs[0].is_better(), Some(true));
+    }
+
+    #[test]
+    fn a_changed_drive_with_another_seed_is_not_called_better() {
+        let of = |seed: u64, identity: &str, rate: f64| {
+            let figure = json!({ "iops": { "value": rate, "unit": "IOPS" } });
+            let mut document = about(document(vec![row("random-read", json!({ "metrics": figure }))]), &["a"]);
+            document.device.as_mut().unwrap().identity = Some(identity.to_owned());
+            ResultsDocument { seed, ..document }
+        };
+        let better = |seed: u64| {
+            let compared = compared(&[of(1, "d", 100.0), of(seed, "e", 120.0)]).unwrap_or_else(|e| panic!("{e}"));
+            compared.pairs[0].is_better()
+        };
+        assert_eq!([better(1), better(2)], [Some(true), None]);
     }
 
     #[test]
@@ -608,6 +633,42 @@ mod tests {
         }
         let (is_better, text) = told([by(100.0, 1, "ssd"), by(120.0, 2, "ssd")]);
         assert!(is_better.is_null() && !text.contains("better") && text.contains("is chance"), "{text}");
+    }
+
+    #[test]
+    fn figures_that_a_page_puts_in_no_order_have_no_verdict() {
+        let of = |test: &str, params: Value, more: Value, capacity: u64, rate: f64| {
+            let figure = json!({ "bandwidth": { "value": rate, "unit": "MB/s" } });
+            let mut row = row(test, json!({ "params": params, "metrics": figure }));
+            if let Some(by) = more.as_u64() {
+                (row.small_by, row.shortened) = (Some(by as u32), Some("It is shorter.".to_owned()));
+            }
+            let mut document = about(document(vec![row]), &["a"]);
+            document.device.as_mut().unwrap().capacity_bytes = capacity;
+            document
+        };
+        let told = |documents: [ResultsDocument; 2]| {
+            let json = super::document(&documents).unwrap_or_else(|e| panic!("{e}"));
+            let figure = &json["figures"][0];
+            (figure["second_is_better"].clone(), figure["states"].as_array().unwrap().clone())
+        };
+        // A hundredth of a trace on an eighth of a drive, and an eighth of it.
+        let light = |requests: u64, rate| of("light", json!({ "requests": requests }), json!(8), 128 << 30, rate);
+        let too_short = json!("a trace was too short to put drives in an order");
+        assert_eq!(told([light(8_323, 300.0), light(8_323, 100.0)]), (Value::Null, vec![too_short]));
+        assert_eq!(told([light(104_042, 300.0), light(104_042, 100.0)]), (json!(false), vec![]));
+        // Eight gigabytes of a drive, and all of a file that has two.
+        let span = |capacity, rate| {
+            let params = json!({ "span_bytes": 8_000_000_000_u64, "seconds": 180 });
+            of("random-write", params, Value::Null, capacity, rate)
+        };
+        let (is_better, states) = told([span(1 << 40, 300.0), span(2 << 30, 400.0)]);
+        assert!(is_better.is_null() && states[0].as_str().unwrap().ends_with("are in no order"), "{states:?}");
+        assert_eq!(told([span(1 << 40, 300.0), span(1 << 41, 400.0)]), (json!(true), vec![]));
+        // What only chance sets apart is chance all the same.
+        let again = ResultsDocument { seed: 2, ..light(8_323, 100.0) };
+        let json = super::document(&[light(8_323, 300.0), again]).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(json["differ_by_chance_alone"], true);
     }
 
     #[test]

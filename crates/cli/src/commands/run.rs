@@ -1,5 +1,6 @@
 //! `ssdlab run`: a fio job file on a drive.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use ssdlab_core::input;
 use ssdlab_workload::fio::JobFile;
 
 use crate::apart::{check_apart, place_of, try_to_write};
-use crate::args::{OutputFormat, RunArgs, RunPrefillArg};
+use crate::args::{HERE, OutputFormat, RunArgs, RunPrefillArg};
 use crate::commands::review::write_into;
 use crate::failure::Failure;
 use crate::folder::OutputFolder;
@@ -49,6 +50,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         std::fs::create_dir_all(&args.log_dir)
             .map_err(|e| Failure::bad_input(format!("cannot write to {}: {e}", args.log_dir.display())))?;
         names.iter().try_for_each(|name| check_folder(&args.log_dir.join(name)))?;
+    } else if args.log_dir != Path::new(HERE) {
+        complain(&format!("notice: no job asks for a log, so that nothing is written into {}", args.log_dir.display()));
     }
     let mut folder = OutputFolder::for_page("run", args.out.as_deref(), args.force)?;
     stop_on_ctrl_c()?;
@@ -184,14 +187,30 @@ fn job_file(job: &Path, given: &[String]) -> Result<JobFile, Failure> {
     }
     #[allow(clippy::disallowed_methods, reason = "as fio does; the report names the values that were used")]
     let environment = |name: &str| std::env::var(name).ok();
-    let variables = |name: &str| values.get(name).map(|&v| v.to_owned()).or_else(|| environment(name));
-    if job != Path::new("-") {
-        return JobFile::open_with(job, &variables).map_err(|e| Failure::BadInput((&e).into()));
+    let asked = RefCell::new(BTreeSet::new());
+    let variables = |name: &str| {
+        asked.borrow_mut().insert(name.to_owned());
+        values.get(name).map(|&v| v.to_owned()).or_else(|| environment(name))
+    };
+    let file = if job == Path::new("-") {
+        let text = input::read_text_from(std::io::stdin().lock())
+            .map_err(|e| Failure::bad_input(format!("cannot read the job file from {STANDARD_INPUT}: {e}")))?;
+        JobFile::parse_with(STANDARD_INPUT, &text, &variables)
+            .map_err(|e| Failure::BadInput(Diagnostic::from(&e).within(STANDARD_INPUT, &text)))?
+    } else {
+        JobFile::open_with(job, &variables).map_err(|e| Failure::BadInput((&e).into()))?
+    };
+    // Options that are ignored stand as they were written.
+    let is_written = |name: &str| {
+        let variable = format!("${{{name}}}");
+        file.jobs.iter().any(|job| job.given.values().any(|text| text.contains(&variable)))
+    };
+    // A value that no line takes would change nothing.
+    match values.keys().find(|name| !asked.borrow().contains(**name) && !is_written(name)) {
+        Some(name) => Err(Failure::bad_input(format!("no line of the job file has the variable `{name}`"))
+            .help(format!("lines have it as ${{{name}}}; else leave --var {name}=… out"))),
+        None => Ok(file),
     }
-    let text = input::read_text_from(std::io::stdin().lock())
-        .map_err(|e| Failure::bad_input(format!("cannot read the job file from {STANDARD_INPUT}: {e}")))?;
-    JobFile::parse_with(STANDARD_INPUT, &text, &variables)
-        .map_err(|e| Failure::BadInput(Diagnostic::from(&e).within(STANDARD_INPUT, &text)))
 }
 
 /// Why a job file did not run, in the words of every other message.

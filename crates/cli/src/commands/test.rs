@@ -4,6 +4,7 @@ use ssdlab_bench::plan::PlanJob;
 use ssdlab_bench::specimens::band;
 use ssdlab_bench::suite::find_test;
 use ssdlab_bench::{Outcome, parse_settings};
+use ssdlab_catalog::is_of_catalog;
 use ssdlab_report::results_json;
 
 use crate::args::TestArgs;
@@ -13,11 +14,16 @@ use crate::folder::OutputFolder;
 use crate::lab::is_of_drive;
 use crate::output::{Failures, print, print_json_text, table};
 use crate::plan::{self, param_failure};
+use crate::real::is_real;
 use crate::review_of::review_of;
 use crate::tested::TestedDevice;
 
 pub fn run(args: &TestArgs) -> Result<(), Failure> {
     let test = find_test(&args.test).map_err(param_failure)?;
+    if let Some(other) = args.more_settings.iter().find(|text| is_device(text)) {
+        return Err(Failure::bad_input(format!("test takes one drive, and {other} is another"))
+            .help("`ssdlab review` compares several; settings have the form KEY=VALUE"));
+    }
     let all = parse_settings(&[&*args.settings, &*args.more_settings].concat()).map_err(param_failure)?;
     let (of_drive, settings): (Vec<_>, Vec<_>) = all.into_iter().partition(|(key, _)| is_of_drive(key));
     let job = PlanJob { lab: 0, test, variant: String::new(), settings };
@@ -50,6 +56,15 @@ pub fn run(args: &TestArgs) -> Result<(), Failure> {
     }
     failures.note(results.conclude());
     failures.conclude()
+}
+
+/// Whether a word that stands where further settings can is a device.
+fn is_device(text: &str) -> bool {
+    match text.split_once('=') {
+        // A setting of an expression, as in `raid0(NAME*2, stripe=128KiB)`.
+        Some((before, _)) => before.contains('('),
+        None => is_of_catalog(text) || is_real(text) || text.ends_with(".toml") || text.contains('('),
+    }
 }
 
 /// How many of the slowest I/Os are told.

@@ -15,11 +15,12 @@ const SHOWN: usize = 10;
 pub fn run(args: &TortureArgs) -> Result<(), Failure> {
     stop_on_ctrl_c()?;
     let kind = if args.power_cuts { Kind::PowerCuts } else { Kind::Work };
-    let campaign = Campaign { kind, seed: args.seed, runs: args.runs, threads: args.threads.map_or(0, usize::from) };
+    let runs = u64::from(args.runs);
+    let campaign = Campaign { kind, seed: args.seed, runs, threads: args.threads.map_or(0, usize::from) };
     let originals = originals(&args.of)?;
     let bar = Bar::new();
     let progress = |done| {
-        bar.runs(done, args.runs);
+        bar.runs(done, runs);
         !CANCEL.load(Ordering::Relaxed)
     };
     let report = match originals.as_slice() {
@@ -63,7 +64,7 @@ fn conclude(args: &TortureArgs, report: &Report) -> Result<(), Failure> {
         }
         return Err(Failure::run(format!("{} of {done} runs failed", report.failures.len())));
     }
-    if done < args.runs {
+    if done < args.runs.into() {
         return Err(Failure::run(format!("stopped after {done} of {} runs", args.runs)));
     }
     Ok(())

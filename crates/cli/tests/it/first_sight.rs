@@ -692,3 +692,75 @@ fn n36_a_verdict_is_one_also_where_nobody_reads() {
     let ended = command.stdout(writer).stderr(Stdio::null()).status().unwrap();
     assert_eq!(ended.code(), Some(1));
 }
+
+#[test]
+fn n37_negative_numbers_of_options_are_told_their_range() {
+    let place = Place::new("37");
+    let most = u64::MAX;
+    for (line, range) in [
+        ("test random-write small.toml --seed -1", format!("0 to {most}")),
+        ("test random-write small.toml --specimens -1", "1..=1000".to_owned()),
+        ("replay m.csv small.toml --queue-depth -1", "1..=65536".to_owned()),
+        ("run s.fio small.toml --rest -5", "0..=31536000".to_owned()),
+        ("run s.fio small.toml --from a --stored-days -5", "0..=36500".to_owned()),
+        ("review small.toml --threads -1", "1..=65535".to_owned()),
+        ("sensitivity small.toml --by -5", "above 0 and below 100".to_owned()),
+        ("predict small.toml --by -5", "above 0 and below 100".to_owned()),
+        ("calibrate m.toml --runs -1", "1..=100000".to_owned()),
+        ("torture -1", format!("0 to {most}")),
+        ("torture --runs -1", "1..=1000000000".to_owned()),
+        ("attach small.toml --time-scale -1", "from 0.01 to 1000000".to_owned()),
+        ("attach small.toml --connections -1", "1..=1000".to_owned()),
+    ] {
+        let said = place.ssdlab(&line.split(' ').collect::<Vec<_>>()).refused("error: invalid value '-");
+        assert!(said.err.contains(&range) && !said.err.contains("tip:"), "{line}: {}", said.err);
+    }
+}
+
+#[test]
+fn n38_options_without_an_effect_are_not_taken_in_silence() {
+    let place = Place::new("38");
+    place.file("j.fio", job("")).file("v.fio", job("rate_iops=${RATE}\nfilename=${FILE}\n"));
+    place
+        .ssdlab(&["attach", DRIVE, "--off-for", "3s", "--run", "true"])
+        .refused("--off-for is about --cut-at and --cut-every, and neither is there");
+    place.ssdlab(&["run", "j.fio", DRIVE, "--var", "FOO=3"]).refused("no line of the job file has the variable `FOO`");
+    // Of an option that is ignored, too, a line has it.
+    place.ssdlab(&["run", "v.fio", DRIVE, "--var", "RATE=100", "--var", "FILE=/dev/sdb"]).done();
+    let said = place.ssdlab(&["run", "j.fio", DRIVE, "--log-dir", "nowhere"]).done();
+    assert!(
+        said.err.contains("notice: no job asks for a log, so that nothing is written into nowhere"),
+        "{}",
+        said.err
+    );
+    place
+        .ssdlab(&["attach", DRIVE, "--memory", "5", "--run", "true"])
+        .refused("--memory 5: 5 bytes hold no page of 4096");
+    place.ssdlab(&["attach", DRIVE, "--memory", "five", "--run", "true"]).refused("`five` is no size");
+}
+
+#[test]
+fn n39_advice_can_be_followed_where_it_is_given() {
+    let place = Place::new("39");
+    place.file("v.fio", job("rate_iops=${RATE}\n"));
+    let said =
+        place.ssdlab(&["check", "v.fio"]).refused("the variable `RATE` has no value; the environment gives it one");
+    assert!(said.err.contains("as in RATE=VALUE ssdlab"), "{}", said.err);
+    let mut command = place.command(&["check", "v.fio"]);
+    command.env("RATE", "100");
+    Said::of(command).done();
+    let said = place.ssdlab(&["test", "random-write", DRIVE, "--set", "dies=4"]).refused("has no parameter `dies`");
+    assert!(said.err.contains("did you mean `flash.dies` of the drive file?"), "{}", said.err);
+    for other in [DRIVE, "ideal-32die", "raid0(ideal-32die*2, stripe=128KiB)"] {
+        let said = place.ssdlab(&["test", "random-write", DRIVE, other]).refused("test takes one drive, and ");
+        assert!(said.err.contains("`ssdlab review` compares several"), "{}", said.err);
+    }
+    place.ssdlab(&["test", "random-write", DRIVE, "seconds"]).refused("`seconds` is not a setting");
+}
+
+#[test]
+fn n40_one_drive_file_under_two_paths_is_one_drive() {
+    let place = Place::new("40");
+    place.ssdlab(&["review", DRIVE, "./small.toml", "--only", "atto"]).refused("./small.toml is named twice");
+    assert!(!place.path("review").exists());
+}

@@ -107,6 +107,9 @@ fn a_drive_that_may_be_destroyed_is_tested_as_a_simulated_one_is() {
     assert!(told.contains("each on the drive filled anew") && told.contains("iops_qd8"), "{told}");
     let jobs = figures(&folder, "run jobs.fio drive --destroy drive --output-format json");
     assert_eq!(jobs["jobs"][0]["write"]["io_bytes"], 8 << 20);
+    let told = ssdlab(&folder, "run jobs.fio drive --destroy drive").stdout;
+    let told = String::from_utf8_lossy(&told);
+    assert!(told.contains(", of which the device does not say where it went\n") && !told.contains(" = \n"), "{told}");
     let replayed = figures(&folder, "replay trace.csv drive --destroy drive --prefill none --json");
     assert_eq!(replayed["results"].as_array().unwrap().len(), 1);
 }

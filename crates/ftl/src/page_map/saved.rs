@@ -17,7 +17,7 @@ use super::older_pages::{CopyArea, Parity};
 use super::recovery::Recovery;
 use super::superblock::{Role, State, Superblocks};
 use crate::spec::Frontier;
-use crate::translation::TranslationCounters;
+use crate::translation::{TranslationCounters, is_plausible};
 
 /// See the module's own page.
 #[derive(Serialize, Deserialize)]
@@ -145,7 +145,9 @@ impl PageMap {
 
     /// Whether the copies of older pages are such, each in a block of its own die.
     fn copies_are_sound(&self) -> bool {
-        self.copies.as_ref().is_none_or(|copies| copies.blocks().all(|block| self.is_copy_block(block)))
+        let is_sound =
+            |copies: &CopyArea| is_plausible(copies.rows()) && copies.blocks().all(|block| self.is_copy_block(block));
+        self.copies.as_deref().is_none_or(is_sound)
             && self.copy_blocks().all(|block| self.pages_are_sound(block))
             && self.parity.as_ref().is_none_or(|parity| parity.is_sound(self.row_units))
     }

@@ -262,6 +262,21 @@ fn mutants_of_job_files() {
 }
 
 #[test]
+fn of_every_format_of_traces_a_valid_file_is_spoiled() {
+    let files = corpus("crates/workload/tests/data");
+    let recognised = files.iter().filter_map(|file| {
+        let reader = TraceReader::new("f.trace", &file[..], None, TraceOptions::default()).ok()?;
+        let format = reader.format();
+        let records: Vec<_> = reader.collect::<Result<_, _>>().ok()?;
+        (records.len() > 1).then_some(format)
+    });
+    let recognised: Vec<_> = recognised.collect();
+    for (format, name, _) in FORMATS {
+        assert!(recognised.contains(&format), "no file is of the format {name}");
+    }
+}
+
+#[test]
 fn mutants_of_traces() {
     hunt(10_000, corpus("crates/workload/tests/data"), &trace);
 }

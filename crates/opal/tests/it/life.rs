@@ -67,7 +67,8 @@ fn a_reset_by_the_host_locks_only_if_both_sides_have_agreed() {
     host.begin_as(LOCKING_SP, None).unwrap();
     assert_eq!(reset(&mut host), Ok(Erased::Nothing));
     assert_eq!(locked(&host, 0), (true, false));
-    assert_eq!(host.begin_as(LOCKING_SP, None), Ok(()), "and no session is left");
+    assert_eq!(host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))), Ok(()), "and no session is left");
+    assert_eq!((host.number(GLOBAL_RANGE, 8), host.number(RANGE1, 7)), (1, 0), "both locks, and of no other range");
 }
 
 /// Nor does a reset obey what a transaction has set that is still open.
@@ -143,6 +144,23 @@ fn a_reset_that_could_not_be_kept_has_no_answer_though_a_session_was_open() {
     assert_eq!(host.tper.send(0, 2, COM_ID, &[id[0], id[1], 0, 0, 0, 0, 0, 1]), Ok(Erased::Nothing));
     host.tper.not_erased(0);
     assert_eq!(status(&host.fetch(numbers)), 0x3f);
+}
+
+/// Nothing is erased: nobody has set up a range.
+#[test]
+fn a_revert_that_could_not_be_kept_has_not_ended_its_session() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))).unwrap();
+    let keeps_global = name(vec![0x83, 6, 0, 0], n(1));
+    let (before, numbers) = (host.tper.checkpoint(), host.numbers());
+    let revert = packet(numbers.0, numbers.1, &call(1, REVERT_SP, std::slice::from_ref(&keeps_global)));
+    assert_eq!(host.tper.send(0, 1, COM_ID, &revert), Ok(Erased::Nothing));
+    assert!(host.tper.not_kept(0, before));
+    assert_eq!((status(&host.fetch(numbers)), host.tper.is_activated()), (0x3f, true));
+    host.set(GLOBAL_RANGE, &[(5, n(1))]).unwrap();
+    host.invoke(1, REVERT_SP, &[keeps_global]).unwrap();
+    assert_eq!(host.say(&[0xfa]), [0_u8; 0], "the drive has ended the session");
 }
 
 #[test]

@@ -168,7 +168,7 @@ fn values_that_mean_nothing_change_nothing() {
         assert_eq!(host.number(RANGE1, 5), 0);
         // Columns of an object, rows of a table of bytes; an object is a row already.
         let rows = list(&[name(n(1), n(0)), name(n(2), n(0))]);
-        assert_eq!(host.invoke(RANGE1, GET, &[rows]), Err(INVALID_PARAMETER));
+        assert_eq!(host.invoke(RANGE1, GET, std::slice::from_ref(&rows)), Err(INVALID_PARAMETER));
         assert_eq!(host.get(DATA_STORE, 0, 1), Err(INVALID_PARAMETER));
         let both = [name(n(0), u(RANGE1)), crate::host::values(&[(5, n(1))])];
         assert_eq!(host.invoke(RANGE1, SET, &both), Err(INVALID_PARAMETER));
@@ -177,12 +177,52 @@ fn values_that_mean_nothing_change_nothing() {
         assert_eq!(host.invoke(1, RANDOM, &[n(4), name(n(0), u(RANGE1))]), Err(INVALID_PARAMETER));
         assert_eq!(host.invoke(1, crate::host::REVERT_SP, &[name(n(9), n(1))]), Err(INVALID_PARAMETER));
         assert_eq!(host.invoke(0x802_0000_0000, NEXT, &[name(n(2), n(1))]), Err(INVALID_PARAMETER));
+        for more in [list(&[]), n(1), name(n(1), n(0))] {
+            assert_eq!(host.invoke(RANGE1, GET, &[list(&[]), more.clone()]), Err(INVALID_PARAMETER));
+            assert_eq!(host.invoke(DATA_STORE, GET, &[rows.clone(), more]), Err(INVALID_PARAMETER));
+        }
         assert!(host.tper.is_activated() && host.erased.is_empty());
         // Begin and length are looked at together, whatever comes first.
         host.set(RANGE1, &[(4, n(64)), (3, n((1 << 21) - 64))]).unwrap();
         assert_eq!(host.set(RANGE1, &[(4, n(72))]), Err(INVALID_PARAMETER));
         assert_eq!(host.number(RANGE1, 4), 64);
     });
+}
+
+#[test]
+fn a_set_without_values_succeeds_and_changes_nothing() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))).unwrap();
+    let pages = host.tper.pages();
+    for object in [RANGE1, MBR_CONTROL, MBR, DATA_STORE] {
+        assert_eq!(host.invoke(object, SET, &[]), Ok(vec![]), "{object:x}");
+        assert_eq!(host.invoke(object, SET, &[name(n(1), n(0))]), Err(INVALID_PARAMETER), "{object:x}: no values");
+    }
+    assert_eq!(host.invoke(DATA_STORE, SET, &[name(n(0), n(9))]), Ok(vec![]));
+    assert_eq!(host.invoke(DATA_STORE, SET, &[name(n(0), n(128 << 20))]), Err(INVALID_PARAMETER));
+    assert!(host.tper.pages() == pages);
+}
+
+/// Not even of an authority whose PIN is empty.
+#[test]
+fn what_is_no_pin_is_no_try() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    let number = |who: u64| [u(who), name(n(0), n(5))];
+    let begin = [n(0x41), u(LOCKING_SP), n(1), name(n(0), n(5)), name(n(3), u(ADMIN1))];
+    for _ in 0..6 {
+        let answer = host.exchange((0, 0), &crate::host::call(0xff, 0xff02, &begin));
+        assert_eq!(crate::host::status(&answer), INVALID_PARAMETER);
+    }
+    host.begin_as(LOCKING_SP, None).unwrap();
+    for _ in 0..6 {
+        assert_eq!(host.invoke(1, AUTHENTICATE, &number(ADMIN1)), Err(INVALID_PARAMETER));
+    }
+    assert_eq!(show(&mut host, ADMIN1, b"own"), Ok(n(1)));
+    host.set(USER1, &[(5, n(1))]).unwrap();
+    assert_eq!(host.invoke(1, AUTHENTICATE, &number(USER1)), Err(INVALID_PARAMETER));
+    assert_eq!(host.invoke(1, AUTHENTICATE, &[u(USER1)]), Ok(n(1)));
 }
 
 #[test]

@@ -41,6 +41,10 @@ fn discovery_tells_what_the_drive_has() {
         }
         panic!("no feature {code:04x}");
     };
+    let next = |&at: &usize| Some(at + 4 + usize::from(found[at + 3])).filter(|&at| at < found.len());
+    let features = std::iter::successors(Some(48), next);
+    let codes: Vec<_> = features.map(|at| u16::from_be_bytes([found[at], found[at + 1]])).collect();
+    assert_eq!(codes, [1, 2, 3, 0x202, 0x203], "in rising order");
     assert_eq!(feature(1)[0], 0x11, "synchronous, streaming");
     assert_eq!(feature(2)[0], 0b1001, "locking supported, not enabled; media encrypted");
     assert_eq!(feature(3)[8..12], 512_u32.to_be_bytes());
@@ -57,6 +61,18 @@ fn discovery_tells_what_the_drive_has() {
 }
 
 #[test]
+fn discovery_calls_a_shadow_done_only_while_it_is_enabled() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.with(LOCKING_SP, crate::host::ADMIN1, b"own", |host| {
+        for (enabled, done, flags) in [(0, 1, 0), (1, 1, 0x30), (1, 0, 0x10)] {
+            host.set(crate::host::MBR_CONTROL, &[(1, n(enabled)), (2, n(done))]).unwrap();
+            assert_eq!(host.tper.receive(0, 1, 1, 512).unwrap()[48 + 16 + 4], 0b1011 | flags);
+        }
+    });
+}
+
+#[test]
 fn properties_say_what_both_sides_take() {
     let mut host = Host::new();
     let theirs = name(n(0), list(&[name(b(b"MaxComPacketSize"), n(4096)), name(b(b"Nonsense"), n(1))]));
@@ -64,6 +80,12 @@ fn properties_say_what_both_sides_take() {
     let text = |bytes: &[u8]| answer.windows(bytes.len()).any(|found| found == bytes);
     assert!(text(b"MaxComPacketSize\x84\0\x01\0\0") && text(b"MaxComPacketSize\x82\x10\0") && !text(b"Nonsense"));
     assert_eq!(crate::host::status(&answer), 0);
+    // Parameters that it does not have, and one that is no list of them.
+    let size = list(&[name(b(b"MaxComPacketSize"), n(4096))]);
+    for wrong in [size.clone(), n(1), name(n(1), size), name(n(0), n(4096))] {
+        let answer = host.exchange((0, 0), &call(0xff, 0xff01, &[wrong]));
+        assert_eq!(answer, [&call(0xff, 0xff01, &[])[..21], &[0xf9, 0xf0, 0x0c, 0, 0, 0xf1]].concat());
+    }
 }
 
 /// The least of what a host says counts, but no less than any host takes.
@@ -159,6 +181,45 @@ fn an_erase_that_failed_is_said_in_its_session_however_long_it_took() {
     assert_eq!((crate::host::status(&answer), host.tper.is_activated()), (crate::host::FAIL, true));
 }
 
+/// A reset is obeyed then, too: session and answer go, and the erase comes to its end.
+#[test]
+fn a_reset_while_the_drive_erases_ends_session_and_answer_but_not_the_erase() {
+    let own = Some((crate::host::ADMIN1, &b"own"[..]));
+    let resets = ["the TPer", "the stack", "the unit"];
+    for (what, happens) in resets.into_iter().flat_map(|what| [(what, true), (what, false)]) {
+        let locks = what == "the TPer";
+        let reset = |tper: &mut Tper| match what {
+            "the TPer" => drop(tper.send(0, 2, 4, &[0; 512]).unwrap()),
+            "the stack" => drop(tper.send(0, 2, COM_ID, &[0x10, 0, 0, 0, 0, 0, 0, 2]).unwrap()),
+            _ => tper.reset_stack(),
+        };
+        let mut host = Host::new();
+        host.take_ownership(b"own");
+        host.with(ADMIN_SP, crate::host::SID, b"own", |host| host.set(0x201_0003_0001, &[(8, n(1))]).unwrap());
+        host.begin_as(LOCKING_SP, own).unwrap();
+        host.set(crate::host::GLOBAL_RANGE, &[(5, n(1)), (9, list(&[n(0), n(3)]))]).unwrap();
+        let numbers = host.numbers();
+        let revert = packet(numbers.0, numbers.1, &call(1, crate::host::REVERT_SP, &[]));
+        assert_eq!(host.tper.send(0, 1, COM_ID, &revert), Ok(Erased::Everything));
+        reset(&mut host.tper);
+        assert!(host.tper.is_erasing());
+        let nothing = |host: &mut Host| host.tper.receive(0, 1, COM_ID, 512).unwrap()[8..20] == [0; 12];
+        assert!(nothing(&mut host), "nobody waits for it");
+        assert_eq!((host.tper.is_activated(), host.tper.is_locked()), (true, locks));
+        // The next host is answered, and has to wait with its session.
+        assert_eq!(crate::host::status(&host.exchange((0, 0), &call(0xff, 0xff01, &[]))), 0);
+        assert_eq!(host.begin_as(LOCKING_SP, own), Err(NO_SESSIONS));
+        if happens {
+            host.tper.erased(5);
+        } else {
+            host.tper.not_erased(5);
+        }
+        assert!(nothing(&mut host), "it has no answer");
+        assert_eq!((host.tper.is_activated(), host.tper.is_locked()), (!happens, locks && !happens));
+        assert_eq!(host.begin_as(ADMIN_SP, None), Ok(()));
+    }
+}
+
 #[test]
 fn packets_of_other_sessions_and_without_sense_are_not_answered() {
     let mut host = Host::new();
@@ -184,7 +245,15 @@ fn a_reset_of_the_stack_and_silence_end_a_session() {
     host.tper.send(0, 2, COM_ID, &request(2)).unwrap();
     assert_eq!(host.tper.receive(0, 2, COM_ID, 512).unwrap(), [0x10, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 0]);
     assert_eq!(host.begin_as(ADMIN_SP, None), Ok(()));
-    assert_eq!(host.tper.send(0, 2, COM_ID, &request(3)), Err(Refused::BadField));
+    // What it does not know is taken, and there is no response: not that of the request before, either.
+    for unknown in [request(0), request(3), [0x10, 0, 0, 0, 1, 0, 0, 1]] {
+        host.tper.send(0, 2, COM_ID, &request(1)).unwrap();
+        assert_eq!(host.tper.send(0, 2, COM_ID, &unknown), Ok(Erased::Nothing));
+        assert_eq!(host.tper.receive(0, 2, COM_ID, 512).unwrap(), [&[0x10, 0][..], &[0; 14]].concat());
+    }
+    for wrong in [&[0x10, 1, 0, 0, 0, 0, 0, 1][..], &[0x10, 0, 0, 0, 0, 0, 0]] {
+        assert_eq!(host.tper.send(0, 2, COM_ID, wrong), Err(Refused::BadField));
+    }
     host.now += 119_000_000_000;
     assert_eq!(host.begin_as(ADMIN_SP, None), Err(NO_SESSIONS));
     host.now += 2_000_000_000;

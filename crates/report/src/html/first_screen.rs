@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use ssdlab_bench::suite::is_as_declared;
 use ssdlab_bench::{Axis, ClaimKind, Mark, Outcome, Series, Unsettled};
 
-use super::summary::last_part;
+use super::summary::{doubt, last_part};
 use super::test::open_figure;
 use crate::compare::TestGroup;
 use crate::headline::{HEADLINES, Headline};
@@ -403,22 +403,18 @@ fn bar_chart(out: &mut String, review: &Review, headline: &Headline, bars: &[Bar
         headline.title,
         detail(review, headline, bars.iter().any(|bar| bar.own.is_none()))
     ));
-    let is_left = |bar: &Bar| {
-        let device = bar.own.map(|i| &review.devices[i].facts.name);
-        let is_left = |o: &Outcome| {
-            Some(&o.device) == device
-                && headline.fits(&o.test, &o.variant)
-                && o.is_unsettled_by(Unsettled::LeftToFullRun)
-        };
-        review.outcomes.iter().any(is_left)
+    // Of drives that it is set beside, a bar is absent where they had not settled.
+    let why_absent = |bar: &Bar| {
+        let Some(own) = bar.own else { return "not settled" };
+        let is_its = |o: &&Outcome| o.device == review.devices[own].facts.name && headline.fits(&o.test, &o.variant);
+        review.outcomes.iter().filter(is_its).find_map(doubt).unwrap_or("–")
     };
     for bar in bars {
         let share =
             bar.value.filter(|_| most > 0.0 && bar.in_order).map_or(0.0, |v| (v / most * 100.0).clamp(0.4, 100.0));
         let class = bar.own.map_or("other".to_owned(), |i| format!("own c{}", i % 8));
         let text = match (bar.value, unit) {
-            (None, _) if is_left(bar) => "full run only".to_owned(),
-            (None, _) => "not settled".to_owned(),
+            (None, _) => why_absent(bar).to_owned(),
             (Some(value), "us") => number::latency(value),
             (Some(value), "MB/s") if value < 10.0 => number::trimmed(value, 1),
             (Some(value), _) => number::grouped(value, usize::from(value < 10.0)),

@@ -15,7 +15,7 @@ use crate::svg::{self, Skin};
 use crate::text::escape;
 use crate::{ReportError, name};
 
-pub(crate) use summary::{figure_of, in_no_order, key_metrics, keys_of, label};
+pub(crate) use summary::{doubt, figure_of, in_no_order, key_metrics, keys_of, label};
 pub use sweep::sweep_html;
 pub(crate) use test::{timeline_stem, timelines};
 

@@ -240,16 +240,10 @@ pub(crate) fn left_out(out: &mut String, review: &Review) {
     out.push_str("</ul></details>\n");
 }
 
-/// Of figures of runs that did not cover the same.
-const UNLIKE: &str = "spans or times differ";
-
-/// Of figures of traces that were too short.
-const TOO_SHORT: &str = "in no order: too short";
-
 /// Why the figures of a test put several drives in no order, if they do not.
 pub(crate) fn in_no_order(review: &Review, outcomes: &[&Outcome]) -> Option<&'static str> {
-    let is_short = outcomes.len() > 1 && outcomes.iter().any(|o| o.writes_short_by().is_some());
-    if reach::are_alike(review, outcomes) { is_short.then_some(TOO_SHORT) } else { Some(UNLIKE) }
+    let runs: Vec<(&Outcome, f64)> = outcomes.iter().map(|o| (*o, reach::capacity_of(review, &o.device))).collect();
+    reach::no_order(&runs).map(reach::NoOrder::in_words)
 }
 
 /// What is the figure of a steady state only where there is one.
@@ -270,21 +264,32 @@ pub(crate) fn keys_of<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a str, String)> {
     key_metrics(outcomes, 1).into_iter().map(|key| (key, label(outcomes, key))).collect()
 }
 
-/// Of a run that came to no steady state, behind what its last part has.
-fn doubt(outcome: &Outcome) -> &'static str {
-    if outcome.is_too_short_to_tell() { "too few to tell" } else { "not settled" }
+/// Of a run that came to no steady state, in place of a figure of it or behind what its last part has.
+pub(crate) fn doubt(outcome: &Outcome) -> Option<&'static str> {
+    if outcome.has_settled() {
+        return None;
+    }
+    Some(if is_left(outcome) {
+        "full run only"
+    } else if outcome.is_too_short_to_tell() {
+        "too few to tell"
+    } else {
+        "not settled"
+    })
+}
+
+fn is_left(outcome: &Outcome) -> bool {
+    outcome.is_unsettled_by(Unsettled::LeftToFullRun)
 }
 
 /// In place of a figure that a run does not have.
 fn why_absent(outcome: &Outcome, key: &str) -> String {
-    match outcome.not_steady.first().map(|n| n.reason) {
-        None => "–".to_owned(),
-        Some(Unsettled::LeftToFullRun) => "full run only".to_owned(),
-        Some(Unsettled::SpareNotWritten) => "not settled".to_owned(),
-        Some(_) => match random_writes::so_far(outcome, key).filter(|_| key == SETTLES) {
-            Some(iops) => format!("{}, {}", number::value(iops, "IOPS"), doubt(outcome)),
-            None => doubt(outcome).to_owned(),
-        },
+    let Some(doubt) = doubt(outcome) else { return "–".to_owned() };
+    // Of writes to the spare area no rate is told.
+    let tells = !is_left(outcome) && !outcome.is_unsettled_by(Unsettled::SpareNotWritten) && key == SETTLES;
+    match random_writes::so_far(outcome, key).filter(|_| tells) {
+        Some(iops) => format!("{}, {doubt}", number::value(iops, "IOPS")),
+        None => doubt.to_owned(),
     }
 }
 
@@ -293,12 +298,16 @@ pub(crate) fn figure_of(outcome: Option<&Outcome>, key: &str) -> String {
     let Some(outcome) = outcome else { return "–".to_owned() };
     let Some(m) = outcome.metrics.get(key) else { return why_absent(outcome, key) };
     let value = number::value(m.value, &m.unit);
-    if stands(outcome, key) { value } else { format!("{value}, {}", doubt(outcome)) }
+    match doubt(outcome).filter(|_| !stands(outcome, key)) {
+        Some(doubt) => format!("{value}, {doubt}"),
+        None => value,
+    }
 }
 
-/// Whether a figure is what it is taken for: it is none of a steady state, or the run has come to one.
+/// Whether a figure is what it is taken for: it is none of a steady state, or the run has come to one. What is left to a full run has no
+/// figure of it.
 fn stands(outcome: &Outcome, key: &str) -> bool {
-    outcome.has_settled() || key != SETTLES && outcome.test != "steady-state"
+    outcome.has_settled() || is_left(outcome) || key != SETTLES && outcome.test != "steady-state"
 }
 
 pub(crate) fn key_figures(out: &mut String, review: &Review, groups: &[TestGroup]) {

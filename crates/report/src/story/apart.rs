@@ -4,7 +4,7 @@ use ssdlab_bench::{Outcome, Unsettled};
 
 use super::facts::{Facts, Other};
 use super::steady::Steady;
-use super::words::{iops, rounded, seconds};
+use super::words::{figure, iops, seconds};
 use crate::headline::{HEADLINES, Headline, are_level};
 use crate::number;
 
@@ -20,6 +20,9 @@ pub(crate) struct Decks {
 const OF_DISKS: f64 = 600.0;
 const OF_NO_DRIVE: f64 = 100.0;
 
+/// A second in the unit of gaps.
+const SECOND_US: f64 = 1e6;
+
 /// How a drive takes random writes that are new to it.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Fresh {
@@ -27,10 +30,11 @@ pub(super) enum Fresh {
     Quick,
     /// Its cache takes them, and holds fewer than the test writes.
     QuickAtFirst,
-    /// Less than half as fast as another, which may be fast enough.
+    /// Less than half as fast as another, however far behind: that may be fast enough.
     Slower,
-    /// As a disk, beside whatever.
+    /// As a disk.
     Slow,
+    /// Too slow for any use, or as slow as a disk and far behind another.
     NoDrive,
 }
 
@@ -60,8 +64,8 @@ impl Fresh {
             r if r < 0.5 && first / best >= 0.5 => Fresh::QuickAtFirst,
             r if r >= 0.5 && facts.has_flash() => Fresh::QuickWhenEmpty,
             r if r >= 0.5 => Fresh::Quick,
-            r if r >= 0.05 => Fresh::Slower,
-            _ => Fresh::NoDrive,
+            _ if as_a_disk => Fresh::NoDrive,
+            _ => Fresh::Slower,
         })
     }
 
@@ -142,6 +146,8 @@ struct Told {
     full: Option<(Full, Steady)>,
     /// Seconds without an answer.
     zero: Option<f64>,
+    /// Whether no time as long as a second went by without one, wherever it began.
+    answers: bool,
     apart: Option<String>,
     /// Whether it is between the others in every figure.
     is_between: bool,
@@ -157,10 +163,13 @@ struct Told {
 impl Told {
     fn of(facts: &Facts<'_>) -> Told {
         let apart = apart(facts);
+        let zero = facts.of_random_writes("zero_iops_seconds");
+        let longest = facts.of_random_writes("stall_longest");
         Told {
             fresh: Fresh::of(facts),
             full: Full::of(facts),
-            zero: facts.of_random_writes("zero_iops_seconds"),
+            zero,
+            answers: zero == Some(0.0) && longest.is_none_or(|us| us < SECOND_US),
             is_between: is_between(facts),
             apart,
             is_settled: facts.steady().is_some(),
@@ -195,15 +204,18 @@ impl Told {
             let rate = match full {
                 // A median of few counts is one of these.
                 Full::TooFew => s.mean,
-                _ if self.is_settled => s.figure(),
+                Full::Bursts => s.level,
+                _ if self.is_settled || s.is_coarse() => s.figure(),
                 _ => s.level,
             };
             text.push_str(&format!("{separator}{} random writes a second", iops(rate)));
+            let mean = if s.is_coarse() { " in the mean" } else { "" };
             text.push_str(&match (full, s.period) {
-                (Full::Stalls, Some(period)) => format!(", {} a stall", seconds(period)),
-                (Full::Stalls, None) => ", with stalls between".to_owned(),
+                (Full::Stalls, Some(period)) => format!("{mean}, {} a stall", seconds(period)),
+                (Full::Stalls, None) => format!("{mean}, with stalls between"),
                 (Full::Unsettled | Full::TooFew, _) => self.last_seconds.map_or(String::new(), |length| {
-                    let what = if full == Full::TooFew { "in the mean" } else { "the median" };
+                    let is_mean = full == Full::TooFew || s.is_coarse();
+                    let what = if is_mean { "in the mean" } else { "the median" };
                     format!(", {what} of the last {} s", number::trimmed(length, 0))
                 }),
                 (Full::Bursts, _) => {
@@ -213,7 +225,7 @@ impl Told {
             });
         }
         text.push_str(&match self.zero {
-            Some(0.0) if !common.answers => "; no second passes without an answer".to_owned(),
+            Some(0.0) if self.answers && !common.answers => "; no second passes without an answer".to_owned(),
             Some(zero) if zero > 0.0 => format!("; {} seconds pass without an answer", number::grouped(zero, 0)),
             _ => String::new(),
         });
@@ -243,7 +255,7 @@ impl Common {
         let fresh = told.first().and_then(|t| t.fresh).filter(|f| told.iter().all(|t| t.fresh == Some(*f)));
         let is_unsettled = |t: &Told| t.full.is_some_and(|f| f.0 != Full::TooFew) && !t.is_settled && !t.is_left;
         let unsettled = told.iter().all(is_unsettled);
-        Common { fresh, unsettled, answers: told.iter().all(|t| t.zero == Some(0.0)) }
+        Common { fresh, unsettled, answers: told.iter().all(|t| t.answers) }
     }
 
     fn sentence(&self) -> String {
@@ -293,7 +305,7 @@ fn apart(facts: &Facts<'_>) -> Option<String> {
         let (Some(&best), Some(&worst)) = (others.first(), others.last()) else { continue };
         let unit = headline.of(&facts.review.outcomes, facts.name()).map_or("", |m| m.unit.as_str());
         let say = |(other, theirs): (&Other<'_>, f64), but: &str| {
-            let (ours, theirs) = (number::value(rounded(ours), unit), number::value(rounded(theirs), unit));
+            let (ours, theirs) = (figure(ours, unit), figure(theirs, unit));
             // One other has been named before.
             let of = if facts.others.len() > 1 { format!(" of {}", other.name) } else { String::new() };
             format!("in {}{but}: {ours} against {theirs}{of}", headline.in_words)

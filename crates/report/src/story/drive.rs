@@ -233,7 +233,7 @@ impl<'a> Drive<'a> {
     /// fifth. What the write buffer takes is no part of a copy, unless nothing else falls: then it is what a short test is made by.
     fn falling_stages(&self) -> Option<(u32, Vec<f64>)> {
         let rate = |key: &str| self.metric("slc-cache", "", key);
-        let stages = rate("stages").filter(|_| self.has_flash())? as u32;
+        let stages = rate("stages")? as u32;
         let from = |first: u32| {
             let rates: Vec<f64> = (first..=stages).map_while(|k| rate(&format!("stage{k}_bandwidth"))).collect();
             let slowest = rates.iter().copied().reduce(f64::min)?;
@@ -242,7 +242,7 @@ impl<'a> Drive<'a> {
         from(self.first_past_buffer()).or_else(|| from(1))
     }
 
-    /// The rates of a write over the whole drive, into a cache and past it, in MB/s, if they fall by more than a fifth.
+    /// The rates of a write over the whole drive, as into a cache and past it, in MB/s, if they fall by more than a fifth.
     pub fn rates_of_cache(&self) -> Option<Vec<f64>> {
         self.falling_stages().map(|(_, rates)| rates)
     }
@@ -295,12 +295,14 @@ impl<'a> Drive<'a> {
             let slowest = rates.iter().copied().fold(f64::MAX, f64::min);
             return Some((format!("{:.0} MB/s{}{later}", rates[0], self.first_stretch(first)), slowest));
         }
-        // The fill before the random writes tells the mean, and so does not say where the rate falls.
-        if self.outcome("slc-cache", "").is_some() {
-            return None;
-        }
+        // A mean, which does not say where the rate falls: as of a disk, whose tracks get shorter without a step. That of the fill before
+        // the random writes only where there is no run that was made for it.
         let (_, rate) = self.headline("sequential-write")?;
-        let whole = self.of_random_writes("fill_bandwidth").filter(|&whole| whole < FALLS * rate)?;
+        let whole = match self.outcome("slc-cache", "") {
+            Some(run) => run.metrics.get("bandwidth").map(|mean| mean.value),
+            None => self.of_random_writes("fill_bandwidth"),
+        };
+        let whole = whole.filter(|&whole| whole < FALLS * rate)?;
         let first = if self.device.facts.kind == "hdd" {
             "at its outer tracks"
         } else {
@@ -339,9 +341,9 @@ pub(super) fn tail_of(run: &Outcome) -> Option<Steady> {
     let tail: Vec<f64> = curve.iter().filter(|p| p[0] > from).map(|p| p[1]).collect();
     let moment = curve.get(1).map_or(1.0, |second| second[0] - curve[0][0]);
     let (rates, joined) = pooled(&tail, moment);
-    let of_rates = Steady::of(&rates)?;
     let moment = joined as f64 * moment;
-    Some(Steady { moment, period: of_rates.period.map(|values| values * moment), ..of_rates })
+    let of_rates = Steady::of_moments(&rates, moment)?;
+    Some(Steady { period: of_rates.period.map(|values| values * moment), ..of_rates })
 }
 
 /// Completions that a part of a second must have in the mean for its rate to tell of a drive that varies: one more or less, by when

@@ -3,7 +3,7 @@
 use super::apart::{Fresh, capital};
 use super::facts::{Facts, Sustained};
 use super::steady::Steady;
-use super::words::{iops, iops_at_least, rounded, times};
+use super::words::{figure, iops, iops_at_least, times};
 use crate::headline::{HEADLINES, Headline, are_level};
 use crate::number;
 
@@ -209,7 +209,7 @@ fn databases(
     };
     let longest = facts.of_random_writes("latency_max_tail").map(number::latency);
     let wait = longest.map_or(String::new(), |l| format!(": a commit may wait {l}"));
-    let drops = format!(": {} writes a second drop to {}", iops(last.level), iops(last.lowest));
+    let drops = format!(": {} writes a second drop to {}", iops(last.figure()), iops(last.lowest));
     // A fault that holds most of the last part of a run speaks against a drive even if its means still drift.
     if last.stalls() {
         let why = if wait.is_empty() { &drops } else { &wait };
@@ -323,7 +323,7 @@ pub(super) fn relative(facts: &Facts<'_>) -> Vec<Relative> {
             _ => ours / theirs,
         };
         let value = headline.of(&facts.review.outcomes, facts.name())?;
-        let value = number::value(rounded(value.value), &value.unit);
+        let value = figure(value.value, &value.unit);
         let is_behind = |worst: f64| headline.order(ours, worst).is_lt() && !are_level(ours, worst);
         let sets_apart = facts.others_by(&headline).last().is_some_and(|&(_, worst)| is_behind(worst));
         let best = if headline.order(ours, theirs).is_lt() { ours } else { theirs };

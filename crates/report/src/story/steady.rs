@@ -9,6 +9,8 @@ const DEEP: f64 = 0.25;
 pub(super) const NEAR: f64 = 0.15;
 /// A median below this share of the mean: a few quick seconds make the mean, and most seconds are far below it.
 const BURSTS: f64 = 0.5;
+/// A rate of fewer completions than this is counted in steps by which no reader should choose: one more or less is two per cent.
+const COUNTED_FINELY: f64 = 50.0;
 /// The parts of a run that its means are compared over: those that the test judges by.
 const PARTS: usize = ssdlab_bench::suite::STEADY_PARTS;
 
@@ -22,7 +24,7 @@ pub(crate) struct Steady {
     pub mean: f64,
     pub lowest: f64,
     pub highest: f64,
-    /// Shares of the values, in per cent.
+    /// Shares of the values, in per cent. Those near the usual rate, which is the mean where the median is [coarse](Steady::is_coarse).
     pub on_the_line: f64,
     pub deep: f64,
     /// Below half of the mean.
@@ -36,6 +38,11 @@ pub(crate) struct Steady {
 impl Steady {
     /// Of the values of each second.
     pub fn of(iops: &[f64]) -> Option<Steady> {
+        Steady::of_moments(iops, 1.0)
+    }
+
+    /// Of the values of moments of so many seconds. A period is then in moments.
+    pub fn of_moments(iops: &[f64], moment: f64) -> Option<Steady> {
         let mut sorted = iops.to_vec();
         sorted.sort_by(f64::total_cmp);
         let level = *sorted.get(sorted.len() / 2)?;
@@ -51,13 +58,14 @@ impl Steady {
         let spread = gaps.iter().map(|g| (g - gap).abs()).sum::<f64>() / gaps.len().max(1) as f64;
         let period = (gaps.len() >= 5 && spread <= 0.35 * gap).then_some(gap);
         let parts: Vec<f64> = iops.chunks_exact((iops.len() / PARTS).max(1)).take(PARTS).map(mean_of).collect();
+        let line = if is_coarse(mean, moment) { mean } else { level };
         Some(Steady {
-            moment: 1.0,
+            moment,
             level,
             mean,
             lowest: sorted[0],
             highest: sorted[sorted.len() - 1],
-            on_the_line: count(&|v| (v - level).abs() <= NEAR * level),
+            on_the_line: count(&|v| (v - line).abs() <= NEAR * line),
             deep: share(deep.len()),
             below_half: count(&|v| v < 0.5 * mean),
             parts: (parts.iter().copied().fold(f64::MAX, f64::min), parts.iter().copied().fold(0.0, f64::max)),
@@ -79,13 +87,21 @@ impl Steady {
         }
     }
 
+    /// Not of a drive that answers in so few of them that the median is none: a line at zero is no rate.
     pub fn is_flat(&self) -> bool {
-        self.on_the_line >= 95.0 && self.deep == 0.0
+        self.level > 0.0 && self.on_the_line >= 95.0 && self.deep == 0.0
     }
 
-    /// Where it has settled: of a flat line the mean, which is the figure of the bars beside it, else the median.
+    /// Whether so few completions are in each value that its median comes in steps: of two drives that are level it would tell figures
+    /// that are not.
+    pub fn is_coarse(&self) -> bool {
+        is_coarse(self.mean, self.moment)
+    }
+
+    /// Where it has settled: of a flat line the mean, which is the figure of the bars beside it, and where the median is coarse; else the
+    /// median.
     pub fn figure(&self) -> f64 {
-        if self.is_flat() { self.mean } else { self.level }
+        if self.is_flat() || self.is_coarse() { self.mean } else { self.level }
     }
 
     /// The mean, where that is another figure than the one that is told: bars are of it.
@@ -101,4 +117,8 @@ impl Steady {
     pub fn bursts(&self) -> bool {
         self.level < BURSTS * self.mean
     }
+}
+
+fn is_coarse(mean: f64, moment: f64) -> bool {
+    mean * moment < COUNTED_FINELY
 }

@@ -31,7 +31,7 @@ const BAD: Figures = Figures {
     every: 7,
     dip: 260.0,
     spacious: 22_400.0,
-    burst: 900.0,
+    burst: 500.0,
     sequential: 60.0,
     heavy_p99_us: 60_000.0,
     read_us: 13_000.0,
@@ -182,8 +182,8 @@ fn opposite_figures_give_opposite_sentences() {
 
 #[test]
 fn what_is_no_drive_for_random_writes_is_none_for_databases() {
-    // Level and far behind: 900 a second while it is empty, and 800 once it is full.
-    let slow = told(Figures { steady: 800.0, burst: 900.0, ..GOOD });
+    // Level, and as slow as a disk far behind others: 500 a second while it is empty, and 800 once it is full.
+    let slow = told(Figures { steady: 800.0, burst: 500.0, ..GOOD });
     assert!(!slow.suits.contains("Databases"), "{slow:?}");
     assert!(slow.unsuited.contains("Databases, and random writes to a full drive: 800 a second."), "{slow:?}");
 }
@@ -276,6 +276,11 @@ fn a_ratio_has_no_more_digits_than_its_figures_carry() {
     assert_eq!(
         [1.66, 14.4, 1_024.4, 7_600.0, 347.0].map(times),
         ["1.7", "14", "1,000", "7,600", "350"].map(|n| format!("{n} times"))
+    );
+    // What is at least as much is no less than is printed.
+    assert_eq!(
+        [1.66, 5.1, 10.6, 99.9, 347.0, 1_090.0].map(words::times_at_least),
+        ["1.6", "5.1", "10", "99", "340", "1,000"].map(|n| format!("{n} times"))
     );
 }
 
@@ -398,6 +403,10 @@ fn a_stall_that_comes_regularly_has_a_period_and_noise_has_none() {
     let rare: Vec<f64> = (0..200).map(|i| if [3, 4, 90, 199].contains(&i) { 100.0 } else { 5_000.0 }).collect();
     assert_eq!(Steady::of(&rare).unwrap().period, None);
     assert!(Steady::of(&[5_000.0; 50]).unwrap().is_flat());
+    // One that answers in few of its seconds holds no rate at zero.
+    let seldom: Vec<f64> = (0..200).map(|i| if i % 40 == 0 { 900.0 } else { 0.0 }).collect();
+    let s = Steady::of(&seldom).unwrap();
+    assert!(s.level == 0.0 && s.bursts() && !s.is_flat(), "{s:?}");
     assert_eq!(Steady::of(&[]), None);
 }
 
@@ -499,6 +508,37 @@ fn the_end_of_a_long_write_is_told_only_where_it_was_seen_and_a_set_may_have_a_f
         "{seen}"
     );
     assert!(seen.contains("Reads all over it: each takes 13 ms.") && !seen.contains("Starting programs"), "{seen}");
+}
+
+#[test]
+fn long_writes_of_a_device_that_does_not_say_it_is_flash_are_told_as_they_were_measured() {
+    // As a real drive, and a set with a disk in it.
+    let told = |kind: &str, figures: &[(&str, f64, &str)]| {
+        let mut review = review(Figures { sequential: 500.0, ..GOOD });
+        review.devices[0].facts.over_provisioning_percent = None;
+        review.devices[0].facts.kind = kind.to_owned();
+        review.outcomes.push(outcome("slc-cache", "", figures));
+        let story = story(&review, &review.devices[0]);
+        format!("{}{} {}", text(&story.findings), story.suits, story.unsuited)
+    };
+    let stages = [
+        ("stages", 2.0, "count"),
+        ("stage1_bandwidth", 500.0, "MB/s"),
+        ("stage1_amount", 30.0, "GB"),
+        ("stage2_bandwidth", 32.4, "MB/s"),
+    ];
+    for kind in ["host", "array"] {
+        let falls = told(kind, &stages);
+        assert!(falls.contains("Sequential writes go at 500 MB/s for the first 30 GB, then 32."), "{falls}");
+        assert!(falls.contains("Long copies and video: 500 MB/s for the first 30 GB, then 32."), "{falls}");
+        assert!(!falls.contains("cache") && !falls.contains("as long as it takes"), "{falls}");
+    }
+    // A rate may fall without a step, as over the tracks of a disk: then its mean tells.
+    let slowly = |mean: f64| told("host", &[("stages", 1.0, "count"), ("bandwidth", mean, "MB/s")]);
+    let falls = slowly(320.0);
+    assert!(falls.contains("over the first part of the drive, 320 in the mean over all of it"), "{falls}");
+    assert!(!falls.contains("as long as it takes"), "{falls}");
+    assert!(slowly(480.0).contains("500 MB/s for as long as it takes."), "{}", slowly(480.0));
 }
 
 #[test]
@@ -1245,6 +1285,25 @@ fn the_best_of_slow_drives_is_not_quick() {
     assert!(told(42.0).contains("None is a drive for random writes"), "{}", told(42.0));
     assert!(told(400.0).contains("All are slow at random writes"), "{}", told(400.0));
     assert!(told(90_000.0).contains("Quick at random writes"), "{}", told(90_000.0));
+}
+
+#[test]
+fn a_second_without_an_answer_need_not_begin_with_one_of_the_clock() {
+    let with = |longest_us: f64| {
+        let mut review = review(GOOD);
+        review.outcomes[0].metrics.insert("stall_longest".to_owned(), Metric::new(longest_us, "us"));
+        review
+    };
+    let said = |longest_us: f64| decks(&with(longest_us)).each.concat();
+    assert!(said(998_000.0).contains("no second passes without an answer"), "{}", said(998_000.0));
+    assert!(!said(1_348_350.0).contains("without an answer"), "{}", said(1_348_350.0));
+    // Beside another, neither is it said of both.
+    let both = |longest_us: f64| {
+        let told = decks(&together(vec![("first-1tb", with(longest_us)), ("second-1tb", with(2_000.0))]));
+        format!("{} {}", told.each.concat(), told.all)
+    };
+    assert!(both(2_000.0).contains("with none does a second pass without an answer"), "{}", both(2_000.0));
+    assert!(!both(1_348_350.0).contains("with none does a second pass"), "{}", both(1_348_350.0));
 }
 
 #[test]

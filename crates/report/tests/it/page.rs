@@ -574,6 +574,9 @@ fn a_drive_that_has_not_settled_stands_last_without_a_bar() {
         (outcome.test, outcome.variant, outcome.device) = ("consistency".into(), "2013".into(), name.into());
         let figure = settled.map(|iops| ("iops_mean_tail".into(), ssdlab_bench::Metric::new(iops, "IOPS")));
         outcome.metrics = figure.into_iter().collect();
+        if settled.is_none() {
+            outcome.not_steady = vec![NotSteady::new(Unsettled::Drifts, "they drift".to_owned())];
+        }
         review.outcomes.push(outcome);
     }
     let chart = |review: &Review| {
@@ -620,6 +623,49 @@ fn a_drive_that_has_not_settled_stands_last_without_a_bar() {
     assert!(!chart(&review).unwrap().contains("First"));
     review.outcomes.iter_mut().for_each(|o| o.metrics.clear());
     assert_eq!(chart(&review), None);
+}
+
+#[test]
+fn why_a_run_has_no_steady_state_is_the_same_in_the_terminal_and_at_a_bar() {
+    let of = |reason: Unsettled, both: bool| {
+        let mut review = two_drives();
+        review.outcomes.retain(|o| o.test == "consistency");
+        for (i, outcome) in review.outcomes.iter_mut().enumerate() {
+            outcome.variant = "2013".to_owned();
+            if i == 0 || both {
+                outcome.metrics.remove("iops_mean_tail");
+                outcome.not_steady = vec![NotSteady::new(reason, "so it is".to_owned())];
+            }
+        }
+        let page = index_html(&review).unwrap();
+        let bars = page.find("id=\"bar-steady-write\"").map_or(String::new(), |from| {
+            let end = page[from..].find("</figure>").unwrap();
+            page[from..from + end].to_owned()
+        });
+        let terminal = terminal_summary(&review, None, false);
+        let row = terminal.lines().find(|line| line.contains("Performance consistency")).unwrap().to_owned();
+        (bars, row)
+    };
+    let all = ["full run only", "too few to tell", "not settled"];
+    for (reason, said) in [
+        (Unsettled::LeftToFullRun, all[0]),
+        (Unsettled::TooFewRequests, all[1]),
+        (Unsettled::TooFewSeconds, all[1]),
+        (Unsettled::Drifts, all[2]),
+    ] {
+        // Of one of two it is said at its figure, and not of both.
+        let (bars, row) = of(reason, false);
+        for other in all {
+            assert_eq!(
+                (bars.matches(other).count(), row.matches(other).count()),
+                if other == said { (1, 1) } else { (0, 0) }
+            );
+        }
+        assert!(!row.contains(&format!("({said}")) && !row.contains(&format!(", {said})")), "{row}");
+        let (_, row) = of(reason, true);
+        assert!(row.contains(&format!("{said})")), "{row}");
+        assert!(all.iter().all(|other| *other == said || !row.contains(other)), "{row}");
+    }
 }
 
 #[test]

@@ -293,8 +293,10 @@ pub struct Job {
     pub logs: Logs,
     /// Each clone has log files of its own.
     pub per_job_logs: bool,
-    /// For the runner: how far the data of writes can be compressed.
+    /// As given; [`Job::compressibility`] is what the runner goes by.
     pub compress_percent: u32,
+    pub buffer_pattern: bool,
+    pub zero_buffers: bool,
     /// For the runner: start when every job before has ended. See [`JobFile::stages`].
     pub stonewall: bool,
     /// For the report. See [`JobFile::group_ids`].
@@ -302,8 +304,9 @@ pub struct Job {
     pub new_group: bool,
     /// Passes over the span.
     pub loops: u64,
-    /// For the runner: wait before the first command.
+    /// For the runner: wait before the first command, for a time that each clone draws between these two.
     pub startdelay: Nanos,
+    pub longest_startdelay: Nanos,
     /// What `k` means: 1024 or 1000.
     pub kb_base: u64,
     /// Every option that was given, in the global sections or in the job's own, as it was written; those that are
@@ -391,11 +394,14 @@ impl Job {
             logs: Logs::default(),
             per_job_logs: true,
             compress_percent: 0,
+            buffer_pattern: false,
+            zero_buffers: false,
             stonewall: false,
             group_reporting: false,
             new_group: false,
             loops: 1,
             startdelay: 0,
+            longest_startdelay: 0,
             kb_base: 1024,
             given: BTreeMap::new(),
             spot: Spot { file: Arc::from(file), line: 0 },
@@ -429,6 +435,21 @@ impl Job {
             let of_commands = |iops: u64| iops.saturating_mul(sizes[op].min_bytes());
             self.rate_bytes[op].or_else(|| self.rate_iops[op].map(of_commands))
         })
+    }
+
+    /// For the runner: how far the data of writes can be compressed, in per cent. As in fio, a share that is given rules over what
+    /// buffers are filled with, in whatever order they stand.
+    #[must_use]
+    pub fn compressibility(&self) -> u32 {
+        match self.compress_percent {
+            0 if self.buffer_pattern || self.zero_buffers => 100,
+            percent => percent,
+        }
+    }
+
+    /// What `steadystate` asks for: as in fio, jobs that are reported together must agree on it.
+    fn steadiness(&self) -> Option<(SteadyState, Nanos, Nanos)> {
+        self.steady_state.map(|criterion| (criterion, self.steady_duration, self.steady_ramp))
     }
 
     /// Whether a flush ends each of its passes, before what it has written is read back. The source sends it; where the runner
@@ -559,6 +580,20 @@ impl JobFile {
             {
                 let problem = format!("there is no job `{name}` before this one to wait for");
                 return Err(job.error("wait_for", problem));
+            }
+        }
+        let groups = self.group_ids();
+        for (pair, group) in self.jobs.windows(2).zip(groups.windows(2)) {
+            let (before, job) = (&pair[0], &pair[1]);
+            let is_one_entry = job.group_reporting && group[0] == group[1];
+            if is_one_entry && before.steadiness() != job.steadiness() {
+                let with = if job.steady_state.is_some() { job } else { before };
+                let problem = format!(
+                    "steadystate must be the same in all jobs that group_reporting makes one entry of, and `{}` and `{}` differ: \
+                     give both the same, or the second one a new_group",
+                    before.name, job.name
+                );
+                return Err(with.error("steadystate", problem));
             }
         }
         let (mut clones, mut in_flight) = (0, 0);

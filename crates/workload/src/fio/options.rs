@@ -268,7 +268,7 @@ static SUPPORTED: &[Entry] = options! {
     "latency_run" "0 or 1", "0", "Go on at the depth that was found, instead of ending there."
         => |j, v| { j.latency_run = units::boolean(v)?; Ok(()) };
     "steadystate" ["ss"] "iops, iops_slope, bw or bw_slope:limit[%]", "none",
-        "The job ends when its rate has settled: largest deviation from the mean, or slope a second, below the limit."
+        "The job ends when its rate has settled: largest deviation from the mean, or slope a second, below the limit. Jobs of one entry (group_reporting) must agree on it."
         => |j, v| { j.steady_state = Some(values::steady_state(need(v)?, j.kb_base)?); Ok(()) };
     "steadystate_duration" ["ss_dur"] "time", "none", "Over how long it must have settled (seconds unless a unit is given)."
         => |j, v| { j.steady_duration = seconds(v)?; Ok(()) };
@@ -331,7 +331,7 @@ static SUPPORTED: &[Entry] = options! {
             };
             Ok(())
         };
-    "write_bw_log" "name", "none", "Write NAME_bw.N.log; without a name, the job's."
+    "write_bw_log" "name", "none", "Write NAME_bw.N.log; without a name, the job's. Lines of a period are in KiB/s; as in fio, those of a command are in 1000 bytes a second."
         => |j, v| { j.logs.bandwidth = Some(values::log_name(v)?); Ok(()) };
     "write_iops_log" "name", "none", "Write NAME_iops.N.log."
         => |j, v| { j.logs.iops = Some(values::log_name(v)?); Ok(()) };
@@ -339,8 +339,16 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.logs.latency = Some(values::log_name(v)?); Ok(()) };
     "log_avg_msec" "time", "0", "Means over so much time in the logs (milliseconds unless a unit is given); 0: every command."
         => |j, v| { j.logs.average = units::time(need(v)?, TimeUnit::Millisecond)?; Ok(()) };
-    "log_max_value" "0 or 1", "0", "The largest value of each period in the logs, and not the mean."
-        => |j, v| { j.logs.largest = units::boolean(v)?; Ok(()) };
+    "log_window_value" ["log_max_value"] "avg or max", "avg", "max: the largest value of each period in the logs, and not the mean; also 1, and 0 for avg."
+        => |j, v| {
+            j.logs.largest = match need(v)? {
+                "avg" | "0" => false,
+                "max" | "1" => true,
+                "both" => return Err("a line of both values is not written; use avg or max".into()),
+                other => return Err(format!("`{other}` must be avg or max")),
+            };
+            Ok(())
+        };
     "log_offset" "0 or 1", "0", "Offsets in the logs, where every command has a line."
         => |j, v| { j.logs.offsets = units::boolean(v)?; Ok(()) };
     "per_job_logs" "0 or 1", "1", "Logs of each clone by itself."
@@ -378,19 +386,14 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.new_group = units::boolean(v)?; Ok(()) };
     "loops" "count", "1", "Passes over the span."
         => |j, v| { j.loops = count(j, v, 1, u64::MAX)?; Ok(()) };
-    "startdelay" "time", "0", "Wait before the first command (seconds unless a unit is given)."
-        => |j, v| { j.startdelay = seconds(v)?; Ok(()) };
-    "buffer_compress_percentage" "percent", "0", "How far the data of writes can be compressed, for drives that do it."
+    "startdelay" "time or time-time", "0", "Wait before the first command (seconds unless a unit is given); of a range, each clone draws its own time."
+        => |j, v| { (j.startdelay, j.longest_startdelay) = values::times(need(v)?, TimeUnit::Second)?; Ok(()) };
+    "buffer_compress_percentage" "percent", "0", "How far the data of writes can be compressed, for drives that do it. Unless it is 0, it rules over buffer_pattern and zero_buffers."
         => |j, v| { j.compress_percent = percent(v)?; Ok(()) };
     "buffer_pattern" "pattern", "none", "The same bytes over and over: data that can be compressed to nothing."
-        => |j, v| { need(v)?; j.compress_percent = 100; Ok(()) };
+        => |j, v| { need(v)?; j.buffer_pattern = true; Ok(()) };
     "zero_buffers" "", "off", "Zeroes: data that can be compressed to nothing."
-        => |j, v| {
-            if units::boolean(v)? {
-                j.compress_percent = 100;
-            }
-            Ok(())
-        };
+        => |j, v| { j.zero_buffers = units::boolean(v)?; Ok(()) };
     "kb_base" "1000 or 1024", "1024", "What k means: 1024, with kib 1000 (fio's default), or the reverse."
         => |j, v| {
             j.kb_base = match need(v)? {
@@ -502,7 +505,6 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("log_prio", &[], "priority"),
     ("log_store_compressed", &[], "logs"),
     ("log_unix_epoch", &[], "logs"),
-    ("log_window_value", &[], "logs"),
     ("max_latency", &[], "errors"),
     ("md_per_io_size", &[], "host"),
     ("mem", &["iomem"], "host"),

@@ -185,8 +185,10 @@ fn expand(
             return Err(syntax(&line.spot, format!("`{text}`: a variable ends with }}, as in ${{NAME}}")));
         };
         let Some(value) = variables(name) else {
-            let problem =
-                format!("`{text}`: the variable `{name}` has no value; give it one, as in --var {name}=VALUE");
+            let problem = format!(
+                "`{text}`: the variable `{name}` has no value; the environment gives it one, as in {name}=VALUE ssdlab …, or \
+                 --var {name}=VALUE where the command has it"
+            );
             return Err(syntax(&line.spot, problem));
         };
         out.push_str(&value);

@@ -1,7 +1,9 @@
 //! fio's compound values: up to three by operation, splits, distributions.
 
+use ssdlab_core::Nanos;
+
 use super::job::{RandomDistribution, Rw, SteadyMetric, SteadyState};
-use super::units;
+use super::units::{self, TimeUnit};
 use crate::pattern::{Zone, ZoneExtent};
 
 /// Values for reads, writes and trims: `a` for all three, `a,b` with `b` for writes and trims, `a,b,c`. An empty
@@ -185,6 +187,21 @@ impl RandomDistribution {
     pub fn parse(text: &str) -> Result<Self, String> {
         distribution(text, 1024)
     }
+}
+
+/// A time, or the shortest and the longest of a range of them.
+pub(super) fn times(text: &str, default: TimeUnit) -> Result<(Nanos, Nanos), String> {
+    let (shortest, longest) = match text.split_once('-').filter(|(shortest, _)| !shortest.trim().is_empty()) {
+        Some((shortest, longest)) => (units::time(shortest, default)?, units::time(longest, default)?),
+        None => {
+            let time = units::time(text, default)?;
+            (time, time)
+        }
+    };
+    if shortest > longest {
+        return Err(format!("`{text}` must be a time, or a shorter and a longer one, such as 1-2"));
+    }
+    Ok((shortest, longest))
 }
 
 /// A percentage with decimals, above 0.

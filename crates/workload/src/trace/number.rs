@@ -25,11 +25,16 @@ pub(super) fn sectors(text: &str, what: &str) -> Result<u64, String> {
 /// Decimal seconds such as `0.551706`, as nanoseconds. Digits beyond the ninth are cut.
 pub(super) fn seconds(text: &str, what: &str) -> Result<u128, String> {
     let text = text.trim();
-    let (before, after) = text.split_once('.').unwrap_or((text, ""));
-    let whole_seconds = whole(before, what)?;
-    if !after.bytes().all(|b| b.is_ascii_digit()) {
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let (before, after) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    if before.is_empty() || !before.bytes().chain(after.bytes()).all(|b| b.is_ascii_digit()) {
         return Err(format!("{what} `{text}` is not a number of seconds"));
     }
+    if unsigned != text {
+        return Err(format!("{what} `{text}` is negative; it must be zero or more"));
+    }
+    let whole_seconds: u64 =
+        before.parse().map_err(|_| format!("{what} `{text}` is too large; the limit is 2^64-1 seconds"))?;
     let mut nanos = 0;
     for i in 0..9 {
         nanos = nanos * 10 + u128::from(after.as_bytes().get(i).map_or(0, |d| d - b'0'));
@@ -54,6 +59,10 @@ mod tests {
         assert_eq!(seconds("5.000005462", "x"), Ok(5_000_005_462));
         assert_eq!(seconds("0.551706", "x"), Ok(551_706_000));
         assert_eq!(seconds("7", "x"), Ok(7_000_000_000));
-        assert!(seconds("1.2.3", "x").is_err() && seconds("-1.0", "x").is_err() && seconds(".5", "x").is_err());
+        assert_eq!(seconds("-0.556202", "x").unwrap_err(), "x `-0.556202` is negative; it must be zero or more");
+        assert!(seconds("18446744073709551616.5", "x").unwrap_err().contains("`18446744073709551616.5` is too large"));
+        for bad in ["1.2.3", ".5", "-.5", "", "-", "1.x", "one"] {
+            assert!(seconds(bad, "x").unwrap_err().contains("is not a number of seconds"), "{bad}");
+        }
     }
 }

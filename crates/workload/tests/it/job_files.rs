@@ -712,10 +712,59 @@ fn what_fio_knows_and_ssdlab_does_not_do_is_refused_with_the_reason() {
         ("nrfiles=4", "4 files are 4 streams"),
         ("profile=tiobench", "fio's profiles are not known"),
         ("ss_interval=2", "steadystate looks at every second"),
+        ("log_window_value=both", "use avg or max"),
+        ("log_max_value=2", "must be avg or max"),
+        ("startdelay=3-2", "a shorter and a longer one"),
+        ("startdelay=1-", "is not a number"),
         ("end_syncfs=1", "use end_fsync"),
     ] {
         let message = error(&format!("[a]\n{line}\n"));
         assert!(message.starts_with("test.fio:2: ") && message.contains(expected), "{line}: {message}");
+    }
+}
+
+#[test]
+fn jobs_of_one_entry_agree_on_their_steady_state() {
+    let file = |first: &str, second: &str| {
+        format!("[global]\nrw=read\ntime_based\nruntime=9\ngroup_reporting\n[a]\n{first}\n[b]\n{second}\n")
+    };
+    let steady = "ss=iops:1%\nss_dur=3";
+    for (first, second, line) in
+        [("", steady, 9), (steady, "", 7), (steady, "ss=iops:2%\nss_dur=3", 10), (steady, "ss=iops:1%\nss_dur=4", 10)]
+    {
+        let message = error(&file(first, second));
+        assert!(message.starts_with(&format!("test.fio:{line}: ")), "{message}");
+        let said = message.contains("steadystate must be the same") && message.contains("`a` and `b` differ");
+        assert!(said, "{message}");
+    }
+    assert_eq!(parse(&file(steady, steady)).jobs.len(), 2);
+    for apart in ["new_group", "stonewall", "group_reporting=0"] {
+        assert_eq!(parse(&file(steady, apart)).jobs.len(), 2, "{apart}");
+    }
+}
+
+/// As in fio.
+#[test]
+fn a_share_that_can_be_compressed_rules_over_what_buffers_are_filled_with() {
+    let percent = |options: &str| parse(&format!("[a]\n{options}\n")).jobs[0].compressibility();
+    for fill in ["buffer_pattern=0xdeadbeef", "zero_buffers", "zero_buffers=1\nbuffer_pattern=a"] {
+        assert_eq!(percent(fill), 100, "{fill}");
+        for share in [0, 40] {
+            let expected = if share == 0 { 100 } else { share };
+            let share = format!("buffer_compress_percentage={share}");
+            assert_eq!(percent(&format!("{share}\n{fill}")), expected, "{share} {fill}");
+            assert_eq!(percent(&format!("{fill}\n{share}")), expected, "{fill} {share}");
+        }
+    }
+    assert_eq!((percent("zero_buffers=0"), percent("buffer_compress_percentage=100")), (0, 100));
+}
+
+#[test]
+fn a_window_of_a_log_has_its_mean_or_its_largest_value() {
+    for (value, largest) in [("avg", false), ("0", false), ("max", true), ("1", true)] {
+        for name in ["log_window_value", "log_max_value"] {
+            assert_eq!(parse(&format!("[a]\n{name}={value}\n")).jobs[0].logs.largest, largest, "{name}={value}");
+        }
     }
 }
 

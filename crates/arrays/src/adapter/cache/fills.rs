@@ -22,7 +22,7 @@ impl Reading {
 pub struct Fill {
     pub from: u64,
     pub to: u64,
-    /// What was written meanwhile is newer: nothing of it is kept.
+    /// What the cache took or the drives got meanwhile is newer: nothing of it is kept.
     pub stale: bool,
     /// Nobody has asked for it yet.
     pub ahead: bool,
@@ -47,7 +47,8 @@ impl UnderWay<Fill> {
         self.iter_mut().find(|f| !f.stale && f.from <= from && to <= f.to)
     }
 
-    /// The host has written these bytes.
+    /// These bytes have been written, here or to the drives: a read that began before may have met those before them, and their
+    /// line may be gone when it ends.
     pub fn written(&mut self, from: u64, to: u64) {
         for fill in self.iter_mut() {
             fill.stale |= from < fill.to && fill.from < to;

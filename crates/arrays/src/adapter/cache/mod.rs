@@ -144,6 +144,7 @@ impl Cache {
     /// A write to the device has ended.
     pub fn run_ended(&mut self, number: usize, part: &Completion, device: &dyn Device) {
         let run = self.sweep.ended(number, device);
+        self.fills.written(run.offset_bytes, run.offset_bytes + run.length_bytes);
         let written = part.status == Status::Ok;
         self.counters.flushed_lines += self.lines.landed(run, written);
         if !written {

@@ -159,9 +159,8 @@ pub struct Domain {
     pub(super) credit: Credit,
     /// In the order in which they were asked for.
     pub(super) refreshes: VecDeque<Refresh>,
-    /// Collections started, for wear levelling; and the last one that moved data which never move by themselves.
-    pub(super) collections: u64,
-    pub(super) levelled_in: u64,
+    /// Victims chosen for space since the spread of wear was last looked at.
+    pub(super) victims_since_look: u32,
     /// Victims chosen since the host last changed anything, and how many pages it had changed then.
     victims_since_change: u32,
     changes_seen: u64,
@@ -185,8 +184,7 @@ impl Domain {
             gained: 0,
             credit: Credit::default(),
             refreshes: VecDeque::new(),
-            collections: 0,
-            levelled_in: 0,
+            victims_since_look: 0,
             victims_since_change: 0,
             changes_seen: 0,
         }
@@ -233,7 +231,6 @@ impl Domain {
     pub(super) fn begin(&mut self, purpose: Purpose, trigger: Trigger, quota: Quota) {
         self.state = State::Collecting(Collection { purpose, trigger, quota });
         self.credit.begin();
-        self.collections += 1;
     }
 
     /// No further victim is chosen in this collection.

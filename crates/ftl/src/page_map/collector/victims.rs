@@ -6,8 +6,8 @@ use crate::page_map::PageMap;
 use crate::page_map::gc::{Candidates, VictimSelector};
 use crate::page_map::superblock::{State, SuperblockId};
 
-/// Collections between two looks at the spread of wear.
-const WEAR_CHECK_INTERVAL: u64 = 64;
+/// Victims from one look at the spread of wear to the next.
+const WEAR_CHECK_INTERVAL: u32 = 64;
 
 /// Whether a collection goes on that has gained nothing for long.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,6 +45,7 @@ impl PageMap {
             self.give_up(d);
             return false;
         }
+        self.collector.domains[d].victims_since_look += 1;
         let goes_by_gain = vain == Vain::TakeLeast || self.is_short_of_room_after_cuts(d);
         let cold = if goes_by_gain { None } else { self.cold_victim(d) };
         let Some(local) = cold.or_else(|| self.pick(d, goes_by_gain)) else { return false };
@@ -220,13 +221,15 @@ impl PageMap {
     }
 
     /// Static wear levelling: every so often, if wear has spread too far, the least worn closed superblock, as it
-    /// holds data that never move by themselves. One in a collection: it gains nothing, and the host may wait for more.
+    /// holds data that never move by themselves. One at a time: it gains nothing, and the host may wait for more. Victims are
+    /// counted and not collections, since under load one collection may go on without end.
     fn cold_victim(&mut self, d: usize) -> Option<u32> {
         let limit = self.static_spread_erases?;
-        let domain = &self.collector.domains[d];
-        if !domain.collections.is_multiple_of(WEAR_CHECK_INTERVAL) || domain.levelled_in == domain.collections {
+        let domain = &mut self.collector.domains[d];
+        if domain.victims_since_look < WEAR_CHECK_INTERVAL {
             return None;
         }
+        domain.victims_since_look = 0;
         let mut coldest: Option<(u32, SuperblockId)> = None;
         let mut most = 0;
         for sb in self.superblocks.of_domain(d) {
@@ -245,7 +248,6 @@ impl PageMap {
         (most - erases > limit).then(|| {
             let (local, _) = self.superblocks.local(sb, self.medium.layout());
             let domain = &mut self.collector.domains[d];
-            domain.levelled_in = domain.collections;
             domain.selector.remove(local);
             local
         })
@@ -324,10 +326,11 @@ impl PageMap {
 #[cfg(test)]
 mod tests {
     use ssdlab_core::Rng;
-    use ssdlab_nand::LogicalPage;
+    use ssdlab_nand::{DieId, LogicalPage};
 
-    use crate::page_map::small;
+    use crate::op::{FlashOp, OpKind};
     use crate::page_map::superblock::State;
+    use crate::page_map::{PageMap, small};
     use crate::translation::Translation;
 
     /// Rows that the collector has written after many writes to few pages, where the blocks of the journal or those of data that
@@ -338,7 +341,7 @@ mod tests {
         let mut rng = Rng::new(1);
         let mut ops = Vec::new();
         let mut write = |map: &mut _, page: u32| {
-            crate::page_map::PageMap::write(map, LogicalPage::new(page), 1, 0);
+            PageMap::write(map, LogicalPage::new(page), 1, 0);
             map.dispatch(&mut ops);
             small::work(map, &mut ops);
         };
@@ -353,5 +356,32 @@ mod tests {
     fn data_are_not_moved_to_level_blocks_that_never_hold_any() {
         assert_eq!(rows_moved(Some(2500), State::System), rows_moved(None, State::System));
         assert!(rows_moved(Some(2500), State::Free) > rows_moved(None, State::Free));
+    }
+
+    /// The host writes whenever there is room, so that a collection takes one victim after the other.
+    #[test]
+    fn levelling_does_not_wait_for_the_ends_of_collections() {
+        let mut map = small::map(true);
+        map.static_spread_erases = Some(10);
+        let mut rng = Rng::new(1);
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
+        let mut write = |map: &mut PageMap, page: u32| {
+            while map.waiting_units() >= 16 {
+                let host = ops.iter().position(|(_, op)| op.kind() == OpKind::HostProgram);
+                let (die, op) = ops.remove(host.unwrap_or(0));
+                map.began(&op);
+                map.done(die, op, &mut ops);
+                map.dispatch(&mut ops);
+            }
+            map.write(LogicalPage::new(page), 1, 0);
+            map.dispatch(&mut ops);
+        };
+        (0..small::PAGES).for_each(|page| write(&mut map, page));
+        (0..6_000).for_each(|_| write(&mut map, rng.below(150) as u32));
+        let data = map.superblocks.of_domain(0).filter(|&sb| map.superblocks.state(sb) != State::System);
+        let erases: Vec<u32> = data.map(|sb| map.superblocks.most_erases(sb, &map.medium)).collect();
+        let counters = map.counters();
+        assert!(counters.collections * 3 < counters.block_erases, "{counters:?}");
+        assert!(erases.iter().all(|&e| e > 0), "after {} collections: {erases:?}", counters.collections);
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Random writes of so many a second, over and over: four in the mean, of which three seconds are joined.
-const UNEVEN: [f64; 6] = [5.0, 5.0, 0.0, 8.0, 2.0, 4.0];
+const UNEVEN: [f64; 6] = [5.0, 6.0, 0.0, 8.0, 1.0, 4.0];
 
 #[test]
 fn where_seconds_are_joined_none_is_told_of() {
@@ -143,4 +143,67 @@ fn the_quickest_disk_is_slow_at_random_writes_beside_a_slower_one() {
         assert!(told.contains("slow at random writes even when empty") && !told.contains("uick at"), "{burst}: {told}");
     }
     assert!(told(4_000.0, "ssd").contains("Quick at random writes"), "{}", told(4_000.0, "ssd"));
+}
+
+#[test]
+fn a_good_drive_beside_one_that_is_many_times_as_fast_is_one_for_random_writes() {
+    let drive = |burst: f64, steady: f64| {
+        let mut review = with_seconds(Figures { burst, ..GOOD }, &[steady], true);
+        review.outcomes.retain(|o| ["random-write", "consistency"].contains(&o.test.as_str()));
+        review
+    };
+    let told = |burst: f64, steady: f64| {
+        let both = together(vec![("mine-1tb", drive(burst, steady)), ("fast-1tb", drive(216_000.0, 90_000.0))]);
+        let Story { suits, unsuited, .. } = story(&both, &both.devices[0]);
+        (decks(&both).each[0].clone(), suits, unsuited)
+    };
+    let (deck, suits, unsuited) = told(9_890.0, 800.0);
+    assert!(deck.starts_with("Slower than others at random writes even when empty"), "{deck}");
+    assert!(suits.starts_with("Databases: 800 writes a second"), "{suits}");
+    assert!(!unsuited.contains("Databases") && !unsuited.contains("Whatever writes at random"), "{unsuited}");
+    // What is too slow for anything is none, and what is as slow as a disk is none beside that.
+    for burst in [60.0, 500.0] {
+        let (deck, _, unsuited) = told(burst, 40.0);
+        assert!(deck.starts_with("No drive for random writes"), "{burst}: {deck}");
+        assert!(unsuited.contains("Databases, and random writes to a full drive"), "{burst}: {unsuited}");
+    }
+}
+
+/// Two drives whose means are level, counted in pairs of seconds: their medians are 4.5 and 5.
+const COUNTED: [[f64; 10]; 2] =
+    [[4.0, 5.0, 4.0, 5.0, 4.0, 5.0, 5.0, 5.0, 5.0, 5.0], [5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 4.0, 4.0, 5.0, 4.0]];
+
+#[test]
+fn of_a_drive_whose_seconds_are_counted_in_steps_the_mean_is_told() {
+    for settled in [true, false] {
+        let told = COUNTED.map(|seconds| {
+            let review = with_seconds(GOOD, &seconds, settled);
+            let story = story(&review, &review.devices[0]);
+            format!("{}{}", text(&story.findings).lines().next().unwrap(), decks(&review).each[0])
+        });
+        for told in &told {
+            assert!(told.contains(" 4.7 IOPS") && told.contains(" 4.7 random writes a second"), "{told}");
+            assert!(!told.contains("4.5") && !told.contains(" 5 ") && !told.contains("median"), "{told}");
+        }
+    }
+    // A drive that stalls does not run at its mean, and no quarter is one of that.
+    let review = with_seconds(GOOD, &[5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 0.0, 0.0], true);
+    let told = format!("{}{}", text(&story(&review, &review.devices[0]).findings), decks(&review).each[0]);
+    assert!(told.contains("Random writes run at 4 IOPS in the mean and drop to 0 every 10 s"), "{told}");
+    assert!(told.contains("the rate is below a quarter of the median."), "{told}");
+    assert!(told.contains("4 random writes a second in the mean, every 10 s a stall"), "{told}");
+    // Where a second has many, a median is what most of them are.
+    let review = with_seconds(GOOD, &COUNTED[0].map(|rate| 1e3 * rate), true);
+    assert!(decks(&review).each[0].contains("5,000 random writes a second"), "{:?}", decks(&review));
+}
+
+#[test]
+fn a_drive_that_answers_in_few_of_its_seconds_settles_to_no_flat_line() {
+    // 32 at once every 32 s: of eight seconds joined to one value, three values in four are zero.
+    let mut seconds = [0.0; 32];
+    seconds[5] = 32.0;
+    let review = with_seconds(GOOD, &seconds, true);
+    let told = format!("{}{}", text(&story(&review, &review.devices[0]).findings), decks(&review).each[0]);
+    assert!(!told.contains("flat line") && !told.contains("holds its rate"), "{told}");
+    assert!(told.contains("Random writes run at 0 IOPS most of the time"), "{told}");
 }

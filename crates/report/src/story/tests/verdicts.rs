@@ -360,3 +360,25 @@ fn only_a_disk_has_tracks() {
     assert!(falling("hdd").contains("to 60 at the last: inner tracks are shorter."), "{}", falling("hdd"));
     assert!(falling("ssd").contains("to 60 at the last.\n"), "{}", falling("ssd"));
 }
+
+#[test]
+fn figures_that_set_drives_apart_are_told_in_as_many_digits_as_that_takes() {
+    // 2.7 and 3.4 per cent.
+    let both = |key: &str, ours: f64, theirs: f64| {
+        let both = together(vec![("mine-1tb", with(&[(key, ours)])), ("slower-1tb", with(&[(key, theirs)]))]);
+        format!("{} {}{}", decks(&both).each[0], findings(&both, 0), story(&both, &both.devices[0]).suits)
+    };
+    let access = both("write-access", 29.6, 30.4);
+    assert!(access.contains("Ahead of Slower 1 TB in write access: 29.6 µs against 30.4 µs."), "{access}");
+    let served = both("file-server", 10.49, 10.1);
+    assert!(served.contains("in the file-server test at QD8: 10.5 IOPS against 10.1 IOPS."), "{served}");
+    let served = both("file-server", 12.44, 12.1);
+    assert!(
+        served.contains("Ahead of Slower 1 TB by 3 % in the file-server test at QD8: 12.4 against 12.1"),
+        "{served}"
+    );
+    assert!(served.contains("The file-server test at QD8: 12.4 IOPS, the best here."), "{served}");
+    // Where whole numbers tell them apart, they do.
+    let served = both("file-server", 129_270.0, 9_891.4);
+    assert!(served.contains("129,300 IOPS against 9,890 IOPS"), "{served}");
+}
