@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ssdlab_core::{input, nearest};
 use ssdlab_keys::SpecError;
 use ssdlab_nand::DieSpec;
-use ssdlab_ssd::{DriveSpec, Model};
+use ssdlab_ssd::{DriveSpec, Model, name_of_model};
 
 use crate::diagnostic::Diagnostic;
 use crate::disk::disk_names;
@@ -162,7 +162,8 @@ pub(crate) fn drive_of(name: &str, file: &str, text: &str, folder: Option<&Path>
         // A changed drive must not be mistaken for the one it was made from.
         loaded.spec.description = format!("{base} with the changes of {name}");
     }
-    let base = loaded.base.filter(|_| find(DRIVES, name).is_none());
+    // The catalog's own are drawn by their names, wherever a copy of their files lies.
+    let base = loaded.base.filter(|_| find(DRIVES, name_of_model(name)).is_none());
     let drawn_as = base.unwrap_or_else(|| name.to_owned());
     Ok(Drive { name: name.to_owned(), spec: loaded.spec, die, rows: loaded.rows, drawn_as, source: loaded.source })
 }

@@ -44,13 +44,13 @@ pub struct AttachArgs {
     #[arg(long, value_enum, default_value_t = AttachPrefill::None)]
     pub prefill: AttachPrefill,
     /// Pull the plug at this time of the drive, such as 12.5s; may be given several times
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_negative_numbers = true)]
     pub cut_at: Vec<Nanos>,
     /// Pull the plug again and again
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_negative_numbers = true)]
     pub cut_every: Option<Nanos>,
     /// How long the power stays away after --cut-at and --cut-every [default: 1s]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_negative_numbers = true)]
     pub off_for: Option<Nanos>,
     /// While the power is off, clients stay and every request fails, instead of being hung up on
     #[arg(long)]
@@ -59,7 +59,7 @@ pub struct AttachArgs {
     #[arg(long, value_enum, default_value_t = TrimmedArg::Zeroes)]
     pub trimmed: TrimmedArg,
     /// Memory for contents, beyond which writes fail with ENOSPC. Pages of zeroes take none
-    #[arg(long, value_name = "SIZE", default_value = "4GiB")]
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", allow_negative_numbers = true)]
     pub memory: String,
     /// Clients at once
     #[arg(

@@ -108,7 +108,7 @@ impl SimulatedDrive {
         // A file that gives an array a name describes it, too.
         let description = input::printable(&recipe.description, &[]).into_owned();
         // So do changes of its values.
-        let identity = Some(digest(recipe.identity().to_string().as_bytes()));
+        let identity = Some(digest(recipe.named_identity().to_string().as_bytes()));
         let facts = DeviceFacts { name: recipe.name.clone(), description, identity, ..facts };
         let (specification, members, hangs_on) = (specification(&recipe), members(&recipe), hangs_on(&recipe));
         let (traits, superblock_bytes) = (traits(&recipe, &specification, &members), superblock_bytes(&recipe));

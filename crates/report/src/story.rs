@@ -211,7 +211,11 @@ fn stalls_of_writes(s: &Steady, why: &str, more: &str) -> Finding {
     let unsteadily = if s.deep >= OFTEN { "again and again" } else { "now and then" };
     let period = s.period.map_or_else(|| unsteadily.to_owned(), seconds);
     let share = number::value((s.deep * 10.0).round() / 10.0, "%");
-    let (mean, of) = if s.is_coarse() { (" in the mean", "the median") } else { ("", "that") };
+    let (mean, of) = if s.is_coarse() {
+        (" in the mean", format!("{}, the median", iops(s.level)))
+    } else {
+        ("", "that".to_owned())
+    };
     finding(
         "",
         format!("Random writes run at {} IOPS{mean} and drop to {} {period}", iops(s.figure()), iops(s.lowest)),
@@ -264,7 +268,14 @@ fn unsettled(facts: &Facts<'_>) -> Option<Finding> {
         stalls_of_writes(
             &s,
             "",
-            &format!(" The mean of the last {length:.0} s is {}. That had not settled: {parts}.{waits}", iops(s.mean)),
+            &if s.is_coarse() {
+                format!(" In the last {length:.0} s that had not settled: {parts}.{waits}")
+            } else {
+                format!(
+                    " The mean of the last {length:.0} s is {}. That had not settled: {parts}.{waits}",
+                    iops(s.mean)
+                )
+            },
         )
     } else if s.bursts() {
         bursts_of_writes(

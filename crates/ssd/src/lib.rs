@@ -494,7 +494,8 @@ impl<'a> From<&'a String> for Model<'a> {
 }
 
 /// What a drive is called, wherever its file lies: of a path only the last part counts.
-fn name_of_model(name: &str) -> &str {
+#[must_use]
+pub fn name_of_model(name: &str) -> &str {
     let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
     last.strip_suffix(".toml").unwrap_or(last)
 }

@@ -265,7 +265,8 @@ impl<S: Source> Task<S> {
     /// What to do at `now`. After [`Step::Send`], the command counts as sent.
     pub(super) fn step(&mut self, now: Nanos) -> Step {
         if now >= self.closes && self.phase != Phase::Ended {
-            self.phase = Phase::Closing;
+            // Nothing has been written that a FLUSH could keep.
+            self.phase = if self.never_began() { Phase::Ended } else { Phase::Closing };
         }
         loop {
             match self.phase {

@@ -30,6 +30,8 @@ pub(crate) struct Port<'a> {
     /// What the last wait brought, until it is reaped.
     done: Vec<Completion>,
     balance: Balance,
+    /// Commands at this instant.
+    has_sent: bool,
     /// Commands that have ended at this instant: a device that takes no time would keep the host busy for ever.
     instant: Nanos,
     ended_at_instant: u32,
@@ -72,6 +74,7 @@ impl<'a> Port<'a> {
             now: 0,
             done: Vec::with_capacity(256),
             balance: Balance::default(),
+            has_sent: false,
             instant: 0,
             ended_at_instant: 0,
             ends_by: Nanos::MAX,
@@ -152,6 +155,7 @@ impl<'a> Port<'a> {
     #[inline]
     fn submit(&mut self, tag: u64, c: Command) -> Result<(), HostError> {
         self.device.submit(self.now, self.request(tag, c))?;
+        self.has_sent = true;
         self.balance.submitted();
         Ok(())
     }
@@ -199,6 +203,7 @@ impl<'a> Port<'a> {
             self.now
         );
         self.balance.pass_to(reached);
+        self.has_sent = false;
         self.now = reached;
         reached
     }
@@ -315,9 +320,10 @@ impl<'a> Port<'a> {
     }
 
     /// What the device has counted up to now. Parts of it that had nothing to do when others completed something may be of an
-    /// earlier time, and draw power meanwhile; the time of a real device passes by itself.
+    /// earlier time, and draw power meanwhile; the time of a real device passes by itself. What has been sent at this instant is left
+    /// alone: a device that takes no time would end it, and its completion belongs to the next wait.
     pub(crate) fn counters(&mut self) -> Counters {
-        if self.device.clock().is_none() {
+        if self.device.clock().is_none() && !self.has_sent {
             let before = self.done.len();
             self.device.advance(self.now, &mut self.done);
             debug_assert_eq!(self.done.len(), before, "a completion came after its time");

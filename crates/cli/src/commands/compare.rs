@@ -318,9 +318,6 @@ fn compared(documents: &[ResultsDocument; 2]) -> Result<Compared, Failure> {
         let drives = [facts(first, row), facts(second, other)];
         let begun = Beginnings { rows: [row, other], drives, one_version: first.version == second.version };
         states.extend(begun.states());
-        if begun.changed().is_some() && first.seed != second.seed {
-            states.push(OTHER_SEEDS.to_owned());
-        }
         let without = |a: &ResultRow, b: &ResultRow| -> Vec<String> {
             let has = |metric: &String, unit: &str| b.metrics.get(metric).is_some_and(|m| m.unit == unit);
             a.metrics.iter().filter(|(metric, m)| !has(metric, &m.unit)).map(|(metric, _)| metric.clone()).collect()
@@ -330,6 +327,10 @@ fn compared(documents: &[ResultsDocument; 2]) -> Result<Compared, Failure> {
         let one_drive = device(first, row) == device(second, other) && begun.are_alike();
         let nothing_else = one_drive && settings.is_empty() && states.is_empty();
         let by_chance = first.seed != second.seed && one_program && nothing_else;
+        let is_real = of_real([(first, row), (second, other)]).is_some();
+        if first.seed != second.seed && !by_chance && !is_real {
+            states.push(OTHER_SEEDS.to_owned());
+        }
         let capacity = |facts: Option<&DeviceFacts>| facts.map_or(f64::INFINITY, |facts| facts.capacity_bytes as f64);
         // Runs that nothing sets apart may be too short for an order, too.
         let no_order = no_order_of([(row, capacity(drives[0])), (other, capacity(drives[1]))]);
@@ -448,9 +449,9 @@ fn ratio(of: f64) -> String {
 }
 
 /// Of a pair that nothing but the seed sets apart, beside others.
-const OTHER_SEEDS: &str =
-    "their seeds are not the same either, so that chance made a part of what differs: run both with one";
 const CHANCE: &str = "nothing but the seed is not the same: what differs here is chance";
+/// Of a pair that more than the seed sets apart.
+const OTHER_SEEDS: &str = "the seeds are not the same, so that chance made a part of what differs: run both with one";
 
 #[cfg(test)]
 mod tests {
@@ -602,6 +603,11 @@ mod tests {
             compared.pairs[0].is_better()
         };
         assert_eq!([better(1), better(2)], [Some(true), None]);
+        // A change of `--set` stands in the name.
+        let mut changed = of(2, "e", 120.0);
+        changed.device.as_mut().unwrap().name = "a with gc.policy=fifo".to_owned();
+        let compared = compared(&[of(1, "d", 100.0), changed]).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(compared.pairs[0].is_better(), None);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! `ssdlab run`: a fio job file on a drive.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -187,11 +186,7 @@ fn job_file(job: &Path, given: &[String]) -> Result<JobFile, Failure> {
     }
     #[allow(clippy::disallowed_methods, reason = "as fio does; the report names the values that were used")]
     let environment = |name: &str| std::env::var(name).ok();
-    let asked = RefCell::new(BTreeSet::new());
-    let variables = |name: &str| {
-        asked.borrow_mut().insert(name.to_owned());
-        values.get(name).map(|&v| v.to_owned()).or_else(|| environment(name))
-    };
+    let variables = |name: &str| values.get(name).map(|&v| v.to_owned()).or_else(|| environment(name));
     let file = if job == Path::new("-") {
         let text = input::read_text_from(std::io::stdin().lock())
             .map_err(|e| Failure::bad_input(format!("cannot read the job file from {STANDARD_INPUT}: {e}")))?;
@@ -200,13 +195,8 @@ fn job_file(job: &Path, given: &[String]) -> Result<JobFile, Failure> {
     } else {
         JobFile::open_with(job, &variables).map_err(|e| Failure::BadInput((&e).into()))?
     };
-    // Options that are ignored stand as they were written.
-    let is_written = |name: &str| {
-        let variable = format!("${{{name}}}");
-        file.jobs.iter().any(|job| job.given.values().any(|text| text.contains(&variable)))
-    };
     // A value that no line takes would change nothing.
-    match values.keys().find(|name| !asked.borrow().contains(**name) && !is_written(name)) {
+    match values.keys().find(|name| !file.has_variable(name)) {
         Some(name) => Err(Failure::bad_input(format!("no line of the job file has the variable `{name}`"))
             .help(format!("lines have it as ${{{name}}}; else leave --var {name}=… out"))),
         None => Ok(file),

@@ -6,6 +6,7 @@ use super::drive::{Drive, FALLS, not_settled};
 use super::steady::Steady;
 use super::words::iops;
 use crate::headline::{ByCache, Headline};
+use crate::html::doubt;
 use crate::name;
 use crate::reach::Reach;
 use crate::reference::{ReferenceDrive, beside};
@@ -220,7 +221,9 @@ impl<'a> Facts<'a> {
                 return None;
             }
             let so_far = other.so_far(headline).filter(|&so_far| is_so(so_far))?;
-            Some(format!("{} (not settled, {} IOPS so far)", other.name, iops(so_far)))
+            let run = other.reviewed().and_then(Drive::random_writes);
+            let doubt = run.and_then(doubt).unwrap_or("not settled");
+            Some(format!("{} ({doubt}, {} IOPS so far)", other.name, iops(so_far)))
         };
         let those: Vec<String> = self.others.iter().filter_map(of).collect();
         (!those.is_empty()).then(|| those.join(" and "))
@@ -237,7 +240,7 @@ impl<'a> Facts<'a> {
             let theirs = others.iter().map(figure).reduce(|a, b| if of_best { a.max(b) } else { a.min(b) })?;
             Some(figure(&ours) / theirs)
         };
-        let (mean, level) = (share(|s| s.mean)?, share(|s| s.level)?);
+        let (mean, level) = (share(|s| s.mean)?, share(Steady::level_or_mean)?);
         match (mean > 1.0, level > 1.0) {
             (true, true) => Some(mean.min(level)),
             (false, false) => Some(mean.max(level)),

@@ -98,10 +98,16 @@ impl Steady {
         is_coarse(self.mean, self.moment)
     }
 
+    /// The median where it is no matter of one completion more or less; else the mean.
+    #[must_use]
+    pub fn level_or_mean(&self) -> f64 {
+        if self.is_coarse() { self.mean } else { self.level }
+    }
+
     /// Where it has settled: of a flat line the mean, which is the figure of the bars beside it, and where the median is coarse; else the
     /// median.
     pub fn figure(&self) -> f64 {
-        if self.is_flat() || self.is_coarse() { self.mean } else { self.level }
+        if self.is_flat() { self.mean } else { self.level_or_mean() }
     }
 
     /// The mean, where that is another figure than the one that is told: bars are of it.

@@ -522,9 +522,17 @@ pub struct JobFile {
     pub(super) warnings: Vec<String>,
     /// Values of the variables that occur.
     pub(super) variables: BTreeMap<String, String>,
+    /// Those that any line has, also of options that are ignored and of sections that reach no job.
+    pub(super) variables_named: BTreeSet<String>,
 }
 
 impl JobFile {
+    /// Whether a line has this variable.
+    #[must_use]
+    pub fn has_variable(&self, name: &str) -> bool {
+        self.variables_named.contains(name)
+    }
+
     /// What the user should be told: one line for all options that were ignored, one for each doubtful number. There may be more
     /// to tell once the drive is known: [`JobFile::notices_on`].
     #[must_use]

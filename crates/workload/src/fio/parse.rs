@@ -72,6 +72,7 @@ impl JobFile {
             ignored: BTreeSet::new(),
             warnings: Vec::new(),
             variables: BTreeMap::new(),
+            variables_named: BTreeSet::new(),
         };
         let mut reader = Reader { sections: Vec::new(), includes: 0 };
         reader.read(&Arc::from(file), text, 0)?;
@@ -79,6 +80,8 @@ impl JobFile {
         // `global`.
         let mut global = Job::defaults(file);
         for section in reader.sections {
+            let named = section.options.iter().flat_map(|line| variables_in(&line.text));
+            result.variables_named.extend(named.map(str::to_owned));
             if section.header.text.starts_with("global") {
                 apply(&mut global, &section, &mut result, variables)?;
             } else {
@@ -169,6 +172,11 @@ fn split(text: &str) -> (&str, Option<&str>) {
 
 /// Longest text that variables may make of an option.
 const MAX_EXPANDED: usize = 64 << 10;
+
+/// Names of the variables in a text.
+fn variables_in(text: &str) -> impl Iterator<Item = &str> {
+    text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0))
+}
 
 /// `text` with its variables replaced.
 fn expand(

@@ -190,7 +190,7 @@ fn of_a_drive_whose_seconds_are_counted_in_steps_the_mean_is_told() {
     let review = with_seconds(GOOD, &[5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 0.0, 0.0], true);
     let told = format!("{}{}", text(&story(&review, &review.devices[0]).findings), decks(&review).each[0]);
     assert!(told.contains("Random writes run at 4 IOPS in the mean and drop to 0 every 10 s"), "{told}");
-    assert!(told.contains("the rate is below a quarter of the median."), "{told}");
+    assert!(told.contains("the rate is below a quarter of 5, the median."), "{told}");
     assert!(told.contains("4 random writes a second in the mean, every 10 s a stall"), "{told}");
     // Where a second has many, a median is what most of them are.
     let review = with_seconds(GOOD, &COUNTED[0].map(|rate| 1e3 * rate), true);
