@@ -690,7 +690,7 @@ mod tests {
         assert_eq!(json["differ_by_chance_alone"], false);
         assert_eq!(json["figures"][0]["second_is_better"], Value::Null);
         assert_eq!(json["figures"][0]["states"], json!([CHANCE]));
-        assert_eq!(json["figures"][1]["states"], json!([]));
+        assert_eq!(json["figures"][1]["states"], json!([OTHER_SEEDS]));
     }
 
     fn about(document: ResultsDocument, devices: &[&str]) -> ResultsDocument {
