@@ -182,8 +182,8 @@ impl Tested for SimulatedDrive {
 
     fn identity(&self) -> serde_json::Value {
         match &self.saved {
-            Some(saved) => json!({ "drive": self.recipe.identity(), "saved": saved.fingerprint() }),
-            None => self.recipe.identity(),
+            Some(saved) => json!({ "drive": self.recipe.named_identity(), "saved": saved.fingerprint() }),
+            None => self.recipe.named_identity(),
         }
     }
 
