@@ -1,7 +1,8 @@
 #!/bin/sh
-# Looks at review pages as pictures: at 1440, 768 and 390 pixels, light and dark, with a headless browser. Fails where text
-# is clipped, overlaps or leaves its box, where contrast is too low, where the page is wider than the screen or longer than
-# 12 screens, and where the browser has a message for its console. The pictures stay in target/page.
+# Looks at review pages as pictures: at 1440, 768 and 390 pixels, light and dark, with a headless browser, as they come and with
+# all opened that is closed at first. Fails where text is clipped, overlaps or leaves its box, where contrast is too low, where
+# the page is wider than the screen or, as it comes, longer than 12 screens, and where the browser has a message for its
+# console. The pictures stay in target/page; of an opened page there is one where something is wrong with it.
 #
 # Usage: tests/page.sh SSDLAB [REVIEW_FOLDER...]; without folders, quick reviews of a drive, of three, and of a disk are made.
 set -eu
@@ -31,11 +32,13 @@ for folder in "$@"; do
     { sed 's|</body>||; s|</html>||' "$folder/index.html"; echo '<script>'; cat "$here/page/check.js"; echo '</script></body></html>'; } \
         >"$out/$name-checked.html"
     for width in 1440 768 390; do
-        for theme in light dark; do
-            shot="$out/$name-$width-$theme"
+        for state in light dark light-opened dark-opened; do
+            query="theme=${state%-opened}"
+            [ "${state%-opened}" = "$state" ] || query="$query&amp;opened"
+            shot="$out/$name-$width-$state"
             cat >"$out/frame.html" <<END
 <!doctype html><meta charset="utf-8"><style>body{margin:0}iframe{border:0;width:${width}px;height:900px;display:block}pre{display:none}</style>
-<iframe src="$name-checked.html?theme=$theme"></iframe><pre id="report">no report</pre>
+<iframe src="$name-checked.html?$query"></iframe><pre id="report">no report</pre>
 <script>addEventListener("message", (e) => {
   document.getElementById("report").textContent = "REP" + "ORT " + JSON.stringify(e.data) + " EN" + "D";
   document.querySelector("iframe").style.height = e.data.height + "px";
@@ -46,16 +49,19 @@ END
             report=$($run --enable-logging=stderr --v=0 --window-size="$width,900" --dump-dom "file://$out/frame.html" 2>"$log" |
                 tr '\n' ' ' | sed -n 's/.*REPORT \(.*\) END.*/\1/p' | sed 's/&amp;/\&/g; s/&lt;/</g; s/&gt;/>/g')
             height=$(printf '%s' "$report" | sed -n 's/.*"height":\([0-9]*\).*/\1/p')
-            [ -n "$height" ] || { echo "$name at $width, $theme: the page gave no report"; failed=1; continue; }
-            $run --window-size="$width,$height" --screenshot="$shot.png" "file://$out/frame.html" >/dev/null 2>&1
+            [ -n "$height" ] || { echo "$name at $width, $state: the page gave no report"; failed=1; continue; }
             faults=$(printf '%s' "$report" | sed -n 's/.*"faults":\[\(.*\)\].*/\1/p')
+            # An opened page is fifty screens high: its picture is for looking at a fault.
+            if [ "${state%-opened}" = "$state" ] || [ -n "$faults" ]; then
+                $run --window-size="$width,$height" --screenshot="$shot.png" "file://$out/frame.html" >/dev/null 2>&1
+            fi
             if [ -n "$faults" ]; then
-                echo "$name at $width, $theme ($height px high):"
+                echo "$name at $width, $state ($height px high):"
                 printf '%s\n' "$faults" | sed 's/","/"\n  "/g; s/^/  /'
                 failed=1
             fi
             if grep "CONSOLE" "$log"; then
-                echo "$name at $width, $theme: the console has messages"
+                echo "$name at $width, $state: the console has messages"
                 failed=1
             fi
         done

@@ -334,7 +334,8 @@ class JobResult:
 
     @property
     def waf(self) -> float | None:
-        """Bytes programmed into flash over bytes written by the jobs, while they ran; ``None`` if they wrote nothing."""
+        """Bytes programmed into flash over bytes written by the jobs, while they ran; ``None`` if they wrote nothing, and for a device with
+        a disk in it."""
         return self.report["ssdlab"]["waf"]  # type: ignore[no-any-return]
 
     @property

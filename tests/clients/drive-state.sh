@@ -25,11 +25,16 @@ read -r again cycles unclean <"$scratch/out"
 # Killed after it was written to, without a flush: what is there is what the client was told.
 (cd "$scratch" && exec "$ssdlab" attach "$drive" --image drive.ssd --socket "$scratch/socket") >/dev/null &
 server=$!
-until [ -S "$scratch/socket" ]; do sleep 0.1; done
+trap 'kill -9 "$server" 2>/dev/null || true; rm -rf "$scratch"' EXIT
+until [ -S "$scratch/socket" ]; do
+  kill -0 "$server" 2>/dev/null || wrong "the server has ended before it listened"
+  sleep 0.1
+done
 fill="--name=fill --ioengine=nbd --rw=randwrite --bs=4k --offset=200m --size=64m --iodepth=8 --verify=crc32c --verify_state_save=0"
 fio $fill --uri="nbd+unix:///?socket=$scratch/socket" --do_verify=0 --output="$scratch/fio.log" >/dev/null
 kill -9 "$server"
 wait "$server" 2>/dev/null || true
+trap 'rm -rf "$scratch"' EXIT
 verified="fio $fill --uri=\"\$uri\" --verify_only --verify_fatal=1 --output=\"\$scratch/fio.log\" >/dev/null"
 served "$same && $verified && $smart" --image drive.ssd >"$scratch/out" 2>/dev/null || wrong "after kill: $(cat "$scratch/fio.log")"
 read -r again cycles unclean <"$scratch/out"

@@ -11,7 +11,7 @@ as_block_device "$uri" "$scratch"
 $make "$block"
 mount -o discard "$block" "$scratch/mnt"
 cp -r /usr/share/perl /usr/share/doc/bash "$scratch/mnt"
-rm -rf "$scratch/mnt/doc"
+rm -r "$scratch/mnt/bash"
 fstrim "$scratch/mnt"
 umount "$scratch/mnt"
 $check "$block"
@@ -24,6 +24,7 @@ as_block_device "$uri" "$scratch"
 $check "$block"
 mount -o ro "$block" "$scratch/mnt"
 diff -r /usr/share/perl "$scratch/mnt/perl"
+[ ! -e "$scratch/mnt/bash" ]
 umount "$scratch/mnt"
 no_block_device
 IN

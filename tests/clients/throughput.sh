@@ -8,7 +8,9 @@ requires fio nbdkit python3
 drive=ideal-32die
 seconds=${SECONDS_OF_LOAD:-5}
 export seconds scratch
-job='fio --ioengine=nbd --uri="$uri" --name=j --rw=$rw --bs=4k --iodepth=32 --size=1g --time_based --runtime=$seconds --output-format=json --output=$scratch/$name.json'
+# What is read is written before, to either server: a read of what nobody has written asks no die and copies no page.
+job='if [ "$rw" = randread ]; then fio --ioengine=nbd --uri="$uri" --name=j --rw=write --bs=1m --size=1g >/dev/null; fi
+  fio --ioengine=nbd --uri="$uri" --name=j --rw=$rw --bs=4k --iodepth=32 --size=1g --time_based --runtime=$seconds --output-format=json --output=$scratch/$name.json'
 for rw in randread randwrite; do
   export rw
   for round in 1 2 3; do

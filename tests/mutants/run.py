@@ -8,7 +8,7 @@ tree, alone; the tests are built and run layer by layer, cheapest first, until o
 not count: of drawn ones the next in line takes its place, a written one is an error of the list. With names only these
 faults are run, and no results are written. Results come to target/mutants/results.tsv as they are known; a run that is begun
 again goes on where it was. Where only tests have changed since, survivors are run again, and what was caught counts as
-caught; where sources of the drive or faults have changed, everything is.
+caught; where sources of the drive have changed, everything is. A fault that has changed in faults.toml is run again.
 
 Exit code 0: at least 95 % of the faults that are not excused were caught; 1: fewer; 2: no answer.
 """
@@ -66,10 +66,12 @@ LAYERS = [
 
 
 class Fault:
-    """`apply` gives the text of `file` with the fault in it."""
+    """`apply` gives the text of `file` with the fault in it; `change` says what it does there, and a result counts for that
+    alone."""
 
-    def __init__(self, name, group, file, apply, written):
+    def __init__(self, name, group, file, apply, written, change):
         self.name, self.group, self.file, self.apply, self.written = name, group, file, apply, written
+        self.change = hashlib.sha256("\0".join((file, *change)).encode()).hexdigest()[:16]
 
 
 def fail(message):
@@ -84,7 +86,7 @@ def written_faults():
             if text.count(find) != 1:
                 fail(f"{name}: `find` occurs {text.count(find)} times in the file, not once")
             return text.replace(find, replace)
-        faults.append(Fault(entry["name"], entry["group"], entry["file"], apply, True))
+        faults.append(Fault(entry["name"], entry["group"], entry["file"], apply, True, (entry["find"], entry["replace"])))
     for fault in faults:
         fault.apply((ROOT / fault.file).read_text())
         if fault.file.split("/")[1] not in PART_OF:
@@ -111,7 +113,8 @@ def drawn_faults(tree, seed):
             lines = text.splitlines(keepends=True)
             at = [sum(map(len, lines[:p["line"] - 1])) + p["column"] - 1 for p in (span["start"], span["end"])]
             return text[:at[0]] + replacement + text[at[1]:]
-        faults.append(Fault(name, "drawn: " + mutant["package"].removeprefix("ssdlab-"), mutant["file"], apply, False))
+        group = "drawn: " + mutant["package"].removeprefix("ssdlab-")
+        faults.append(Fault(name, group, mutant["file"], apply, False, (name, mutant["replacement"])))
     faults.sort(key=lambda fault: hashlib.sha256(f"{seed} {fault.name}".encode()).digest())
     return faults
 
@@ -149,14 +152,15 @@ def crates_concerned():
 
 
 def fingerprints(files, what):
-    """Of what faults are put into, and of what is to catch them. Unit tests stand at the end of their file."""
+    """Of what faults are put into, and of what is to catch them. Unit tests stand at the end of their file. What a fault is has
+    a digest of its own in its result."""
     sources, tests = hashlib.sha256(what.encode()), hashlib.sha256(what.encode())
     of_drive, of_tests = crates_concerned()
     for file in files:
         of_crate = file.parts[0] == "crates" and file.parts[1] in of_tests
         # Drive files, which tests take from the crate of this name.
         of_catalog = file.parts[0] == "catalog" and "catalog" in of_tests
-        if not (of_crate or of_catalog) and str(file) not in ("Cargo.toml", "Cargo.lock") and file.name != "faults.toml":
+        if not (of_crate or of_catalog) and str(file) not in ("Cargo.toml", "Cargo.lock"):
             continue
         content = (ROOT / file).read_bytes()
         product = "tests" not in file.parts and not of_catalog and (not of_crate or file.parts[1] in of_drive)
@@ -288,6 +292,15 @@ class Job:
             path.write_bytes(sound.encode())
 
 
+def still_valid(lines, faults, same_tests):
+    """Lines of earlier results that count: whole ones, not of faults that have changed; of survivors, where tests are the same.
+    Those of faults that are not listed this time are kept for a run that does."""
+    changes = {fault.name: fault.change for fault in faults}
+    rows = [line.split("\t") for line in lines if line.count("\t") == 7]
+    of_this = [row for row in rows if changes.get(row[1], row[7]) == row[7]]
+    return ["\t".join(row) for row in of_this if same_tests or row[2] != "survived"]
+
+
 class Campaign:
     def __init__(self, args, faults, results, known):
         self.faults, self.results, self.known = faults, results, known
@@ -323,7 +336,7 @@ class Campaign:
             row = (*job.run_fault(fault), f"{job.build_s:.1f}", f"{job.test_s:.1f}")
             with self.lock:
                 self.note(fault, row)
-                line = "\t".join((fault.group, fault.name) + row)
+                line = "\t".join((fault.group, fault.name) + row + (fault.change,))
                 print(line, flush=True)
                 if self.results:
                     self.results.write(line + "\n")
@@ -395,9 +408,8 @@ def main():
         first, *lines = path.read_text().splitlines() or [""]
         sources, _, tests = first.partition("\t")
         if sources == prints[0]:
-            whole = [line for line in lines if line.count("\t") == 6]
-            kept = [line for line in whole if "\tsurvived\t" not in line or tests == prints[1]]
-            known = {row[1]: tuple(row[2:]) for row in (line.split("\t") for line in kept)}
+            kept = still_valid(lines, faults, tests == prints[1])
+            known = {row[1]: tuple(row[2:-1]) for row in (line.split("\t") for line in kept)}
     results = None
     if not args.names:
         path.write_text("\n".join(["\t".join(prints)] + kept) + "\n")

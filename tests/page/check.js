@@ -1,5 +1,6 @@
 // Runs inside a page (tests/page.sh puts it there) and reports what a reader would stumble over: text that is clipped, leaves
-// its box or lies over other text, too little contrast, a page wider than the screen or longer than it may be.
+// its box or lies over other text, too little contrast, a page wider than the screen or longer than it may be. With "opened" in
+// the query all that is closed at first is open, and the length is free.
 (function () {
   "use strict";
   const faults = [];
@@ -7,8 +8,12 @@
     const text = (element && element.textContent || "").trim().replace(/\s+/g, " ").slice(0, 60);
     if (faults.length < 40) faults.push(text ? `${what}: “${text}”` : what);
   };
-  const theme = new URLSearchParams(location.search).get("theme");
+  const asked = new URLSearchParams(location.search);
+  const theme = asked.get("theme");
   if (theme) document.documentElement.dataset.theme = theme;
+  // What is closed counts as hidden, and most of a page stands in what is closed at first.
+  const opened = asked.has("opened");
+  if (opened) for (const e of document.querySelectorAll("details")) e.open = true;
 
   const shown = (e) => {
     if (e.checkVisibility && !e.checkVisibility({ visibilityProperty: true, opacityProperty: true })) return false;
@@ -21,7 +26,7 @@
   const width = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth > width + 1) say(`the page is ${document.documentElement.scrollWidth} wide on a screen of ${width}`);
   const height = document.documentElement.scrollHeight;
-  if (width >= 1440 && height > 12 * 900) say(`the page is ${height} high; 12 screens are ${12 * 900}`);
+  if (!opened && width >= 1440 && height > 12 * 900) say(`the page is ${height} high; 12 screens are ${12 * 900}`);
 
   // Text in its box.
   for (const e of document.querySelectorAll("body *:not(svg *):not(script):not(style)")) {
@@ -38,7 +43,8 @@
     const frame = svg.getBoundingClientRect();
     const texts = [...svg.querySelectorAll("text")].filter(shown).map((t) => ({ t, box: t.getBoundingClientRect() }));
     for (const { t, box } of texts) {
-      if (box.left < frame.left - 3 || box.right > frame.right + 3 || box.bottom > frame.bottom + 3) say("leaves its picture", t);
+      const beside = box.left < frame.left - 3 || box.right > frame.right + 3;
+      if (beside || box.top < frame.top - 3 || box.bottom > frame.bottom + 3) say("leaves its picture", t);
     }
     for (let i = 0; i < texts.length; i++) {
       for (let j = i + 1; j < texts.length; j++) {

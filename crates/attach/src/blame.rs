@@ -24,7 +24,7 @@ pub fn blame(view: &View<'_>) -> Value {
             "length_bytes": slow.length_bytes,
             "at_s": seconds(view.clock.since_start(slow.submitted)),
             "latency_us": to_us(slow.latency),
-            "where": explain::sentence_of_start(&slow.breakdown, slow.starting),
+            "where": explain::sentence_of_start(slow.latency, &slow.breakdown, slow.starting),
         })
     });
     let told: Vec<Value> = told.collect();

@@ -3,13 +3,19 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
 
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
+
 /// Starts a command with `$uri`, `$unixsocket` and `$control` in its environment, and `$iscsi` if there is such an address. One
 /// word is a line for the shell. Of several the first is the program, and these names are replaced in the others. A byte
 /// goes to `stop` when it ends.
+///
+/// Without a terminal it has a process group of its own, so that all that it starts can be told to end with it. At a terminal it
+/// shares ours: keys reach both, and only the group in front may read.
 ///
 /// # Errors
 /// If it cannot be started.
@@ -42,8 +48,12 @@ pub fn start(
         }
     };
     named.iter().for_each(|(name, value)| _ = process.env(name, value));
+    let has_group = !has_terminal();
+    if has_group {
+        process.process_group(0);
+    }
     let mut child: Child = process.spawn()?;
-    let id = child.id();
+    let id = Pid::from_child(&child);
     let (sender, ended) = channel();
     std::thread::spawn(move || {
         let status = child.wait();
@@ -51,13 +61,20 @@ pub fn start(
         // The server looks when it comes to it; it may have stopped by itself.
         drop((&stop).write(&[0]));
     });
-    Ok(Captive { ended, process: id })
+    Ok(Captive { ended, process: id, has_group })
+}
+
+/// Whether this process has a terminal, wherever its input comes from.
+fn has_terminal() -> bool {
+    std::fs::File::open("/dev/tty").is_ok()
 }
 
 /// A command that was started.
 pub struct Captive {
     ended: Receiver<std::io::Result<ExitStatus>>,
-    process: u32,
+    process: Pid,
+    /// Whether it is the leader of a process group of its own.
+    has_group: bool,
 }
 
 impl Captive {
@@ -69,12 +86,31 @@ impl Captive {
         self.ended.try_recv().map_or(Ok(None), |status| status.map(Some))
     }
 
-    /// Ends it.
-    pub fn end(&self) {
-        if let Some(process) = rustix::process::Pid::from_raw(self.process as i32) {
-            // It may have ended by itself.
-            let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
+    /// Whether nothing runs any more that [`Captive::end`] would end, once the command itself has ended.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        !self.has_group || test_kill_process_group(self.process).is_err()
+    }
+
+    /// Passes on the signal by which this process was told to end.
+    pub fn pass_on(&self, signal: i32) {
+        match Signal::from_named_raw(signal) {
+            // The key of a terminal has told the command already, and a second one tells some to drop everything.
+            Some(Signal::INT) if !self.has_group => {}
+            Some(signal) => self.send(signal),
+            None => {}
         }
+    }
+
+    /// Ends it, with its whole group if it has one.
+    pub fn end(&self) {
+        self.send(Signal::KILL);
+    }
+
+    fn send(&self, signal: Signal) {
+        let send = if self.has_group { kill_process_group } else { kill_process };
+        // It may have ended by itself.
+        let _ = send(self.process, signal);
     }
 }
 

@@ -44,14 +44,14 @@ fn phrase(cause: Cause) -> &'static str {
 /// Says where a latency went: `8.40 ms: 7.10 ms behind garbage collection, 1.20 ms in the controller, and 0.10 ms
 /// elsewhere`. The largest causes are named, equal ones in the order of [`CAUSES`].
 #[must_use]
-pub fn sentence(breakdown: &Breakdown) -> String {
-    sentence_of_start(breakdown, 0)
+pub fn sentence(latency: Nanos, breakdown: &Breakdown) -> String {
+    sentence_of_start(latency, breakdown, 0)
 }
 
 /// As [`sentence`], of a request that had to wait so long for a device whose power had just come back. Whatever the device
 /// calls that wait, it has served nothing in it.
 #[must_use]
-pub fn sentence_of_start(breakdown: &Breakdown, starting: Nanos) -> String {
+pub fn sentence_of_start(latency: Nanos, breakdown: &Breakdown, starting: Nanos) -> String {
     let total = breakdown.sum().max(starting);
     let after = after_start(breakdown, starting);
     let causes = CAUSES.iter().map(|&c| (phrase(c), after.get(c)));
@@ -71,7 +71,8 @@ pub fn sentence_of_start(breakdown: &Breakdown, starting: Nanos) -> String {
         words.push(format!("{} elsewhere", format_duration(total - explained)));
     }
     let list = match words.split_last() {
-        None => "the device does not say where".to_owned(),
+        None if latency == 0 => return "no time".to_owned(),
+        None => return format!("{}: the device does not say where", format_duration(latency)),
         Some((last, [])) => last.clone(),
         Some((last, first)) => format!("{} and {last}", first.join(", ")),
     };
@@ -124,12 +125,6 @@ fn causes_us(breakdown: &Breakdown, requests: u64) -> BTreeMap<String, f64> {
 /// A request with its causes; `started` is the start of the measured run.
 #[must_use]
 pub fn slow_io(c: &Completion, started: Nanos) -> SlowIo {
-    let known = c.breakdown.sum() > 0;
-    let sentence = if known {
-        sentence(&c.breakdown)
-    } else {
-        format!("{}: the device does not say where", format_duration(c.latency()))
-    };
     SlowIo {
         at_s: c.submitted.saturating_sub(started) as f64 / 1e9,
         op: c.op.name().to_owned(),
@@ -137,7 +132,7 @@ pub fn slow_io(c: &Completion, started: Nanos) -> SlowIo {
         length_bytes: c.length_bytes,
         latency_us: to_us(c.latency()),
         causes_us: causes_us(&c.breakdown, 1),
-        sentence,
+        sentence: sentence(c.latency(), &c.breakdown),
     }
 }
 
@@ -208,7 +203,7 @@ fn tail_row(part: &TailPart, is_last: bool) -> Vec<String> {
     };
     let [low, high] = [part.low, part.high].map(format_duration);
     let latency = if low == high { low } else { format!("{low} to {high}") };
-    vec![name, part.requests.to_string(), latency, sentence(&part.mean)]
+    vec![name, part.requests.to_string(), latency, sentence(part.high, &part.mean)]
 }
 
 #[cfg(test)]
@@ -231,7 +226,7 @@ mod tests {
             (Cause::Buffer, MILLISECOND),
         ]);
         assert_eq!(
-            sentence(&b),
+            sentence(b.sum(), &b),
             "8.03 ms: 7.00 ms behind garbage collection, 1.00 ms waiting for room in the write buffer and 30.0 us \
              elsewhere"
         );
@@ -257,8 +252,11 @@ mod tests {
 
     #[test]
     fn a_single_cause_needs_no_list_and_none_is_admitted() {
-        assert_eq!(sentence(&parts(&[(Cause::Read, 50 * MICROSECOND)])), "50.0 us: 50.0 us reading flash");
-        assert_eq!(sentence(&Breakdown::default()), "0 ns: the device does not say where");
+        let read = parts(&[(Cause::Read, 50 * MICROSECOND)]);
+        assert_eq!(sentence(50 * MICROSECOND, &read), "50.0 us: 50.0 us reading flash");
+        let unknown = Breakdown::default();
+        assert_eq!(sentence(50 * MICROSECOND, &unknown), "50.0 us: the device does not say where");
+        assert_eq!(sentence(0, &unknown), "no time", "there is nothing to say");
     }
 
     #[test]
@@ -269,12 +267,12 @@ mod tests {
             (Cause::Read, 40 * MILLISECOND),
         ]);
         assert_eq!(
-            sentence_of_start(&b, 255 * MILLISECOND),
+            sentence_of_start(b.sum(), &b, 255 * MILLISECOND),
             "300.00 ms: 255.00 ms until the device was ready after its power came back, 40.00 ms reading flash and \
              5.00 ms elsewhere"
         );
         assert_eq!(after_start(&b, 255 * MILLISECOND).sum(), 45 * MILLISECOND);
-        let silent = sentence_of_start(&Breakdown::default(), MILLISECOND);
+        let silent = sentence_of_start(MILLISECOND, &Breakdown::default(), MILLISECOND);
         assert_eq!(silent, "1.00 ms: 1.00 ms until the device was ready after its power came back");
     }
 
@@ -299,7 +297,8 @@ mod tests {
     #[test]
     fn at_most_four_causes_are_named_and_nothing_is_lost() {
         let all: Vec<_> = CAUSES.iter().map(|&c| (c, 100 * MICROSECOND)).collect();
-        let s = sentence(&parts(&all));
+        let all = parts(&all);
+        let s = sentence(all.sum(), &all);
         assert_eq!(
             s,
             "2.10 ms: 100.0 us on the host link, 100.0 us waiting in the queue, 100.0 us before or behind a FLUSH or TRIM \

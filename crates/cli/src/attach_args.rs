@@ -188,12 +188,13 @@ fn duration(text: &str) -> Result<Nanos, String> {
         ("h", 3600 * SECOND),
         ("s", SECOND),
     ];
-    let wrong = || "times look like 12.5s, 300ms or 2min".to_owned();
+    let wrong = || "times look like 12.5s, 300ms or 2min, and are 1ns or more".to_owned();
     let (number, unit) =
         units.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit))).ok_or_else(wrong)?;
     let number: f64 = number.trim().parse().map_err(|_| wrong())?;
     let nanos = number * unit as f64;
-    if nanos > 0.0 && nanos < 1e18 { Ok(nanos as Nanos) } else { Err(wrong()) }
+    // Less than one is none, which `--cut-every` would take for never.
+    if (1.0..1e18).contains(&nanos) { Ok(nanos as Nanos) } else { Err(wrong()) }
 }
 
 #[cfg(test)]
@@ -212,12 +213,12 @@ mod tests {
 
     #[test]
     fn times_have_units() {
-        assert_eq!(duration("12.5s"), Ok(12_500_000_000));
+        assert_eq!((duration("12.5s"), duration("1ns")), (Ok(12_500_000_000), Ok(1)));
         assert_eq!(
             (duration("300ms"), duration("2min"), duration("40us")),
             (Ok(300_000_000), Ok(120_000_000_000), Ok(40_000))
         );
-        for wrong in ["", "5", "s", "-1s", "0s", "infs", "1e30s", "nans"] {
+        for wrong in ["", "5", "s", "-1s", "0s", "infs", "1e30s", "nans", "0.1ns", "0.9999ns"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
     }

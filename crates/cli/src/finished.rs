@@ -31,6 +31,8 @@ pub struct Finished {
     folder: PathBuf,
     /// Why the last test that could not be kept was not.
     unkept: Mutex<Option<String>>,
+    /// What this run has found here, or kept.
+    own: Mutex<BTreeSet<String>>,
 }
 
 /// What a test is: the same drive, test, parameters, seed, length and program give the same key.
@@ -91,7 +93,7 @@ impl Finished {
     pub fn open(folder: PathBuf) -> Result<Self, Failure> {
         fs::create_dir_all(&folder)
             .map_err(|e| Failure::bad_input(format!("cannot write to {}: {e}", folder.display())))?;
-        Ok(Finished { folder, unkept: Mutex::new(None) })
+        Ok(Finished { folder, unkept: Mutex::default(), own: Mutex::default() })
     }
 
     /// How many finished tests there are, of whatever run.
@@ -110,19 +112,32 @@ impl Finished {
 
     /// What a test that was finished before found; `None` also for a file that was cut short or changed.
     fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
-        let path = self.folder.join(format!("{key}.json"));
+        let path = self.path(key);
         let file = input::open_regular(&path).ok()?;
         if file.metadata().ok()?.len() > MAX_BYTES {
             return None;
         }
         let mut document: Value = serde_json::from_reader(std::io::BufReader::new(file)).ok()?;
-        let outcome = document["outcome"].take();
+        let outcome = document.get_mut("outcome")?.take();
         let whole = document["key"] == key && document["digest"] == digest(outcome.to_string().as_bytes());
-        if whole { serde_json::from_value(outcome).ok() } else { None }
+        let found = if whole { serde_json::from_value(outcome).ok() } else { None };
+        if found.is_some() {
+            self.note_own(key);
+        }
+        found
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        self.folder.join(format!("{key}.json"))
+    }
+
+    fn note_own(&self, key: &str) {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned());
     }
 
     /// Keeps a finished test; after this it is there even if the machine loses power.
     fn put(&self, key: &str, outcome: &impl Serialize) {
+        self.note_own(key);
         if let Err(e) = self.write(key, outcome) {
             *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
         }
@@ -132,8 +147,7 @@ impl Finished {
         let outcome = serde_json::to_value(outcome).map_err(|e| e.to_string())?;
         let digest = digest(outcome.to_string().as_bytes());
         let document = json!({ "schema": SCHEMA, "key": key, "digest": digest, "outcome": outcome });
-        let path = self.folder.join(format!("{key}.json"));
-        write_whole(&path, format!("{document}\n").as_bytes()).map_err(|e| e.to_string())
+        write_whole(&self.path(key), format!("{document}\n").as_bytes()).map_err(|e| e.to_string())
     }
 
     /// Says so if a test could not be kept.
@@ -143,10 +157,17 @@ impl Finished {
         }
     }
 
-    /// Removes what was kept: the run has ended.
+    /// Removes what was kept, of whatever run: one has ended that takes their place.
     pub fn clear(self) {
         // What stays is removed by the next run.
         self.files().for_each(|file| drop(fs::remove_file(file)));
+        let _ = fs::remove_dir(&self.folder);
+    }
+
+    /// Removes what this run has found or kept: it has ended, and others may go on.
+    pub fn clear_own(self) {
+        let own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        own.iter().for_each(|key| drop(fs::remove_file(self.path(key))));
         let _ = fs::remove_dir(&self.folder);
     }
 }
@@ -178,6 +199,37 @@ mod tests {
 
     use super::*;
     use crate::lab::SimulatedDrive;
+
+    #[test]
+    fn a_kept_file_that_was_changed_is_none() {
+        let dir = std::env::temp_dir().join(format!("ssdlab-changed-test-{}", std::process::id()));
+        let finished = Finished::open(dir.clone()).unwrap_or_else(|e| panic!("{e}"));
+        let key = "0123456789abcdef";
+        finished.put(key, &7);
+        assert_eq!(finished.get(key), Some(7));
+        for text in ["[]", "7", "{}", "{", "null"] {
+            fs::write(finished.path(key), text).unwrap();
+            assert_eq!(finished.get::<u32>(key), None, "{text}");
+        }
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn a_run_that_ends_leaves_what_others_keep_beside_it() {
+        let dir = std::env::temp_dir().join(format!("ssdlab-kept-beside-{}", std::process::id()));
+        let open = || Finished::open(dir.clone()).unwrap_or_else(|e| panic!("{e}"));
+        let [other, found, put] = ["0123456789abcdef", "1123456789abcdef", "2123456789abcdef"];
+        let stopped = open();
+        stopped.put(other, &1);
+        stopped.put(found, &2);
+        let run = open();
+        assert_eq!(run.get(found), Some(2));
+        run.put(put, &3);
+        run.clear_own();
+        assert_eq!([other, found, put].map(|key| stopped.path(key).exists()), [true, false, false]);
+        open().clear();
+        assert!(!dir.exists());
+    }
 
     #[test]
     fn what_was_set_to_its_default_is_another_quick_run_and_the_same_whole_one() {

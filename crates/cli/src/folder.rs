@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `lock` | held while a command writes here, so that no two do |
 //! | `written.json` | every file that ssdlab wrote, with a digest of its content, and the command whose run has not ended |
-//! | `tests/` | finished tests of a review that has not ended ([`crate::finished`]) |
+//! | `tests/` | finished tests of a run that has not ended ([`crate::finished`]) |
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -16,22 +16,26 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 use ssdlab_core::input;
-use ssdlab_sweep::digest;
+use ssdlab_sweep::{StoreError, digest, write_whole};
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;
 
 const OWN: &str = ".ssdlab";
-/// Folder of a review of which tests did not finish.
+const LOCK: &str = "lock";
+const WRITTEN: &str = "written.json";
+const TESTS: &str = "tests";
+/// Folder within, for what is not whole ([`OutputFolder::write`]).
 pub const UNFINISHED: &str = "unfinished";
 const SCHEMA: &str = "ssdlab.written/1";
+/// How the schema of every version begins.
+const SCHEMA_NAME: &str = "ssdlab.written/";
 /// Depth of folders within a folder of ours: `series/DRIVE/file`.
 const MAX_DEPTH: u32 = 8;
 
 /// What a command writes: names at the top of the folder.
 #[derive(Clone, Copy, Debug)]
 pub struct Writes {
-    /// Which command; empty: one that leaves nothing.
     pub command: &'static str,
     pub files: &'static [&'static str],
     /// Folders in which every file is written by ssdlab.
@@ -41,14 +45,37 @@ pub struct Writes {
 }
 
 impl Writes {
-    /// Nothing but finished tests, while a command runs.
-    pub const NOTHING: Writes = Writes { command: "", files: &[], folders: &[], stores: &[] };
     /// A review and what it consists of on disk.
-    pub const REVIEW: Writes = Writes { folders: &["series", "charts", UNFINISHED], ..Writes::page("review") };
+    pub const REVIEW: Writes = Writes::page_or_part("review");
+    /// The same of a job file.
+    pub const RUN: Writes = Writes::page_or_part("run");
+
+    /// Nothing but finished tests, while the command runs.
+    pub const fn nothing(command: &'static str) -> Writes {
+        Writes { command, files: &[], folders: &[], stores: &[] }
+    }
 
     /// A command that writes a page as a review does.
     pub const fn page(command: &'static str) -> Writes {
         Writes { command, files: &["index.html", "results.json"], folders: &["series", "charts"], stores: &[] }
+    }
+
+    /// The same of one whose page may lack something ([`OutputFolder::write`]).
+    const fn page_or_part(command: &'static str) -> Writes {
+        Writes { folders: &["series", "charts", UNFINISHED], ..Writes::page(command) }
+    }
+
+    const fn leaves_nothing(&self) -> bool {
+        self.files.is_empty() && self.folders.is_empty() && self.stores.is_empty()
+    }
+
+    /// What to do about what is another's. What leaves nothing replaces nothing either.
+    const fn help_in_the_way(&self) -> &'static str {
+        if self.leaves_nothing() {
+            "choose another folder"
+        } else {
+            "choose another folder, or replace what is there with --force"
+        }
     }
 }
 
@@ -97,8 +124,19 @@ impl OutputFolder {
             Ok(_) => {}
             Err(_) => fs::create_dir(&own).map_err(|e| refused(dir, &own, &e))?,
         }
-        let lock_path = own.join("lock");
-        let lock = File::create(&lock_path).map_err(|e| refused(dir, &lock_path, &e))?;
+        for (name, wanted) in [(LOCK, Kind::File), (WRITTEN, Kind::File), (TESTS, Kind::Folder)] {
+            let path = own.join(name);
+            match kind(&path).map_err(|e| refused(dir, &path, &e))? {
+                Some(found) if found != wanted => {
+                    return Err(in_the_way(dir, &format!("{OWN}/{name}"), found.words(), wanted.words()));
+                }
+                _ => {}
+            }
+        }
+        let lock_path = own.join(LOCK);
+        // What stands there is not emptied: it may be somebody else's.
+        let lock = File::options().read(true).write(true).create(true).truncate(false).open(&lock_path);
+        let lock = lock.map_err(|e| refused(dir, &lock_path, &e))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -108,7 +146,15 @@ impl OutputFolder {
             // A file system without locks: nothing to be done about it.
             Err(TryLockError::Error(_)) => {}
         }
-        let known = read_known(&own.join("written.json"));
+        let known = match Record::read(&own.join(WRITTEN)) {
+            Record::None => Known::default(),
+            Record::Known(known) => known,
+            Record::Foreign(_) if force && !writes.leaves_nothing() => Known::default(),
+            Record::Foreign(what) => {
+                let what = format!("{} {what}", own.join(WRITTEN).display());
+                return Err(Failure::bad_input(what).help(writes.help_in_the_way()));
+            }
+        };
         let begun_before = known.begun.clone().filter(|begun| begun != writes.command);
         let begun_before = begun_before.map(|begun| (begun, known.writing));
         let (dir, lock) = (dir.to_owned(), Some(lock));
@@ -119,7 +165,7 @@ impl OutputFolder {
         // Before any work: if this process is killed, others must know whose run it was.
         folder.known.writing &= folder.is_of_this_command();
         folder.known.begun = Some(writes.command.to_owned());
-        folder.save()?;
+        folder.save().map_err(|e| Failure::bad_input(e.to_string()).help("choose another folder"))?;
         Ok(folder)
     }
 
@@ -128,12 +174,7 @@ impl OutputFolder {
     /// # Errors
     /// As [`OutputFolder::open`].
     pub fn for_report(command: &'static str, args: &ReportArgs) -> Result<Option<Self>, Failure> {
-        Self::for_page(command, args.out.as_deref(), args.force)
-    }
-
-    /// The folder for a page, if one is asked for.
-    pub fn for_page(command: &'static str, out: Option<&Path>, force: bool) -> Result<Option<Self>, Failure> {
-        out.map(|dir| Self::open(dir, Writes::page(command), force)).transpose()
+        args.out.as_deref().map(|dir| Self::open(dir, Writes::page(command), args.force)).transpose()
     }
 
     pub fn path(&self) -> &Path {
@@ -148,7 +189,7 @@ impl OutputFolder {
 
     /// Where finished tests are kept.
     pub fn tests(&self) -> PathBuf {
-        self.dir.join(OWN).join("tests")
+        self.dir.join(OWN).join(TESTS)
     }
 
     fn count_tests(&self) -> usize {
@@ -161,10 +202,11 @@ impl OutputFolder {
         let own_name = self.dir.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         let is_staging =
             |begin: &str| begin.strip_prefix('.').is_some_and(|name| name == own_name || name == UNFINISHED);
-        sweep(&self.dir, &|begin, is_folder| {
-            if is_folder { is_staging(begin) } else { self.writes.files.contains(&begin) }
-        });
-        sweep(&self.dir.join(UNFINISHED), &|begin, is_folder| is_folder && is_staging(begin));
+        for folder in [true, false].map(|is_whole| self.place(is_whole)) {
+            sweep(&folder, &|begin, is_folder| {
+                if is_folder { is_staging(begin) } else { self.writes.files.contains(&begin) }
+            });
+        }
         let stores = self.writes.stores.iter().map(|s| self.dir.join(s));
         for folder in [self.dir.join(OWN), self.tests()].into_iter().chain(stores) {
             sweep(&folder, &|begin, is_folder| begin.ends_with(".json") && !is_folder);
@@ -200,12 +242,7 @@ impl OutputFolder {
     /// What another kind of command has written here would be taken for left over from this one, and removed.
     fn check_kind(&self, force: bool) -> Result<(), Failure> {
         let Writes { command, files, folders, stores } = self.writes;
-        // What leaves nothing replaces nothing either.
-        let help = if command.is_empty() {
-            "choose another folder"
-        } else {
-            "choose another folder, or replace what is there with --force"
-        };
+        let help = self.writes.help_in_the_way();
         if let Some(begun) = self.known.begun.as_deref().filter(|_| !force && !self.is_of_this_command()) {
             let what = format!("in {} a run of {} has not ended", self.dir.display(), named(begun));
             return Err(Failure::bad_input(what).help(help));
@@ -215,7 +252,8 @@ impl OutputFolder {
             let top = path.split('/').next().unwrap_or(path);
             files.contains(&path) || folders.contains(&top) || stores.contains(&top)
         };
-        let by_another = self.known.command.as_deref().is_some_and(|known| known != command) && !command.is_empty();
+        let by_another =
+            self.known.command.as_deref().is_some_and(|known| known != command) && !self.writes.leaves_nothing();
         let other = self.known.files.keys().find(|path| (by_another || !is_own(path)) && is_there(path));
         match other {
             Some(path) if !force => Err(Failure::bad_input(format!(
@@ -262,6 +300,33 @@ impl OutputFolder {
             .help("choose another folder, or overwrite it with --force"))
     }
 
+    /// Writes what came of a run with `write`, which is given the folder and returns what it has written there. What is
+    /// not whole goes into a folder within, and the whole one of an earlier run stays; the next whole one takes the place
+    /// of both.
+    ///
+    /// # Errors
+    /// Those of `write`, or if that cannot be written down.
+    pub fn write<T>(
+        &mut self,
+        is_whole: bool,
+        write: impl FnOnce(&Path) -> Result<(T, Vec<PathBuf>), Failure>,
+    ) -> Result<T, Failure> {
+        self.begin_writing()?;
+        let (written, files) = write(&self.place(is_whole))?;
+        if is_whole {
+            self.written(&files)?;
+        } else {
+            let files: Vec<PathBuf> = files.iter().map(|file| Path::new(UNFINISHED).join(file)).collect();
+            self.written_within(UNFINISHED, &files)?;
+        }
+        Ok(written)
+    }
+
+    /// Where [`OutputFolder::write`] writes.
+    pub fn place(&self, is_whole: bool) -> PathBuf {
+        if is_whole { self.dir.clone() } else { self.dir.join(UNFINISHED) }
+    }
+
     /// Says that files are about to be written: whatever then stands at their place is ours.
     ///
     /// # Errors
@@ -269,7 +334,7 @@ impl OutputFolder {
     pub fn begin_writing(&mut self) -> Result<(), Failure> {
         self.known.begun = Some(self.writes.command.to_owned());
         self.known.writing = true;
-        self.save()
+        self.save().map_err(unsaved)
     }
 
     /// Says that these files, and no others, are what ssdlab has written here. What an earlier run wrote and this one
@@ -286,7 +351,7 @@ impl OutputFolder {
     ///
     /// # Errors
     /// As [`OutputFolder::written`].
-    pub fn written_within(&mut self, within: &str, files: &[PathBuf]) -> Result<(), Failure> {
+    fn written_within(&mut self, within: &str, files: &[PathBuf]) -> Result<(), Failure> {
         let beside = self.known.files.iter().filter(|(file, _)| !Path::new(file).starts_with(within));
         let mut now: BTreeMap<String, String> = beside.map(|(file, digest)| (file.clone(), digest.clone())).collect();
         now.extend(self.digests(files)?);
@@ -323,7 +388,7 @@ impl OutputFolder {
     fn end_with(&mut self, files: BTreeMap<String, String>) -> Result<(), Failure> {
         self.known = Known { files, command: Some(self.writes.command.to_owned()), begun: None, writing: false };
         self.begun_before = None;
-        self.save()
+        self.save().map_err(unsaved)
     }
 
     fn digests(&self, files: &[PathBuf]) -> Result<BTreeMap<String, String>, Failure> {
@@ -334,7 +399,7 @@ impl OutputFolder {
         files.iter().map(of).collect()
     }
 
-    fn save(&self) -> Result<(), Failure> {
+    fn save(&self) -> Result<(), StoreError> {
         let document = json!({
             "schema": SCHEMA,
             "command": self.known.command,
@@ -342,9 +407,28 @@ impl OutputFolder {
             "writing": self.known.writing,
             "files": self.known.files,
         });
-        let path = self.dir.join(OWN).join("written.json");
-        ssdlab_sweep::write_whole(&path, format!("{document:#}\n").as_bytes()).map_err(|e| Failure::run(e.to_string()))
+        write_whole(&self.dir.join(OWN).join(WRITTEN), format!("{document:#}\n").as_bytes())
     }
+
+    /// Removes the folder of what ssdlab knows, without what is not ours: others may have put files there.
+    fn remove_own(&self) {
+        let own = self.dir.join(OWN);
+        if let Record::Known(_) = Record::read(&own.join(WRITTEN)) {
+            let _ = fs::remove_file(own.join(WRITTEN));
+        }
+        // We hold the lock, and write nothing into it.
+        if fs::symlink_metadata(own.join(LOCK)).is_ok_and(|meta| meta.is_file() && meta.len() == 0) {
+            let _ = fs::remove_file(own.join(LOCK));
+        }
+        // Only if nothing else is in them.
+        let _ = fs::remove_dir(own.join(TESTS));
+        let _ = fs::remove_dir(own);
+    }
+}
+
+/// That the list of what is here could not be written, when something has run.
+fn unsaved(e: StoreError) -> Failure {
+    Failure::run(e.to_string())
 }
 
 /// A command as messages name it; empty: it is not known which.
@@ -381,7 +465,7 @@ impl Drop for OutputFolder {
         let is_noted = self.known.begun != begun;
         (self.known.begun, self.known.writing) = (begun, writing.unwrap_or(false));
         if self.known.files.is_empty() && self.known.begun.is_none() {
-            let _ = fs::remove_dir_all(self.dir.join(OWN));
+            self.remove_own();
             if self.is_new {
                 let _ = fs::remove_dir(&self.dir);
             }
@@ -464,10 +548,35 @@ fn slashed(path: &Path) -> String {
     path.components().map(|c| c.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
-/// The list of an earlier run; what is no such list counts as none.
-fn read_known(path: &Path) -> Known {
-    let document: Option<Value> = input::read_text(path).ok().and_then(|text| serde_json::from_str(&text).ok());
-    let Some(document) = document.filter(|d| d["schema"] == SCHEMA) else { return Known::default() };
+/// The list of what an earlier run has written.
+enum Record {
+    None,
+    Known(Known),
+    /// This program does not know what is ours: why not, in words behind the name of the file.
+    Foreign(String),
+}
+
+impl Record {
+    fn read(path: &Path) -> Record {
+        if kind(path).is_ok_and(|found| found.is_none()) {
+            return Record::None;
+        }
+        let text = match input::read_text(path) {
+            Ok(text) => text,
+            Err(e) => return Record::Foreign(format!("cannot be read: {e}")),
+        };
+        let document: Value = serde_json::from_str(&text).unwrap_or_default();
+        match document["schema"].as_str() {
+            Some(SCHEMA) => Record::Known(known(&document)),
+            Some(schema) if schema.starts_with(SCHEMA_NAME) => {
+                Record::Foreign("was written by another version of ssdlab".to_owned())
+            }
+            _ => Record::Foreign("is no list of ssdlab".to_owned()),
+        }
+    }
+}
+
+fn known(document: &Value) -> Known {
     let inside = |name: &str| Path::new(name).components().all(|c| matches!(c, Component::Normal(_)));
     let files = document["files"].as_object().into_iter().flatten();
     let files = files.filter_map(|(name, digest)| Some((name.clone(), digest.as_str()?.to_owned())));
@@ -502,7 +611,7 @@ mod tests {
         // Before it has written anything.
         kill(open(Writes::REVIEW, false).unwrap_or_else(|e| panic!("{e}")));
         assert!(refused(SWEEP).contains("a run of `ssdlab review` has not ended"), "{}", refused(SWEEP));
-        assert!(!refused(Writes::NOTHING).contains("--force"), "{}", refused(Writes::NOTHING));
+        assert!(!refused(Writes::nothing("predict")).contains("--force"), "{}", refused(Writes::nothing("predict")));
         // While it wrote.
         let mut review = open(Writes::REVIEW, false).unwrap_or_else(|e| panic!("{e}"));
         review.begin_writing().unwrap_or_else(|e| panic!("{e}"));
@@ -522,11 +631,94 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_of_another_version_is_refused_and_left_as_it_is() {
+        let dir = std::env::temp_dir().join(format!("ssdlab-other-version-{}", std::process::id()));
+        let list = dir.join(OWN).join(WRITTEN);
+        let newer = r#"{ "schema": "ssdlab.written/2", "files": {} }"#;
+        let refused = |writes, force| OutputFolder::open(&dir, writes, force).err().map(|e| e.to_string());
+        fs::create_dir_all(dir.join(OWN)).unwrap();
+        for (text, problem) in [(newer, "was written by another version of ssdlab"), ("[", "is no list of ssdlab")] {
+            fs::write(&list, text).unwrap();
+            for (writes, force) in [(Writes::REVIEW, false), (Writes::nothing("predict"), true)] {
+                let told = refused(writes, force).unwrap_or_default();
+                assert!(told.contains(&format!("{} {problem}", list.display())), "{told}");
+            }
+            assert_eq!(fs::read_to_string(&list).unwrap(), text);
+        }
+        assert_eq!(refused(Writes::REVIEW, true), None);
+        assert!(!dir.join(OWN).exists(), "nothing came of the run that was allowed to replace it");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn what_others_have_put_beside_what_is_ours_stays() {
+        let dir = std::env::temp_dir().join(format!("ssdlab-others-files-{}", std::process::id()));
+        let others = ["index.html", ".ssdlab/notes.txt", ".ssdlab/lock"].map(|f| dir.join(f));
+        fs::create_dir_all(dir.join(OWN)).unwrap();
+        others.iter().for_each(|file| fs::write(file, "mine").unwrap());
+        let told = OutputFolder::open(&dir, Writes::REVIEW, false).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(told.contains("index.html was not written by ssdlab"), "{told}");
+        assert!(others.iter().all(|file| fs::read(file).unwrap() == b"mine"));
+        assert!(!dir.join(OWN).join(WRITTEN).exists());
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_link_is_followed_and_no_fifo_waited_for() {
+        let dir = std::env::temp_dir().join(format!("ssdlab-links-{}", std::process::id()));
+        let (own, precious) = (dir.join(OWN), dir.join("precious"));
+        for name in [LOCK, WRITTEN, TESTS] {
+            fs::create_dir_all(&own).unwrap();
+            fs::write(&precious, "mine").unwrap();
+            std::os::unix::fs::symlink(&precious, own.join(name)).unwrap();
+            let told = OutputFolder::open(&dir, Writes::REVIEW, false).err().map(|e| e.to_string()).unwrap_or_default();
+            assert!(told.contains(&format!("{name} is a symbolic link, where a f")), "{told}");
+            assert_eq!(fs::read(&precious).unwrap(), b"mine");
+            fs::remove_dir_all(&own).unwrap();
+        }
+        fs::create_dir_all(&own).unwrap();
+        let fifo = own.join(LOCK);
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let told = OutputFolder::open(&dir, Writes::REVIEW, false).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(told.contains("lock is a device or FIFO, where a file would be written"), "{told}");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_noted_before_anything_has_run_is_wrong_input() {
+        let dir = std::env::temp_dir().join(format!("ssdlab-unnoted-{}", std::process::id()));
+        // Stands in for a full disk.
+        let in_the_way = dir.join(OWN).join(format!("{WRITTEN}.partial-{}", std::process::id()));
+        fs::create_dir_all(in_the_way.join("file")).unwrap();
+        let refused = OutputFolder::open(&dir, Writes::REVIEW, false).err();
+        assert_eq!(refused.map(|e| e.exit_code()), Some(2));
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn a_run_that_only_keeps_tests_is_of_its_command() {
+        let dir = std::env::temp_dir().join(format!("ssdlab-keeps-tests-{}", std::process::id()));
+        let predict = OutputFolder::open(&dir, Writes::nothing("predict"), false).unwrap_or_else(|e| panic!("{e}"));
+        fs::create_dir_all(predict.tests()).unwrap();
+        fs::write(predict.tests().join("0f.json"), "").unwrap();
+        drop(predict);
+        let open = |command| OutputFolder::open(&dir, Writes::nothing(command), false);
+        let told = open("calibrate").err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(told.contains("a run of `ssdlab predict` has not ended"), "{told}");
+        assert!(open("predict").is_ok());
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
     fn tests_that_a_run_has_kept_stay_its_own_whatever_comes_to_nothing_between() {
         const SWEEP: Writes = Writes { command: "sweep", files: &["index.html"], folders: &[], stores: &["points"] };
         let dir = std::env::temp_dir().join(format!("ssdlab-kept-tests-{}", std::process::id()));
         let open = |writes, force| OutputFolder::open(&dir, writes, force).unwrap_or_else(|e| panic!("{e}"));
-        let begun = || read_known(&dir.join(OWN).join("written.json")).begun;
+        let begun = || match Record::read(&dir.join(OWN).join(WRITTEN)) {
+            Record::Known(known) => known.begun,
+            _ => None,
+        };
         let review = open(Writes::REVIEW, false);
         fs::create_dir_all(review.tests()).unwrap();
         fs::write(review.tests().join("0f.json"), "").unwrap();

@@ -7,9 +7,10 @@ use std::sync::OnceLock;
 use serde_json::json;
 use ssdlab_bench::specimens::device_seed;
 use ssdlab_bench::{Begins, Lab, PoweredOn};
-use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, device, is_key_without_section, reference};
+use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, device, is_key_without_section, is_of_catalog, reference};
 use ssdlab_core::input;
 use ssdlab_device::Device;
+use ssdlab_hostdev::Place;
 use ssdlab_report::{DeviceFacts, ReviewedDevice};
 use ssdlab_sweep::digest;
 
@@ -247,20 +248,34 @@ pub fn is_of_drive(key: &str) -> bool {
 /// # Errors
 /// As [`SimulatedDrive::new`], and if one is named twice.
 pub fn drives(devices: &[String], seed: u64) -> Result<Vec<SimulatedDrive>, Failure> {
-    let mut drives: Vec<SimulatedDrive> = Vec::new();
-    for device in devices {
-        let drive = SimulatedDrive::new(device, seed)?;
-        if drives.iter().any(|other| other.device() == drive.device()) {
-            return Err(named_twice(device));
-        }
-        drives.push(drive);
-    }
-    Ok(drives)
+    each_once(devices, |device| SimulatedDrive::new(device, seed))
 }
 
-/// A device must not stand twice in a command.
-pub fn named_twice(device: &str) -> Failure {
-    Failure::bad_input(format!("{device} is named twice")).help("name each drive once")
+/// Opens every device that is named. One must not stand twice in a command: neither its name, nor a file or drive by two of
+/// its paths.
+///
+/// # Errors
+/// Those of `open`, and if one is named twice.
+pub fn each_once<D: TestedLab>(
+    devices: &[String],
+    mut open: impl FnMut(&str) -> Result<D, Failure>,
+) -> Result<Vec<D>, Failure> {
+    let (mut all, mut places): (Vec<D>, Vec<Place>) = (Vec::new(), Vec::new());
+    for device in devices {
+        let twice = || Failure::bad_input(format!("{device} is named twice")).help("name each drive once");
+        if let Some(place) = Place::of(Path::new(device)).filter(|_| !is_of_catalog(device)) {
+            if places.contains(&place) {
+                return Err(twice());
+            }
+            places.push(place);
+        }
+        let opened = open(device)?;
+        if all.iter().any(|other| other.name() == opened.name()) {
+            return Err(twice());
+        }
+        all.push(opened);
+    }
+    Ok(all)
 }
 
 #[cfg(test)]

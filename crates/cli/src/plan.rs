@@ -213,6 +213,11 @@ impl Results {
 
 /// A name or value that a test does not take.
 pub fn param_failure(error: ParamError) -> Failure {
+    param_failure_on(false, error)
+}
+
+/// As [`param_failure`], of a test on a simulated drive, or on a real one, which has no drive file.
+pub fn param_failure_on(is_real: bool, error: ParamError) -> Failure {
     let of_drive = match &error {
         ParamError::Unknown { key, .. } => keys_of_drive_called(key),
         _ => Vec::new(),
@@ -221,7 +226,12 @@ pub fn param_failure(error: ParamError) -> Failure {
     if of_drive.is_empty() {
         return failure;
     }
-    failure.help(format!("did you mean {} of the drive file?", of_drive.join(" or ")))
+    let keys = of_drive.join(" or ");
+    failure.help(if is_real {
+        format!("a real device has no keys of drive files, such as {keys}")
+    } else {
+        format!("did you mean {keys} of the drive file?")
+    })
 }
 
 /// The keys of drive and die files that are called so in their section, as `--set` takes them.

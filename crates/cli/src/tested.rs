@@ -1,15 +1,13 @@
 //! What commands put to the test: a simulated device, or a real one.
 
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ssdlab_bench::Lab as _;
-use ssdlab_catalog::is_of_catalog;
-use ssdlab_hostdev::Place;
 
 use crate::args::StartArgs;
 use crate::failure::Failure;
-use crate::lab::{SimulatedDrive, TestedLab, named_twice};
+use crate::lab::{SimulatedDrive, TestedLab, each_once};
 use crate::memory::say_if_scarce;
 use crate::real::{RealDevice, consent_for, is_real};
 
@@ -76,22 +74,7 @@ impl TestedDevice {
         destroyed: &[PathBuf],
     ) -> Result<Vec<Self>, Failure> {
         consent_for(&devices.iter().map(String::as_str).collect::<Vec<_>>(), destroyed)?;
-        let (mut all, mut places): (Vec<Self>, Vec<Place>) = (Vec::new(), Vec::new());
-        for device in devices {
-            // The same file or drive by another of its paths.
-            if let Some(place) = Place::of(Path::new(device)).filter(|_| !is_of_catalog(device)) {
-                if places.contains(&place) {
-                    return Err(named_twice(device));
-                }
-                places.push(place);
-            }
-            let tested = Self::new(device, changes, seed, destroyed)?;
-            if all.iter().any(|other| other.name() == tested.name()) {
-                return Err(named_twice(device));
-            }
-            all.push(tested);
-        }
-        Ok(all)
+        each_once(devices, |device| Self::new(device, changes, seed, destroyed))
     }
 
     /// Another device of the same model.

@@ -8,7 +8,9 @@
 //! | 8 | capacity of the drive in bytes |
 //! | | the state, compressed (zlib) |
 
-use std::io::{ErrorKind, Read, Write};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 use ssdlab_core::input::open_regular;
@@ -19,6 +21,8 @@ use crate::image::{DriveState, ImageError};
 const MAGIC: &[u8; 8] = b"SSDLABST";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 24;
+/// Names that are tried for the file that takes the place of another.
+const MOST_BESIDE: u32 = 1000;
 
 /// Why a file cannot be used.
 #[derive(Debug, Error)]
@@ -68,10 +72,7 @@ pub fn write_state_file(path: &Path, capacity_bytes: u64, saved: &[u8]) -> Resul
     check_state_file(path)?;
     let mut rest = capacity_bytes.to_le_bytes().to_vec();
     rest.extend_from_slice(&DriveState::compress(saved));
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    // What is there under this name already is not ours.
-    let mut file = std::fs::File::create_new(&name)?;
+    let (name, mut file) = create_beside(path)?;
     let mut write = || {
         file.write_all(MAGIC)?;
         file.write_all(&VERSION.to_le_bytes())?;
@@ -85,6 +86,24 @@ pub fn write_state_file(path: &Path, capacity_bytes: u64, saved: &[u8]) -> Resul
         drop(std::fs::remove_file(&name));
     }
     Ok(written?)
+}
+
+/// A new file beside `path`, for what is to take its place.
+fn create_beside(path: &Path) -> io::Result<(OsString, File)> {
+    let mut number = 0;
+    loop {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".partial-{}", std::process::id()));
+        if number > 0 {
+            name.push(format!("-{number}"));
+        }
+        // What is there under this name already is not ours: one that was killed has left it, or one of another container writes
+        // it. Both may have our process number.
+        match File::create_new(&name) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists && number < MOST_BESIDE => number += 1,
+            file => return Ok((name, file?)),
+        }
+    }
 }
 
 /// Reads the state of a drive of this capacity.
@@ -151,6 +170,13 @@ mod tests {
         assert!(matches!(read_state_file(&folder, 1 << 20), Err(StateFileError::Io(_))));
         assert!(matches!(write_state_file(&folder, 1 << 20, &saved), Err(StateFileError::Io(_))));
         assert!(std::fs::read_dir(&folder).unwrap().count() == 1, "nothing is left beside it");
+        // What a process of our number has left when it was killed.
+        let left = ["", "-1"].map(|end| folder.join(format!("drive.state.partial-{}{end}", std::process::id())));
+        left.iter().for_each(|left| std::fs::write(left, "half").unwrap());
+        std::fs::remove_file(&path).unwrap();
+        write_state_file(&path, 1 << 20, &saved).unwrap();
+        assert_eq!(read_state_file(&path, 1 << 20).unwrap(), saved);
+        assert!(left.iter().all(|left| std::fs::read(left).unwrap() == b"half"));
         std::fs::write(&path, "a letter").unwrap();
         assert!(matches!(write_state_file(&path, 1 << 20, &saved), Err(StateFileError::Foreign)));
         assert!(matches!(read_state_file(&path, 1 << 20), Err(StateFileError::NoState)));

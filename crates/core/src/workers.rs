@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 
 /// Threads that share the jobs of a list. Each takes the next job that none has taken, so jobs are begun in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,24 +26,42 @@ impl Workers {
     }
 
     /// Calls `work` with the number of the worker and that of the job, for each job from 0. Before each, `go_on` says
-    /// whether another may begin.
+    /// whether another may begin. Where the system gives fewer threads, those that there are do all of it.
     ///
     /// # Panics
     /// If `work` or `go_on` does, once the other workers have ended.
     pub fn for_each(self, jobs: u64, go_on: &(dyn Fn() -> bool + Sync), work: &(dyn Fn(usize, u64) + Sync)) {
+        self.for_each_on(&|_| Builder::new(), jobs, go_on, work);
+    }
+
+    /// As [`Workers::for_each`], each worker on a `thread` of its own.
+    fn for_each_on(
+        self,
+        thread: &dyn Fn(usize) -> Builder,
+        jobs: u64,
+        go_on: &(dyn Fn() -> bool + Sync),
+        work: &(dyn Fn(usize, u64) + Sync),
+    ) {
         let next = AtomicU64::new(0);
+        let work_as = |worker: usize| {
+            while go_on() {
+                let job = next.fetch_add(1, Ordering::Relaxed);
+                if job >= jobs {
+                    break;
+                }
+                work(worker, job);
+            }
+        };
+        let work_as = &work_as;
         std::thread::scope(|scope| {
             for worker in 0..self.threads(jobs) {
-                let next = &next;
-                scope.spawn(move || {
-                    while go_on() {
-                        let job = next.fetch_add(1, Ordering::Relaxed);
-                        if job >= jobs {
-                            break;
-                        }
-                        work(worker, job);
+                if thread(worker).spawn_scoped(scope, move || work_as(worker)).is_err() {
+                    // The first is then this thread itself.
+                    if worker == 0 {
+                        work_as(worker);
                     }
-                });
+                    break;
+                }
             }
         });
     }
@@ -88,6 +107,23 @@ mod tests {
         assert_eq!((workers.threads(2), workers.threads(10), workers.threads(0)), (2, 3, 0));
         let numbers = workers.map(20, &|| true, &|worker, _| worker);
         assert!(numbers.iter().all(|worker| worker.is_some_and(|w| w < 3)));
+    }
+
+    #[test]
+    fn all_is_done_on_fewer_threads_than_were_asked_for() {
+        // No system gives a thread such a stack.
+        let only = |most: usize| {
+            move |worker| if worker < most { Builder::new() } else { Builder::new().stack_size(usize::MAX >> 4) }
+        };
+        for most in [0, 1, 3] {
+            let done = [const { AtomicUsize::new(0) }; 20];
+            let workers = Workers::new(NonZeroUsize::new(7));
+            workers.for_each_on(&only(most), 20, &|| true, &|worker, job| {
+                assert!(worker < most.max(1), "{worker}");
+                done[job as usize].fetch_add(1, Ordering::Relaxed);
+            });
+            assert!(done.iter().all(|done| done.load(Ordering::Relaxed) == 1), "{done:?}");
+        }
     }
 
     #[test]

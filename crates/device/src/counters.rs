@@ -221,20 +221,19 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Write amplification: flash bytes programmed over host bytes written. `None` before the first write, and for a
-    /// device without flash.
+    /// Write amplification: flash bytes programmed over host bytes written. `None` before the first write, for a device
+    /// without flash, and for one that has platters as well.
     #[must_use]
     pub fn waf(&self) -> Option<f64> {
-        let flash = self.flash.filter(|_| self.host.write_bytes > 0)?;
-        Some(flash.program_bytes() as f64 / self.host.write_bytes as f64)
+        let (flash, host) = self.written_to_flash()?;
+        Some(flash.program_bytes() as f64 / host as f64)
     }
 
     /// What write amplification is the sum of, by name, without what is zero: what was programmed for the host (less than 1 where
     /// data are overwritten in the buffer, or compressed), moved by garbage collection, folded out of an SLC cache, for the map,
     /// and to keep older pages safe.
     pub fn waf_parts(&self) -> impl Iterator<Item = (&'static str, f64)> {
-        let host = self.host.write_bytes;
-        let parts = self.flash.filter(|_| host > 0).map(|flash| {
+        let parts = self.written_to_flash().map(|(flash, host)| {
             [
                 ("host", flash.host_program_bytes),
                 ("gc", flash.gc_program_bytes),
@@ -242,9 +241,17 @@ impl Counters {
                 ("metadata", flash.metadata_program_bytes),
                 ("safety", flash.safety_program_bytes),
             ]
+            .map(|(name, bytes)| (name, bytes, host))
         });
         let some = parts.into_iter().flatten().filter(|part| part.1 > 0);
-        some.map(move |(name, bytes)| (name, bytes as f64 / host as f64))
+        some.map(|(name, bytes, host)| (name, bytes as f64 / host as f64))
+    }
+
+    /// The flash, and the bytes that the host wrote to it, if it wrote any. Of a set of drives and disks nobody counts how many of
+    /// its bytes went to the flash.
+    fn written_to_flash(&self) -> Option<(FlashCounters, u64)> {
+        let flash = self.flash.filter(|_| self.disk.is_none())?;
+        (self.host.write_bytes > 0).then_some((flash, self.host.write_bytes))
     }
 
     /// Energy drawn; 0 where it is not metered.
@@ -383,5 +390,9 @@ mod tests {
         assert_eq!(c.waf(), Some(1.5));
         assert_eq!(Counters { flash: None, ..c }.waf(), None);
         assert_eq!(Counters { host: HostCounters::default(), ..c }.waf(), None);
+        assert_eq!(c.waf_parts().map(|part| part.1).sum::<f64>(), 1.5);
+        // Some of what the host wrote went to platters.
+        let mixed = Counters { disk: Some(DiskCounters::default()), ..c };
+        assert_eq!((mixed.waf(), mixed.waf_parts().count()), (None, 0));
     }
 }

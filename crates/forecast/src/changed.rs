@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use ssdlab_bench::suite::QUICK_DIVISOR;
 use ssdlab_bench::{Lab, PoweredOn};
 use ssdlab_catalog::DeviceRecipe;
 use ssdlab_device::Device;
@@ -15,6 +16,15 @@ pub(crate) struct Changed {
 impl Changed {
     pub(crate) fn new(recipe: DeviceRecipe) -> Self {
         Changed { recipe, small: OnceLock::new() }
+    }
+
+    /// What it is made of in small; `None` if there is no such drive.
+    pub(crate) fn identity_in_small(&self) -> Option<serde_json::Value> {
+        self.in_small(QUICK_DIVISOR as u32).map(DeviceRecipe::named_identity)
+    }
+
+    fn in_small(&self, by: u32) -> Option<&DeviceRecipe> {
+        self.small.get_or_init(|| self.recipe.small(by)).as_ref()
     }
 
     /// What it is made of, and what chance gives it.
@@ -33,8 +43,7 @@ impl Lab for Changed {
     }
 
     fn small(&self, by: u32, seed: u64) -> Result<Option<Box<dyn Device>>, String> {
-        let small = self.small.get_or_init(|| self.recipe.small(by));
-        small.as_ref().map(|recipe| recipe.build(seed).map_err(|e| e.to_string())).transpose()
+        self.in_small(by).map(|recipe| recipe.build(seed).map_err(|e| e.to_string())).transpose()
     }
 
     fn reference(&self, model: &str, seed: u64) -> Result<Option<Box<dyn Device>>, String> {

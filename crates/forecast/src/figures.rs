@@ -12,6 +12,9 @@ pub(crate) type Metrics = Result<BTreeMap<String, Metric>, String>;
 /// Behind the title of a figure of a run that has not settled.
 const NOT_SETTLED: &str = " (not settled)";
 
+/// Units of what has no dimension.
+const PURE_NUMBERS: [&str; 2] = ["ratio", "%"];
+
 /// One figure of a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
@@ -31,6 +34,12 @@ impl Figure {
             true => Figure { title: format!("{}{NOT_SETTLED}", self.title), ..self.clone() },
             false => self.clone(),
         }
+    }
+
+    /// Whether it has no dimension, as shares, correlations and factors: most of these have bounds, which they do not approach in
+    /// proportion to anything.
+    pub(crate) fn is_pure_number(&self) -> bool {
+        self.test.metric(&self.metric).is_some_and(|metric| PURE_NUMBERS.contains(&metric.unit))
     }
 
     pub(crate) fn settings_list(&self) -> Vec<(String, String)> {

@@ -17,7 +17,9 @@ use crate::figures::Figure;
 use crate::runs::{Bench, NoResult};
 use crate::sensitivity::{FigureSensitivity, LeftOut, Sensitivity, as_it_is, no_single_ssd, sensitivity, varied};
 
-const SCHEMA: &str = "ssdlab.prediction/1";
+const SCHEMA: &str = "ssdlab.prediction/2";
+/// Of those that gave pure numbers a band as well. They say and mean the same otherwise.
+const EARLIER_SCHEMA: &str = "ssdlab.prediction/1";
 /// Around the table of a page.
 const TABLE_BEGINS: &str = "<!-- What `ssdlab predict` prints";
 const TABLE_ENDS: &str = "<!-- End of what `make predictions` writes. -->";
@@ -66,7 +68,7 @@ pub struct Predicted {
     pub unit: String,
     pub value: f64,
     /// The lowest and the highest value that estimates and seeds give; absent where the drive in small does not have the
-    /// figure.
+    /// figure, and of pure numbers.
     pub band: Option<[f64; 2]>,
     /// The estimates that move it most.
     pub hangs_on: Vec<String>,
@@ -208,8 +210,10 @@ fn predicted(figure: &Figure, value: f64, unit: &str, sensitivity: &Sensitivity)
     let of_it = |s: &&FigureSensitivity| {
         s.test == figure.test.name && s.metric == figure.metric && s.settings == figure.settings
     };
-    // What changes its sign, as correlations do, is in proportion to nothing.
-    let band = sensitivity.figures.iter().find(of_it).filter(|s| s.value * value > 0.0);
+    let found = sensitivity.figures.iter().find(of_it);
+    // What changes its sign is in proportion to nothing; nor is a pure number, which a band in proportion would carry beyond what
+    // a share or a correlation can be.
+    let band = found.filter(|s| s.value * value > 0.0 && !figure.is_pure_number());
     Predicted {
         title: figure.title.clone(),
         test: figure.test.name.to_owned(),
@@ -218,7 +222,7 @@ fn predicted(figure: &Figure, value: f64, unit: &str, sensitivity: &Sensitivity)
         unit: unit.to_owned(),
         value,
         band: band.map(|s| [s.low, s.high].map(|end| value * end / s.value)),
-        hangs_on: band.into_iter().flat_map(|s| &s.bars).take(NAMED).map(|bar| bar.key.clone()).collect(),
+        hangs_on: found.into_iter().flat_map(|s| &s.bars).take(NAMED).map(|bar| bar.key.clone()).collect(),
     }
 }
 
@@ -271,8 +275,8 @@ impl Prediction {
         let spoilt = |why: String| PredictionError::Spoilt { file: file.to_owned(), why };
         let prediction: Prediction =
             serde_json::from_str(text).map_err(|e| spoilt(format!("it is no prediction: {e}")))?;
-        if prediction.schema != SCHEMA {
-            return Err(spoilt(format!("the schema is not {SCHEMA}")));
+        if ![SCHEMA, EARLIER_SCHEMA].contains(&prediction.schema.as_str()) {
+            return Err(spoilt(format!("the schema is neither {SCHEMA} nor {EARLIER_SCHEMA}")));
         }
         if prediction.seal != prediction.digest() {
             return Err(spoilt("it was changed after it was made".to_owned()));
@@ -369,7 +373,7 @@ pub fn beside_figures(predictions: &[Prediction], claims: &[Claim]) -> String {
     let known = crate::figures::predicted();
     for (k, prediction) in predictions.iter().enumerate() {
         let name = name_among(predictions, k);
-        let judged = if is_first(predictions, k) { &mut first } else { &mut again };
+        let judged = if made_before(predictions, k) == 0 { &mut first } else { &mut again };
         for figure in &prediction.figures {
             let predicted = figure_text(figure.value, &figure.unit);
             let published = published(prediction, (&figure.test, &figure.settings, &figure.metric), claims);
@@ -443,7 +447,8 @@ fn beside_nothing(predictions: &[Prediction], claims: &[Claim]) -> String {
     for (k, prediction) in predictions.iter().enumerate() {
         let drive = slug(&prediction.device);
         let of_it = || predictions.iter().filter(|p| slug(&p.device) == drive);
-        if !is_first(predictions, k) {
+        // Once of each drive, whatever predictions there are of it.
+        if predictions[..k].iter().any(|p| slug(&p.device) == drive) {
             continue;
         }
         let others: Vec<String> = claims
@@ -458,14 +463,18 @@ fn beside_nothing(predictions: &[Prediction], claims: &[Claim]) -> String {
     text
 }
 
-fn is_first(predictions: &[Prediction], k: usize) -> bool {
-    !predictions[..k].iter().any(|p| slug(&p.device) == slug(&predictions[k].device))
+/// How many predictions of the same drive were made before: of quick ones only quick ones count, and of whole ones whole ones, so
+/// that who has tried it in small has not predicted it yet.
+fn made_before(predictions: &[Prediction], k: usize) -> usize {
+    let this = &predictions[k];
+    let is_another_of_it = |p: &&Prediction| p.quick == this.quick && slug(&p.device) == slug(&this.device);
+    predictions[..k].iter().filter(is_another_of_it).count()
 }
 
 /// A drive that was predicted before has a number behind its name.
 fn name_among(predictions: &[Prediction], k: usize) -> String {
     let prediction = &predictions[k];
-    let name = match predictions[..k].iter().filter(|p| slug(&p.device) == slug(&prediction.device)).count() {
+    let name = match made_before(predictions, k) {
         0 => prediction.device.clone(),
         before => format!("{} ({})", prediction.device, before + 1),
     };
@@ -628,6 +637,7 @@ fn published(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sensitivity::Bar;
 
     fn prediction() -> Prediction {
         let figure = |title: &str, test: &str, metric: &str, value: f64, band: Option<[f64; 2]>| Predicted {
@@ -668,6 +678,10 @@ mod tests {
     fn a_changed_prediction_is_refused() {
         let text = serde_json::to_string_pretty(&prediction()).unwrap();
         assert_eq!(Prediction::parse("p.json", &text).unwrap(), prediction());
+        // One that an earlier program made is read as well.
+        let earlier = Prediction { schema: EARLIER_SCHEMA.to_owned(), ..prediction() };
+        let earlier = Prediction { seal: earlier.digest(), ..earlier };
+        assert_eq!(Prediction::parse("p.json", &serde_json::to_string(&earlier).unwrap()).unwrap(), earlier);
         let changed = text.replace("128.0", "64.0");
         assert_ne!(changed, text);
         let error = Prediction::parse("p.json", &changed).unwrap_err().to_string();
@@ -736,6 +750,54 @@ mod tests {
         let again = "\nWithin the band of a later prediction of the same drive: 1 of 2 published figures.\n";
         assert!(judged.contains(again), "{judged}");
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_quick_prediction_made_first_leaves_the_whole_one_the_first() {
+        let quick = Prediction { quick: true, ..prediction() };
+        let all = [quick, prediction()];
+        let table = beside_figures(&all, &claims::all());
+        assert!(table.contains("| bx200-480gb, quick | write rate at first |"), "{table}");
+        assert!(table.contains("| bx200-480gb | write rate at first |") && !table.contains("(2)"), "{table}");
+        assert!(table.contains("\nWithin the band: 1 of 2 published figures.\n"), "{table}");
+        assert!(!table.contains("later prediction"), "{table}");
+        // What stands beside nothing is told of once.
+        let nothing = beside_figures(&all.map(|p| Prediction { figures: Vec::new(), ..p }), &claims::all());
+        assert_eq!(nothing.matches("Published of bx200-480gb, but beside nothing predicted").count(), 1, "{nothing}");
+    }
+
+    #[test]
+    fn a_pure_number_has_no_band_in_proportion() {
+        let all = crate::figures::predicted();
+        let found = |title: &str, unit: &str| {
+            let figure = all.iter().find(|figure| figure.title == title).unwrap();
+            let of_it = FigureSensitivity {
+                title: title.to_owned(),
+                test: figure.test.name.to_owned(),
+                settings: figure.settings.clone(),
+                metric: figure.metric.clone(),
+                unit: unit.to_owned(),
+                value: 0.5,
+                low: 0.4,
+                high: 0.75,
+                bars: vec![Bar {
+                    key: "gc.policy".into(),
+                    value: "greedy".into(),
+                    unit: String::new(),
+                    sides: Vec::new(),
+                }],
+                varied: 1,
+                seeds: 2,
+            };
+            let (figures, left_out) = (vec![of_it], Vec::new());
+            let all = Sensitivity { device: String::new(), varied: Vec::new(), figures, left_out };
+            predicted(figure, 0.8, unit, &all)
+        };
+        // In proportion it would go on to 1.2.
+        let regular = found("how regular it is", "ratio");
+        assert_eq!((regular.band, regular.hangs_on), (None, vec!["gc.policy".to_owned()]));
+        let [low, high] = found("sequential read", "MB/s").band.unwrap();
+        assert!((low - 0.64).abs() < 1e-9 && (high - 1.2).abs() < 1e-9);
     }
 
     #[test]

@@ -13,6 +13,8 @@ use crate::runs::{Bench, NoResult, Subject, place, tests_of};
 
 /// The bar of runs that differ by nothing but what is drawn.
 pub const SEED: &str = "seed";
+/// Why a value is left out that makes no other drive of those that are run.
+const SAME_IN_SMALL: &str = "an eighth of the drive, which is what was run, is the same with it";
 /// Other seeds that are run.
 const OTHER_SEEDS: u64 = 2;
 
@@ -161,7 +163,10 @@ fn band(value: f64, ends: &[(f64, f64)]) -> (f64, f64) {
         let up = root(&|&(_, high)| libm::log(high / value));
         return (value * libm::exp(-down), value * libm::exp(up));
     }
-    (value - root(&|&(low, _)| value - low), value + root(&|&(_, high)| high - value))
+    let low = value - root(&|&(low, _)| value - low);
+    // What was zero on one side, and never below, has no logarithm, and goes no lower all the same.
+    let is_never_below = value >= 0.0 && ends.iter().all(|&(low, _)| low >= 0.0);
+    (if is_never_below { low.max(0.0) } else { low }, value + root(&|&(_, high)| high - value))
 }
 
 /// A drive with one estimate changed.
@@ -222,8 +227,10 @@ pub fn sensitivity(
     bench: &Bench<'_>,
 ) -> Result<Result<Sensitivity, NoResult>, Diagnostic> {
     let (template, estimates) = varied(device, figures, percent, keys)?;
-    let (variations, left_out) = variations(&template, &estimates, bench.seed);
     let base = Changed::new(template.recipe.clone());
+    let all_in_small = bench.quick && figures.iter().all(|figure| !figure.test.on_whole_drive);
+    let in_small = if all_in_small { base.identity_in_small() } else { None };
+    let (variations, left_out) = variations(&template, &estimates, bench.seed, in_small.as_ref());
     let subject = |drive| Subject { drive, seed: bench.seed };
     let mut out =
         Sensitivity { device: template.recipe.name.clone(), varied: Vec::new(), figures: Vec::new(), left_out };
@@ -339,8 +346,14 @@ fn no_such_figure(figure: &Figure, metrics: &Metrics) -> LeftOut {
     LeftOut { key: figure.title.clone(), value: figure.metric.clone(), reason }
 }
 
-/// A drive for each value of each estimate; values that no drive can have are left out.
-fn variations(template: &DeviceTemplate, estimates: &[Estimate], seed: u64) -> (Vec<Variation>, Vec<LeftOut>) {
+/// A drive for each value of each estimate; values that no drive can have are left out, and where only drives in small are run, those
+/// that leave it as it is (`in_small`): that such a run shows no other figure says nothing of the value.
+fn variations(
+    template: &DeviceTemplate,
+    estimates: &[Estimate],
+    seed: u64,
+    in_small: Option<&serde_json::Value>,
+) -> (Vec<Variation>, Vec<LeftOut>) {
     let (mut variations, mut left_out) = (Vec::new(), Vec::new());
     for (place, estimate) in estimates.iter().enumerate() {
         if estimate.band.values().is_empty() {
@@ -357,10 +370,12 @@ fn variations(template: &DeviceTemplate, estimates: &[Estimate], seed: u64) -> (
             });
             // A drive that is told of may still not be buildable, such as one without room for its bad blocks.
             let built = built.and_then(|recipe| recipe.build(seed).map(|_| recipe).map_err(|e| e.what));
-            match built {
-                Ok(recipe) => {
-                    variations.push(Variation { estimate: place, value: text, drive: Changed::new(recipe) });
-                }
+            let tried = built.map(Changed::new).and_then(|drive| {
+                let changes_nothing = in_small.is_some() && drive.identity_in_small().as_ref() == in_small;
+                if changes_nothing { Err(SAME_IN_SMALL.to_owned()) } else { Ok(drive) }
+            });
+            match tried {
+                Ok(drive) => variations.push(Variation { estimate: place, value: text, drive }),
                 Err(reason) => left_out.push(LeftOut { key: estimate.key.clone(), value: text, reason }),
             }
         }
@@ -404,6 +419,19 @@ mod tests {
     }
 
     #[test]
+    fn what_changes_nothing_in_small_is_not_taken_for_tried_there() {
+        // Its buffer in small is the least that keeps all dies busy, whatever an eighth of it is.
+        let keys = ["write_buffer.capacity_kib".to_owned()];
+        let (template, estimates) = varied("jmf667h-toshiba-128gb", &headlines(true), 20.0, &keys).unwrap();
+        let small = Changed::new(template.recipe.clone()).identity_in_small().unwrap();
+        let (tried, left_out) = variations(&template, &estimates, 1, Some(&small));
+        assert_eq!((tried.len(), left_out.len()), (0, 2), "{left_out:?}");
+        assert!(left_out.iter().all(|l| l.key == keys[0] && l.reason == SAME_IN_SMALL), "{left_out:?}");
+        let (tried, left_out) = variations(&template, &estimates, 1, None);
+        assert_eq!((tried.len(), left_out.len()), (2, 0), "{left_out:?}");
+    }
+
+    #[test]
     fn bars_are_sorted_and_their_ends_make_the_band() {
         let bars = vec![bar("still", &[100.0]), bar("small", &[97.0, 104.0]), bar("large", &[96.0, 103.0, 90.0])];
         let of = FigureSensitivity::of(&headlines(false)[0], "IOPS", 100.0, bars);
@@ -421,6 +449,7 @@ mod tests {
         let (low, high) = band(100.0, &halves);
         assert!((low - 1.0).abs() < 1e-9 && high == 100.0, "a hundredth: {low}");
         assert_eq!(band(100.0, &[(0.0, 100.0)]), (0.0, 100.0));
+        assert_eq!(band(100.0, &[(0.0, 100.0); 2]), (0.0, 100.0));
         assert_eq!(band(-1.0, &[(-4.0, 3.0)]), (-4.0, 3.0));
     }
 }

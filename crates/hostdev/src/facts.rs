@@ -83,6 +83,42 @@ impl Facts {
             (Kind::File, false) => format!(" on {}", self.model),
             (Kind::BlockDevice, false) => format!(": {}", self.model),
         };
-        format!("{what} of {:.1} GB{on}", self.capacity_bytes as f64 / 1e9)
+        let size = match self.capacity_bytes as f64 {
+            bytes if bytes < 999.95e6 => format!("{:.1} MB", bytes / 1e6),
+            bytes => format!("{:.1} GB", bytes / 1e9),
+        };
+        format!("{what} of {size}{on}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_files_have_a_size() {
+        let of = |capacity_bytes, model: &str| {
+            let facts = Facts {
+                path: "drive".to_owned(),
+                place: Place::File { device: 1, inode: 1 },
+                kind: Kind::File,
+                capacity_bytes,
+                sector_bytes: 512,
+                physical_sector_bytes: 512,
+                model: model.to_owned(),
+                firmware: String::new(),
+                serial: String::new(),
+                rotates: false,
+                supports_trim: false,
+                queue_depth: None,
+                write_cache: String::new(),
+                scheduler: String::new(),
+                hole_bytes: 0,
+            };
+            facts.description()
+        };
+        assert_eq!(of(16 << 20, ""), "a file of 16.8 MB");
+        assert_eq!(of(999_949_999, "NAME"), "a file of 999.9 MB on NAME");
+        assert_eq!((of(999_999_999, ""), of(1 << 30, "")), ("a file of 1.0 GB".into(), "a file of 1.1 GB".into()));
     }
 }

@@ -83,7 +83,8 @@ impl Review {
         }
         let tests = chosen_tests(&only).map_err(parameter)?;
         let settings = parse_settings(&settings).map_err(|e| parameter(param_failure(e)))?;
-        let jobs = with_settings(jobs_of(&drives, &tests, !only.is_empty()), &settings).map_err(parameter)?;
+        let jobs = with_settings(jobs_of(&drives, &tests, !only.is_empty()), &settings)
+            .map_err(|e| parameter(param_failure(e)))?;
         let figures = Figures::read(figures.as_deref()).map_err(|f| exception(py, &f, Wrong::Drive))?;
         let names: Vec<String> = drives.iter().map(|d| d.device().to_owned()).collect();
         let figures = figures.about(&names);

@@ -1,7 +1,9 @@
 //! Puts outcomes of the same test beside each other: what becomes one picture, what two on the same scale.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use ssdlab_bench::host::SlowestSeen;
 use ssdlab_bench::{Axis, Chart, Mark, Outcome, Series};
 use ssdlab_core::CAUSES;
 
@@ -18,6 +20,15 @@ pub(crate) struct TestGroup<'a> {
     pub panels: Vec<Panel>,
     /// Where the time went; nothing if no outcome knows.
     pub time: Option<Figure>,
+    pub timelines: Vec<Timeline<'a>>,
+}
+
+/// What a device did while its slowest request waited.
+pub(crate) struct Timeline<'a> {
+    pub device: &'a str,
+    pub seen: &'a SlowestSeen,
+    /// The name of its picture, without the ending.
+    pub stem: String,
 }
 
 /// A row of pictures of the same kind.
@@ -67,26 +78,29 @@ impl Names {
     }
 }
 
-/// Device expressions can be longer than file systems take.
-const LONGEST_FOLDER: usize = 80;
+/// Device expressions and names of jobs can be longer than file systems take. A file has up to two of them in its name.
+const LONGEST_NAME: usize = 80;
+
+fn cut(mut slug: String) -> String {
+    slug.truncate(LONGEST_NAME);
+    slug.truncate(slug.trim_end_matches(['-', '.']).len());
+    slug
+}
 
 /// Folder name of each device, unique.
 pub(crate) fn device_folders(review: &Review) -> BTreeMap<String, String> {
     let mut names = Names::default();
     names.unique("comparison".to_owned());
-    let folder = |name: &str| {
-        let slug = text::slug(name);
-        slug[..slug.len().min(LONGEST_FOLDER)].trim_end_matches(['-', '.']).to_owned()
-    };
+    let folder = |name: &str| cut(text::slug(name));
     review.devices.iter().map(|d| (d.facts.name.clone(), names.unique(folder(&d.facts.name)))).collect()
 }
 
 /// File name of a test in its variant.
 fn test_stem(outcome: &Outcome) -> String {
-    match outcome.variant.as_str() {
+    cut(match outcome.variant.as_str() {
         "" => text::slug(&outcome.test),
         variant => format!("{}-{}", text::slug(&outcome.test), text::slug(variant)),
-    }
+    })
 }
 
 /// Groups the outcomes of a review in the order in which tests first appear.
@@ -112,9 +126,25 @@ pub(crate) fn groups(review: &Review) -> Vec<TestGroup<'_>> {
             let places: Vec<usize> = places.map(Option::unwrap_or_default).collect();
             let panels = panels(&outcomes, &places, review.devices.len(), &stem, &folders, &mut stems);
             let time = time_figure(&outcomes, &stem, &folders, &mut stems);
-            TestGroup { anchor: anchors.unique(format!("test-{stem}")), outcomes, panels, time }
+            let anchor = anchors.unique(format!("test-{stem}"));
+            let timelines = timelines(&outcomes, &anchor, &folders, &mut stems);
+            TestGroup { outcomes, anchor, panels, time, timelines }
         })
         .collect()
+}
+
+fn timelines<'a>(
+    outcomes: &[&'a Outcome],
+    anchor: &str,
+    folders: &BTreeMap<String, String>,
+    stems: &mut Names,
+) -> Vec<Timeline<'a>> {
+    let seen = outcomes.iter().filter_map(|o| Some((o.device.as_str(), o.slowest_seen.as_deref()?)));
+    seen.map(|(device, seen)| {
+        let stem = stems.unique(format!("{anchor}-slowest-{}", folders[device]));
+        Timeline { device, seen, stem }
+    })
+    .collect()
 }
 
 /// `places`: of the device of each outcome among the so many `devices` of the review, which its colour goes by.
@@ -161,15 +191,8 @@ fn panels(
                             _ if devices == 1 => Vec::new(),
                             several => (devices..devices + several).collect(),
                         };
-                        let figure = Figure::of_chart(c, &o.device, stem, o.shortened.clone());
-                        let mut figure = Figure { in_small, colours, ..figure };
-                        // Gigabytes of a drive in small are none of the drive's.
-                        if in_small && is_by_position(&figure.x) {
-                            let size = size_of(c);
-                            figure.series.iter_mut().for_each(|s| to_percent(s, size));
-                            figure.x = percent_of_capacity();
-                        }
-                        figure
+                        let figure = Figure::of_chart(&of_drive(o, c), &o.device, stem, o.shortened.clone());
+                        Figure { in_small, colours, ..figure }
                     })
                     .collect();
                 if same_kind && !far {
@@ -435,6 +458,17 @@ fn size_of(chart: &Chart) -> f64 {
 
 fn to_percent(series: &mut Series, size: f64) {
     series.points.iter_mut().for_each(|p| p[0] *= 100.0 / size.max(1e-9));
+}
+
+/// A chart as it is shown of one drive: gigabytes of a drive in small are none of the drive's.
+pub(crate) fn of_drive<'a>(outcome: &Outcome, chart: &'a Chart) -> Cow<'a, Chart> {
+    if outcome.small_by.is_none() || !is_by_position(&chart.x) {
+        return Cow::Borrowed(chart);
+    }
+    let size = size_of(chart);
+    let mut shown = Chart { x: percent_of_capacity(), ..chart.clone() };
+    shown.series.iter_mut().for_each(|s| to_percent(s, size));
+    Cow::Owned(shown)
 }
 
 fn percent_of_capacity() -> Axis {

@@ -15,7 +15,7 @@ pub struct Headline {
     pub in_words: &'static str,
     /// What exactly, in a few words beside the title.
     pub detail: &'static str,
-    /// The test, what its variant begins with, and the metric.
+    /// The test, its variant (empty: any), and the metric.
     pub test: &'static str,
     pub variant: &'static str,
     pub metric: &'static str,

@@ -65,6 +65,9 @@ pub struct ResultRow {
     /// Set if the run was shorter than the published method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortened: Option<String>,
+    /// The parameters that were set to something else than their default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_params: Vec<String>,
     /// Set if the device was run in small: what its sizes were divided by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub small_by: Option<u32>,
@@ -118,17 +121,26 @@ impl ResultsDocument {
     /// # Errors
     /// If it is not JSON, has not this shape, or is of another schema.
     pub fn from_json(text: &str, place: &str) -> Result<Self, ReportError> {
+        let inconsistent = |problem| ReportError::Inconsistent { place: place.to_owned(), problem };
+        // First, and alone: the rest of another schema has another shape.
+        if let Ok(Schema { schema }) = serde_json::from_str(text)
+            && schema != SCHEMA
+        {
+            return Err(inconsistent(format!("schema is {schema:?}; this version reads {SCHEMA:?}")));
+        }
         let document: ResultsDocument =
             serde_json::from_str(text).map_err(|source| ReportError::Json { place: place.to_owned(), source })?;
-        let problem = if document.schema != SCHEMA {
-            format!("schema is {:?}; this version reads {SCHEMA:?}", document.schema)
-        } else if document.device.is_some() != document.devices.is_empty() {
-            "exactly one of \"device\" and \"devices\" must be there".to_owned()
-        } else {
+        if document.device.is_some() == document.devices.is_empty() {
             return Ok(document);
-        };
-        Err(ReportError::Inconsistent { place: place.to_owned(), problem })
+        }
+        Err(inconsistent("exactly one of \"device\" and \"devices\" must be there".to_owned()))
     }
+}
+
+/// What every document begins with, whatever its schema.
+#[derive(Deserialize)]
+struct Schema {
+    schema: String,
 }
 
 impl ResultRow {
@@ -160,6 +172,7 @@ impl ResultRow {
             verdict: outcome.verdict.clone(),
             notes: outcome.notes.clone(),
             shortened: outcome.shortened.clone(),
+            set_params: outcome.set_params.clone(),
             small_by: outcome.small_by,
             not_steady: outcome.not_steady.clone(),
         }

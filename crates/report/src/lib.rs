@@ -100,6 +100,12 @@ pub fn metric_label(key: &str) -> String {
     number::metric_label(key)
 }
 
+/// The same of a figure of the test `consistency`, with the part of its run that the figure is of.
+#[must_use]
+pub fn metric_label_with_part(key: &str) -> String {
+    number::label_with_part(key, number::LAST_PART)
+}
+
 /// A chart of one drive as a standalone SVG file with light colours. `subject` names the drive; `shortened` is the
 /// sentence of an outcome that was cut short.
 ///

@@ -1,6 +1,7 @@
 //! Figures for people: `75,900 IOPS`, `421 µs`, `9.10 ms`, axis ticks such as `40K`.
 
 use ssdlab_bench::SHARE_BELOW;
+use ssdlab_bench::suite::{PartOfRun, part_of_run};
 
 /// Prints with at most `decimals` places and without trailing zeros.
 pub(crate) fn trimmed(value: f64, decimals: usize) -> String {
@@ -280,9 +281,36 @@ pub(crate) fn metric_label(key: &str) -> String {
     }
 }
 
+/// What a figure is called of the test that has some of its whole run, fresh at first, and some of the last part of it, which
+/// is called `last`: with the part that it is of.
+pub(crate) fn label_with_part(key: &str, last: &str) -> String {
+    let label = metric_label(key);
+    match part_of_run(key) {
+        // It is a share of the run.
+        Some(PartOfRun::Whole) if label.ends_with("of the run") => label,
+        Some(PartOfRun::Whole) => format!("{label}, whole run"),
+        Some(PartOfRun::Last) if label.contains(LAST_PART) => label.replace(LAST_PART, last),
+        Some(PartOfRun::Last) => format!("{label}, {last}"),
+        None => label,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_figure_of_consistency_says_which_part_of_the_run_it_is_of() {
+        let label = |key| label_with_part(key, "last 75 s");
+        assert_eq!(label("waf"), "Write amplification, whole run");
+        assert_eq!(label("waf_gc"), "Write amplification: garbage collection, whole run");
+        assert_eq!(label("power_mean"), "Power, mean, whole run");
+        assert_eq!(label("waf_tail"), "Write amplification, last 75 s");
+        assert_eq!(label("iops_min"), "IOPS, lowest second, last 75 s");
+        assert_eq!(label("iops_autocorrelation_max"), "Autocorrelation of IOPS, largest, last 75 s");
+        assert_eq!(label("longest_gap_share"), "Longest time without an answer, of the run");
+        assert_eq!(label("fill_bandwidth"), "Bandwidth of the sequential fill");
+    }
 
     #[test]
     fn figures_read_as_reviews_print_them() {

@@ -295,11 +295,9 @@ impl Review {
         self.outcomes.iter().any(|o| o.shortened.is_some())
     }
 
-    /// The names of its real devices, for a sentence.
-    pub(crate) fn real_names(&self) -> String {
-        let real: Vec<&str> =
-            self.devices.iter().filter(|d| d.facts.is_real()).map(|d| d.facts.name.as_str()).collect();
-        real.join(", ")
+    /// The names of its real devices.
+    pub(crate) fn real_names(&self) -> Vec<String> {
+        self.devices.iter().filter(|d| d.facts.is_real()).map(|d| d.facts.name.clone()).collect()
     }
 
     pub(crate) fn tally(&self, kind: ClaimKind) -> Tally {

@@ -7,7 +7,7 @@ use crate::compare::{self, TestGroup};
 use crate::felt;
 use crate::html::{doubt, figure_of, in_no_order, key_metrics, keys_of, label};
 use crate::number;
-use crate::review::{ClaimState, Review};
+use crate::review::{ClaimRow, ClaimState, Review};
 use crate::write::Written;
 
 /// The chart whose dots are gaps and not seconds.
@@ -251,7 +251,8 @@ fn claims(review: &Review, painter: &Painter, line: &mut impl FnMut(&str)) {
         "Not counted: {} that parameters were chosen for, {} by method, {} as built",
         others[0], others[1], others[2]
     ));
-    let missed = review.claims.iter().filter(|c| c.kind == ClaimKind::Measured && c.state == ClaimState::Missed);
+    let is_counted = |c: &&ClaimRow| c.kind == ClaimKind::Measured && !c.repeated;
+    let missed = review.claims.iter().filter(is_counted).filter(|c| c.state == ClaimState::Missed);
     let rows: Vec<Vec<String>> = missed
         .map(|c| {
             let ours = c.ours.map_or_else(|| c.ours_text.clone(), |v| number::value(v, &c.unit));

@@ -44,6 +44,15 @@ pub(crate) fn units(text: &str) -> String {
     out
 }
 
+/// Names within a sentence: `a, b and c`.
+pub(crate) fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 /// Text as a part of a file name or an element id: lower-case letters, digits, dots and single hyphens.
 pub(crate) fn slug(text: &str) -> String {
     let mut out = String::new();

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::compare::{self, TestGroup};
+use crate::compare::{self, TestGroup, Timeline};
 use crate::csv::{chart_csv, time_csv};
 use crate::json::results_json;
 use crate::png::PngPainter;
@@ -67,24 +67,29 @@ fn contents(review: &Review) -> Result<Vec<(PathBuf, Vec<u8>)>, ReportError> {
         out.push((format!("charts/{}.png", figure.stem).into(), png));
     }
     for group in &groups {
-        for (outcome, seen) in html::timelines(group) {
-            let stem = html::timeline_stem(group, outcome);
-            let svg = timeline_svg(seen, &outcome.device);
-            let png = painter.paint(&stem, &svg)?;
+        for Timeline { device, seen, stem } in &group.timelines {
+            let svg = timeline_svg(seen, device);
+            let png = painter.paint(stem, &svg)?;
             out.push((format!("charts/{stem}.svg").into(), svg.into_bytes()));
             out.push((format!("charts/{stem}.png").into(), png));
         }
     }
     out.push(("results.json".into(), results_json(review)?.into_bytes()));
     out.push(("index.html".into(), html::page(review, &groups).into_bytes()));
+    // Only one of two could be moved to its place, and what comes after it, the page with it, would not be.
+    let paths: BTreeSet<&PathBuf> = out.iter().map(|(path, _)| path).collect();
+    debug_assert_eq!(paths.len(), out.len(), "two files of a review have the same name");
     Ok(out)
 }
 
 fn series(group: &TestGroup, out: &mut Vec<(PathBuf, Vec<u8>)>) {
     for panel in &group.panels {
-        let charts = group.outcomes.iter().filter_map(|o| o.charts.iter().find(|c| c.id == panel.chart_id));
+        let charts = group.outcomes.iter().filter_map(|outcome| {
+            let chart = outcome.charts.iter().find(|c| c.id == panel.chart_id)?;
+            Some(compare::of_drive(outcome, chart))
+        });
         for (path, chart) in panel.csv.iter().zip(charts) {
-            out.push((path.into(), chart_csv(chart).into_bytes()));
+            out.push((path.into(), chart_csv(&chart).into_bytes()));
         }
     }
 }

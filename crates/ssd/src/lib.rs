@@ -325,10 +325,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             read_only: false,
             compresses: translation.compresses(),
             holds_contents: false,
-            over_provisioning_percent: Some(match drive.flash.exact_spare_per_10000 {
-                Some(spare) => f64::from(spare) / 100.0,
-                None => (usable as f64 / drive.capacity_bytes as f64 - 1.0) * 100.0,
-            }),
+            over_provisioning_percent: Some(drive.over_provisioning_percent(die, usable)),
         };
         let mut ssd = SimulatedSsd {
             info,
@@ -462,8 +459,12 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 
     /// Writes out what waits inside, and lets everything end that is under way.
+    ///
+    /// # Panics
+    /// If what waits can never be written: a drive that stands still.
     pub(crate) fn finish_inside(&mut self) {
         self.flush_rows();
+        let mut has_just_flushed = true;
         loop {
             let (die_at, d) = self.backend.next_event();
             let processed_at = self.firmware.processor.next_event().unwrap_or(NEVER);
@@ -472,10 +473,15 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             } else if die_at != NEVER {
                 self.die_event(die_at, d);
             } else if self.translation.waiting_units() > 0 && !self.translation.is_read_only() {
+                let waiting = self.translation.waiting_units();
+                assert!(!has_just_flushed, "{}: {waiting} units wait and will never be written", self.info.name);
                 self.flush_rows();
+                has_just_flushed = true;
+                continue;
             } else {
                 break;
             }
+            has_just_flushed = false;
         }
     }
 }

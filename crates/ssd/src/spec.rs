@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::MAX_DIES;
 use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{
-    CompressionSpec, GcSpec, HostShare, KeepsOlderPages, LogBlockSpec, MappingSpec, RowSpan, SlcCachePolicy,
+    CompressionSpec, Frontier, GcSpec, HostShare, KeepsOlderPages, LogBlockSpec, MappingSpec, RowSpan, SlcCachePolicy,
     SlcCacheSpec, SuperblockSpan, WearLevellingSpec, spare_superblocks,
 };
 use ssdlab_keys::{KeyTable, SpecError};
@@ -81,8 +81,8 @@ pub struct FlashSpec {
     /// Dies in all; a multiple of the channels.
     #[schemars(range(min = 1, max = 512))]
     pub dies: u32,
-    /// Builds dies with as many blocks as give exactly this spare area, in shares of the capacity, besides the blocks
-    /// that are always open or free: for comparison with theory. Ideal drives only.
+    /// Builds dies with as many blocks as give exactly this spare area, in shares of the capacity and to the nearest
+    /// superblock, besides the blocks that are always open or free: for comparison with theory. Ideal drives only.
     #[serde(default)]
     #[schemars(range(min = 100, max = 1_000_000))]
     pub exact_spare_per_10000: Option<u32>,
@@ -221,7 +221,8 @@ pub struct RefreshSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.01, max = 36_500.0))]
     pub after_days: Option<f64>,
-    /// A block whose pages have been read so often since its erase is moved, even while the host is busy. Absent: however often.
+    /// A block whose pages have been read so often since its erase is moved, even while the host is busy, as long as more than
+    /// `gc.start_free_superblocks` + 1 superblocks are free: a full drive that collects for need alone never has so many. Absent: however often.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000_000), extend("x-heading" = "after reads of a block", "x-unit" = "reads"))]
     pub after_block_reads: Option<u32>,
@@ -640,7 +641,7 @@ impl DriveSpec {
 
     fn validate_spare(&self, die: &DieSpec) -> Result<(), SpecError> {
         if self.flash.exact_spare_per_10000.is_some() {
-            return Ok(());
+            return self.validate_exact_spare(die);
         }
         let raw = die.raw_bytes() * u64::from(self.flash.dies);
         let usable = self.usable_bytes(die);
@@ -669,11 +670,61 @@ impl DriveSpec {
         Ok(())
     }
 
+    /// An exact spare may be smaller than [`DriveSpec::spare_superblocks_needed`], which counts what makes collection start. What it
+    /// must leave is what the collector gains from when it starts last: in each set the superblock of the host, a free one and, if
+    /// the collector's is another, that one, in which dead units are of no use to anybody.
+    fn validate_exact_spare(&self, die: &DieSpec) -> Result<(), SpecError> {
+        let (sets, superblock) = (self.sets(), self.superblock_bytes(die));
+        let beside = match self.gc.frontier {
+            Frontier::Shared => 2,
+            Frontier::Separate | Frontier::ByStream => {
+                spare_superblocks(0, self.gc.frontier.streams(), self.slc_cache.is_some())
+            }
+        };
+        let needed = self.capacity_bytes + u64::from(beside * sets) * superblock;
+        let built = self.built_bytes(die);
+        if built >= needed {
+            return Ok(());
+        }
+        // What is built beyond theory's share is there already.
+        let always = u64::from((self.gc.start_free_superblocks + 1) * sets);
+        let data = u128::from(needed.div_ceil(superblock) - always) * 20_000 - 10_000;
+        let least =
+            (data * u128::from(superblock)).div_ceil(2 * u128::from(self.capacity_bytes)).saturating_sub(10_000);
+        Err(SpecError::new(
+            "flash.exact_spare_per_10000",
+            format!(
+                "{built} bytes of flash hold a capacity of {} and {} superblocks of {superblock} bytes; writing would come to a standstill",
+                self.capacity_bytes,
+                (built.saturating_sub(self.capacity_bytes)) / superblock
+            ),
+            format!("use at least {least}, for {} superblocks beside the capacity", beside * sets),
+        ))
+    }
+
+    /// Over-provisioning in per cent of the capacity, of what `usable_bytes` hold: with an exact spare, what was built of it.
+    #[must_use]
+    pub fn over_provisioning_percent(&self, die: &DieSpec, usable_bytes: u64) -> f64 {
+        let data = match self.flash.exact_spare_per_10000 {
+            Some(_) => {
+                let always = u64::from((self.gc.start_free_superblocks + 1) * self.sets());
+                self.built_bytes(die) as f64 - (always * self.superblock_bytes(die)) as f64
+            }
+            None => usable_bytes as f64,
+        };
+        (data / self.capacity_bytes as f64 - 1.0) * 100.0
+    }
+
+    /// Sets of superblocks, each with its own open and free ones.
+    fn sets(&self) -> u32 {
+        self.flash.dies / self.superblock_dies()
+    }
+
     /// If the capacity would do with fewer superblocks that are always free, it is not at fault alone.
     fn validate_start_free(&self, usable: u64, needed: u64, superblock: u64) -> Result<(), SpecError> {
         let free = self.gc.start_free_superblocks;
         // One more in each domain of collection.
-        let step = superblock * u64::from(self.flash.dies / self.superblock_dies());
+        let step = superblock * u64::from(self.sets());
         let too_many = (needed - usable).div_ceil(step);
         match u64::from(free).checked_sub(too_many) {
             None | Some(0) => Ok(()),
@@ -694,10 +745,9 @@ impl DriveSpec {
     /// that trigger collection, the system area, and one to collect into.
     #[must_use]
     pub fn spare_superblocks_needed(&self) -> u32 {
-        let sets = self.flash.dies / self.superblock_dies();
         let cache = self.slc_cache.is_some();
         let each = spare_superblocks(self.gc.start_free_superblocks, self.gc.frontier.streams(), cache);
-        each * sets + if self.mapping.journal { 2 } else { 0 }
+        each * self.sets() + if self.mapping.journal { 2 } else { 0 }
     }
 
     /// What firmware does for older pages of a word line.
@@ -768,13 +818,11 @@ impl DriveSpec {
         let spare = self.flash.exact_spare_per_10000?;
         let g = &die.geometry;
         let block_bytes = u64::from(g.planes) * u64::from(g.pages_per_block) * u64::from(g.page_bytes);
-        let dies = u64::from(self.flash.dies);
         let width = u64::from(self.superblock_dies());
-        let sets = dies / width;
         // To the nearest superblock.
         let superblock = u128::from(block_bytes * width) * 10_000;
         let data = (u128::from(self.capacity_bytes) * (10_000 + u128::from(spare)) + superblock / 2) / superblock;
-        Some((data as u64 + u64::from(self.gc.start_free_superblocks + 1) * sets) * width)
+        Some((data as u64 + u64::from((self.gc.start_free_superblocks + 1) * self.sets())) * width)
     }
 
     /// Bytes of one superblock.

@@ -91,12 +91,13 @@ prop_compose! {
         buffer_superpages in 1u32..=8,
         streaming in any::<bool>(),
         host_share in prop::sample::select(vec![HostShare::Unlimited, HostShare::Balanced, HostShare::Trickle,
-            HostShare::InStep]),
+            HostShare::InStep, HostShare::BetweenRounds]),
         rows_per_read in 1u32..=8,
         background in prop::option::of(10u32..2000),
         background_free_superblocks in 0u32..=8,
         erases_what_trim_empties in any::<bool>(),
     ) -> GcSpec {
+        let in_rounds = host_share == HostShare::BetweenRounds;
         GcSpec {
             policy,
             choices: if policy.asks_choices() { 3 } else { 2 },
@@ -105,13 +106,13 @@ prop_compose! {
             start_free_superblocks,
             victims_per_start,
             buffer_superpages,
-            buffering: if streaming { Buffering::Streaming } else { Buffering::StopAndWait },
+            buffering: if streaming && !in_rounds { Buffering::Streaming } else { Buffering::StopAndWait },
             host_share,
             trickle_per_1000: if host_share == HostShare::Trickle { 5 } else { 0 },
             rows_per_read,
             background_after_idle_ms: background.map(f64::from),
             background_free_superblocks,
-            background_beside_host: frontier != Frontier::Shared && background_free_superblocks % 2 == 1,
+            background_beside_host: frontier != Frontier::Shared && !in_rounds && background_free_superblocks % 2 == 1,
             erases_what_trim_empties,
         }
     }
@@ -174,7 +175,7 @@ prop_compose! {
     }
 }
 
-/// Any small drive that a drive file can describe.
+/// Any small drive with a map of pages; what is left out, the crate names.
 pub fn any_drive() -> BoxedStrategy<DrawnDrive> {
     // In a box, so that it is compiled here, and not with every test that draws one.
     page_mapped().boxed()
@@ -195,10 +196,13 @@ prop_compose! {
         buffer_kib in prop::sample::select(vec![64u32, 100, 256, 2048]),
         write_cache in any::<bool>(),
         flush_ms in 0u32..=200,
-        all_dies in any::<bool>(),
+        span in prop::sample::select(vec![SuperblockSpan::AllDies, SuperblockSpan::OneDie, SuperblockSpan::DieGroup]),
+        group in any::<prop::sample::Index>(),
         reserved in prop::sample::select(vec![0u32, 50, 100]),
         journal in any::<bool>(),
         interval in 1u32..=4,
+        journal_limit_rows in prop::option::weighted(0.3, 2u32..=60),
+        map_cache_kib in prop::option::weighted(0.25, 1u32..=32),
         dynamic in any::<bool>(),
         spread in prop::option::of(1u32..=8),
         spare_percent in prop::sample::select(vec![0u64, 0, 5, 20]),
@@ -206,6 +210,8 @@ prop_compose! {
         row in prop::sample::select(vec![RowSpan::AllPlanes, RowSpan::OnePlane, RowSpan::OnePlaneRuns]),
     ) -> DrawnDrive {
         let plain = DriveSpec::plain("small", dies, 0);
+        let superblock = if gc.host_share == HostShare::BetweenRounds { SuperblockSpan::AllDies } else { span };
+        let groups: Vec<u32> = (1..=dies).filter(|&group| dies.is_multiple_of(group)).collect();
         let drive = DriveSpec {
             link,
             controller,
@@ -218,13 +224,13 @@ prop_compose! {
             mapping: MappingSpec {
                 unit_kib: 4,
                 row: if die.geometry.planes > 1 { row } else { RowSpan::AllPlanes },
-                dies_per_group: None,
-                superblock: if all_dies { SuperblockSpan::AllDies } else { SuperblockSpan::OneDie },
+                dies_per_group: (superblock == SuperblockSpan::DieGroup).then(|| *group.get(&groups)),
+                superblock,
                 reserved_blocks_per_1000: reserved,
                 journal,
                 journal_rows_per_checkpoint_row: interval,
-                journal_limit_rows: None,
-                map_cache_kib: None,
+                journal_limit_rows,
+                map_cache_kib,
             },
             gc,
             wear_levelling: WearLevellingSpec { dynamic, static_spread_erases: spread },

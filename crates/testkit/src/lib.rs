@@ -1,8 +1,9 @@
 //! What tests of several crates need: small drives, read from the catalog or drawn at random.
 //!
 //! - [`ideal_drive`], [`ideal_die`]: the catalog's ideal drive and die, to be made small by the test.
-//! - [`any_drive`]: a property-test strategy over small drives of every kind that a drive file can describe with a map of
-//!   pages; [`any_log_block_drive`]: the same with log blocks.
+//! - [`any_drive`]: a property-test strategy over small drives with a map of pages, of every policy of mapping and of collection;
+//!   [`any_log_block_drive`]: the same with log blocks. What dies and drives have beside these (caches of SLC, compression,
+//!   correction, protection from power cuts, suspend, caches of dies) torture draws.
 //! - [`DIE_POWER`], [`DRIVE_POWER`]: what such a die and drive draw.
 //! - [`opal`]: what a host says to a drive that can be locked.
 //! - [`altered`], [`altered_drive`]: a saved state of which one value is another one.

@@ -1,10 +1,11 @@
 //! Two simulated drives as one: the bench finds an array like any other device.
 
-use ssdlab_arrays::Raid0;
+use ssdlab_arrays::{Raid0, Ranges};
 use ssdlab_bench::suite::{find_test, run_test};
 use ssdlab_bench::{Lab, Monitor, Outcome, PoweredOn};
 use ssdlab_core::{Cause, Nanos};
 use ssdlab_device::{Device, Held, LinkPolicy, Request};
+use ssdlab_disks::{Disk, DiskSpec};
 use ssdlab_ssd::Ssd;
 
 /// A drive of the catalog with four small dies: 48 MiB.
@@ -119,6 +120,50 @@ fn counters_add_up_over_the_members() {
     let array_percent = array.info().over_provisioning_percent.unwrap();
     assert!((member - array_percent).abs() < 1.0, "{member} {array_percent}");
     assert_eq!(array.check_books(), Ok(()));
+}
+
+/// The first 4 MiB on a drive, 4 more on a disk.
+struct DriveAndDisk;
+
+impl Lab for DriveAndDisk {
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
+        let mut spec = DiskSpec::plain();
+        spec.capacity_bytes = 4 << 20;
+        let disk: Box<dyn Device> = Box::new(Disk::new("disk", spec, seed).map_err(|e| e.to_string())?);
+        let members = vec![(drive(seed), Some(4 << 20)), (disk, None)];
+        Ok(PoweredOn::new(Ranges::new(self.name(), members).map_err(|e| e.to_string())?))
+    }
+
+    fn name(&self) -> &str {
+        "drive and disk"
+    }
+}
+
+/// What goes to the disk is written, too, and is programmed nowhere.
+#[test]
+fn a_set_with_a_disk_tells_no_write_amplification() {
+    let settings = [("round_share", "0.125"), ("settle_turnovers", "0.5"), ("max_rounds", "20")];
+    let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+    let test = find_test("steady-state").unwrap();
+    let out = run_test(test, &DriveAndDisk, &settings, 1, false, &Monitor::silent()).expect("it runs");
+    let of_flash: Vec<&String> = out.metrics.keys().filter(|key| key.starts_with("waf")).collect();
+    assert!(of_flash.is_empty(), "{of_flash:?}");
+    assert!(!out.charts.iter().any(|chart| chart.id.starts_with("waf")));
+    assert!(out.method.contains("in rounds of 0.125 of its capacity, until IOPS of 5 rounds"), "{}", out.method);
+    // A round is as many bytes as it is said to be, whatever the flash does.
+    let (rounds, drive_writes) = (out.metrics["rounds"].value, out.metrics["drive_writes"].value);
+    assert!((drive_writes / rounds - 0.125).abs() < 1e-3, "{drive_writes} in {rounds}");
+
+    let mut set = DriveAndDisk.fresh(1).unwrap().device;
+    let mut done = Vec::new();
+    set.submit(0, Request::write(1, 2 << 20, 4 << 20)).unwrap();
+    set.advance_to_completion(Nanos::MAX, &mut done);
+    set.submit(done[0].completed, Request::flush(2)).unwrap();
+    set.advance_to_completion(Nanos::MAX, &mut done);
+    let c = set.counters();
+    // The flash is told of all the same.
+    assert!(c.flash.unwrap().program_bytes() >= 2 << 20 && c.disk.is_some());
+    assert_eq!((c.host.write_bytes, c.waf()), (4 << 20, None));
 }
 
 #[test]

@@ -420,7 +420,10 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
         self.running -= self.pending.len();
         let pending = std::mem::take(&mut self.pending);
         for (index, task) in self.tasks.iter_mut().enumerate() {
-            if !task.has_ended() && !pending.contains(&index) {
+            if pending.contains(&index) {
+                // Another clone of its entry may have run.
+                self.recorders.entries[task.entry].stopped = true;
+            } else if !task.has_ended() {
                 task.close(now);
                 self.recorders.entries[task.entry].stopped |= !task.never_began();
                 self.ready.push(index);

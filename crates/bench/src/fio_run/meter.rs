@@ -119,7 +119,7 @@ pub(super) struct EntryMeter {
     verified_from: Option<Nanos>,
     /// What they have read: commands and bytes.
     verified: (u64, u64),
-    /// A clone was stopped before its time.
+    /// A clone was stopped before its time, or never began for that.
     pub(super) stopped: bool,
     /// When a clone was first measured, and what the device had counted by then.
     pub(super) counted_from: Option<(Nanos, Counters)>,

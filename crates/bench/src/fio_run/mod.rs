@@ -80,6 +80,8 @@ pub struct FioRun {
     pub outcomes: Vec<Outcome>,
     /// What of the job file has not run to its end, if it was stopped.
     pub stopped: Option<String>,
+    /// Every entry of which that is so.
+    pub unfinished: Vec<Unfinished>,
     /// What a reader must know of the rates, if the drive was fresh.
     pub fresh: Option<String>,
     /// Of jobs of which `latency_target` had found no depth when they were over, of those that were over within their ramp, and of
@@ -89,6 +91,15 @@ pub struct FioRun {
     pub kept: Option<Vec<u8>>,
     /// What its parts did while the slowest request waited, if that was asked for and a request was measured.
     pub slowest_seen: Option<SlowestSeen>,
+}
+
+/// An entry that has not run to its end.
+#[derive(Debug)]
+pub struct Unfinished {
+    /// Its name, as that of its outcome.
+    pub entry: String,
+    /// Why, in a clause.
+    pub why: String,
 }
 
 /// Why a job file did not run to its end.
@@ -270,6 +281,7 @@ pub fn run_file_logging(
     };
     let slowest_seen = host.slowest_seen();
     let kept = options.keep.then(|| host.put_away()).transpose()?;
+    let unfinished = if stopped.is_some() { outcome::unfinished(file, &entries) } else { Vec::new() };
     let mut outcomes = outcome::outcomes(file, &entries, &facts, options, slowest_seen.as_ref());
     let fresh = facts.says_of_a_state_that_is_not_steady(file, &entries);
     let stored = stored_note(lab.stored_days());
@@ -282,7 +294,7 @@ pub fn run_file_logging(
         report.leave_out_what_never_began(&entries, why);
     }
     let searches = says_of_jobs(file, &entries).chain(never).collect();
-    Ok(FioRun { report, outcomes, stopped, fresh, searches, kept, slowest_seen })
+    Ok(FioRun { report, outcomes, stopped, unfinished, fresh, searches, kept, slowest_seen })
 }
 
 /// How many jobs a message names.
@@ -300,7 +312,7 @@ fn named(file: &JobFile, entries: &[EntryMeter], which: &dyn Fn(&EntryMeter) -> 
 
 /// Which jobs ended before their time, and which never began.
 fn says_of_a_stop(file: &JobFile, entries: &[EntryMeter]) -> String {
-    let cut = named(file, entries, &|e| e.stopped).map(|jobs| format!("{jobs} ended before its time"));
+    let cut = named(file, entries, &|e| e.stopped && e.has_run()).map(|jobs| format!("{jobs} ended before its time"));
     let never = named(file, entries, &|e| !e.has_run()).map(|jobs| format!("{jobs} did not begin"));
     let all: Vec<String> = cut.into_iter().chain(never).collect();
     format!("stopped: {}", all.join("; "))

@@ -9,7 +9,7 @@ use ssdlab_workload::pattern::BlockSizes;
 use super::meter::EntryMeter;
 use super::plan::commands_a_second;
 use super::report::{RunFacts, says_of_a_job};
-use super::{FioOptions, Prefill};
+use super::{FioOptions, Prefill, Unfinished};
 use crate::explain;
 use crate::host::SlowestSeen;
 use crate::outcome::{Axis, Mark, Outcome};
@@ -44,6 +44,21 @@ pub(super) fn outcomes(
     shown.map(|(entry, name)| with_seen(outcome(file, entry, name, (facts, options, entries.len())), entry)).collect()
 }
 
+/// The entries that a stop has cut short or kept from beginning.
+pub(super) fn unfinished(file: &JobFile, entries: &[EntryMeter]) -> Vec<Unfinished> {
+    let why = |entry: &EntryMeter| match () {
+        () if !entry.has_run() => Some("it did not begin before the run was stopped".to_owned()),
+        () if entry.stopped => Some(format!("it was {}", stopped_after(entry))),
+        () => None,
+    };
+    let names = names(file, entries);
+    entries.iter().zip(names).filter_map(|(e, entry)| Some(Unfinished { entry, why: why(e)? })).collect()
+}
+
+fn stopped_after(entry: &EntryMeter) -> String {
+    format!("stopped after {}", format_duration(entry.runtime()))
+}
+
 /// Names of the entries; those of clones are numbered.
 fn names(file: &JobFile, entries: &[EntryMeter]) -> Vec<String> {
     let mut taken = BTreeSet::new();
@@ -75,7 +90,7 @@ fn outcome(
         time_shares: explain::time_shares("job", m),
         slowest: explain::slowest(m),
         notes: file.notices_on(facts.capacity_bytes),
-        shortened: entry.stopped.then(|| format!("stopped after {}.", format_duration(entry.runtime()))),
+        shortened: entry.stopped.then(|| format!("{}.", stopped_after(entry))),
         ..Outcome::default()
     };
     // What is verified afterwards is another load than the job's.

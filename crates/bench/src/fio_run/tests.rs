@@ -829,6 +829,13 @@ fn what_a_stopped_run_has_done_is_reported_and_what_never_began_is_not() {
     let shortened: Vec<_> = run.outcomes.iter().map(|o| (&*o.variant, o.shortened.as_deref())).collect();
     assert_eq!(shortened, [("a", None), ("b", Some("stopped after 3.00 s."))]);
     assert!(run.outcomes.iter().all(|o| o.notes.contains(&stopped.to_owned())));
+    let unfinished: Vec<_> = run.unfinished.iter().map(|u| (&*u.entry, &*u.why)).collect();
+    let never = "it did not begin before the run was stopped";
+    assert_eq!(unfinished, [("b", "it was stopped after 3.00 s"), ("c", never), ("d", never)]);
+    // Of jobs that are reported together, one that never began leaves something open, too.
+    let text = "[global]\nrw=randread\nnorandommap\ntime_based\n[b]\nruntime=9\n[a]\nnew_group\ngroup_reporting\nruntime=1\n[c]\ngroup_reporting\nwait_for=b\nruntime=1\n";
+    let run = stopped_after(5, text).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(run.unfinished.iter().map(|u| &*u.entry).collect::<Vec<_>>(), ["b", "a"]);
 }
 
 #[test]

@@ -90,11 +90,13 @@ fn put_counts(out: &mut Outcome, r: &Replayed) {
 }
 
 fn put_charts(out: &mut Outcome, r: &Replayed) {
+    let lasted = r.measurement.elapsed();
     let mut caption = match r.rate.window_s() {
+        _ if r.rate.is_within_one(lasted) => "One dot, at the end of the run: the mean of all of it.".to_owned(),
         1 => "One dot a second.".to_owned(),
         n => format!("One dot every {n} seconds: the mean of that time."),
     };
-    let points = r.rate.points(r.measurement.elapsed());
+    let points = r.rate.points(lasted);
     if points.len() < r.rate.windows() {
         caption.push_str(" What came after the last whole one is left out.");
     }

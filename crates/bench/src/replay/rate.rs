@@ -35,17 +35,21 @@ impl RateOverTime {
         self.counts.len()
     }
 
+    /// Whether a run that lasted so long ended within the first window.
+    pub(super) fn is_within_one(&self, lasted: Nanos) -> bool {
+        lasted < self.window
+    }
+
     /// The end of each window in seconds, and its requests a second. A last one that the run did not last through would
-    /// show a rate that never was; it counts only where there is no other.
+    /// show a rate that never was; where there is no other, it ends with the run.
     pub(super) fn points(&self, lasted: Nanos) -> Vec<[f64; 2]> {
-        let seconds = self.window_s() as f64;
-        let whole = ((lasted / self.window) as usize).max(1);
-        self.counts
-            .iter()
-            .take(whole)
-            .enumerate()
-            .map(|(i, &n)| [(i + 1) as f64 * seconds, n as f64 / seconds])
-            .collect()
+        let window = if self.is_within_one(lasted) { lasted } else { self.window };
+        if window == 0 {
+            return Vec::new();
+        }
+        let (seconds, whole) = (window as f64 / SECOND as f64, (lasted / window) as usize);
+        let counts = self.counts.iter().take(whole).enumerate();
+        counts.map(|(i, &n)| [(i + 1) as f64 * seconds, n as f64 / seconds]).collect()
     }
 }
 
@@ -68,5 +72,29 @@ impl Meter for RateOverTime {
             self.counts.resize(index + 1, 0);
         }
         self.counts[index] += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::MILLISECOND;
+
+    use super::*;
+
+    fn counted(window: Nanos, counts: &[u64]) -> RateOverTime {
+        RateOverTime { window, began: 0, counts: counts.to_vec() }
+    }
+
+    #[test]
+    fn a_run_that_ends_within_the_first_window_has_the_rate_of_its_own_time() {
+        assert_eq!(counted(SECOND, &[1_000]).points(100 * MILLISECOND), [[0.1, 10_000.0]]);
+        assert_eq!(counted(30 * SECOND, &[1_200]).points(12 * SECOND), [[12.0, 100.0]]);
+        assert!(counted(SECOND, &[]).points(0).is_empty());
+    }
+
+    #[test]
+    fn windows_that_were_lasted_through_have_points() {
+        assert_eq!(counted(SECOND, &[7]).points(SECOND), [[1.0, 7.0]]);
+        assert_eq!(counted(2 * SECOND, &[8, 6, 1]).points(4 * SECOND + 1), [[2.0, 4.0], [4.0, 3.0]]);
     }
 }

@@ -116,5 +116,6 @@ fn shares(out: &mut String, word: &str, stats: &OpStats) -> fmt::Result {
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     let list: Vec<String> =
         parts.iter().filter(|p| p.1 >= 0.05).map(|(label, us)| format!("{label} {us:.1}")).collect();
-    writeln!(out, "  {word}: {:.1} = {}", stats.latency.mean() / 1e3, list.join(" + "))
+    let sum = if list.is_empty() { String::new() } else { format!(" = {}", list.join(" + ")) };
+    writeln!(out, "  {word}: {:.1}{sum}", stats.latency.mean() / 1e3)
 }

@@ -13,7 +13,7 @@ use super::definition::{PLAIN, TestDef, Variant, block, choice, depth, integer, 
 use super::figures::{by_second, chart, max, mean, min, put, put_counters, put_latencies, put_power, series, stddev};
 use super::regularity::Regularity;
 use super::stalls::{put_stalls, show_stalls};
-use super::steady_state::{Criterion, flash_bytes, left_to_full_run};
+use super::steady_state::{Criterion, flash_bytes, left_to_full_run, means_of_parts};
 use super::storage_bench_statistics::grouped;
 use super::tail::tail_chart;
 use crate::error::BenchError;
@@ -168,11 +168,10 @@ const STEADY: [&str; 10] = [
 fn unsteady(tail: &[f64], requests: u64, seconds: u64) -> Option<NotSteady> {
     let criterion = Criterion::DEFAULT;
     let because = |reason, why: String| Some(NotSteady::new(reason, format!("of the last {seconds} s, {why}")));
-    let length = tail.len() / criterion.window;
-    if length == 0 {
+    if tail.len() < criterion.window {
         return because(Unsettled::TooFewSeconds, "there are too few seconds to tell".to_owned());
     }
-    let parts: Vec<f64> = tail.chunks_exact(length).take(criterion.window).map(mean).collect();
+    let parts = means_of_parts(tail);
     if criterion.is_met(&parts) {
         return None;
     }
@@ -215,10 +214,25 @@ pub fn is_of_whole_drive(outcome: &Outcome) -> bool {
     outcome.params.get("over_provisioning").is_none_or(|used| used == EVERY_ADDRESS)
 }
 
-/// Whether a figure of this test is of the whole run, which begins on a fresh drive, and not of its last part.
+/// A part of the random writes that a figure of this test is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartOfRun {
+    /// All of them, from the fresh drive on.
+    Whole,
+    /// Those that are taken for the steady state.
+    Last,
+}
+
+/// Figures of neither part: the verdict on the last one, and what was before the random writes.
+const OF_NO_PART: [&str; 3] = ["steady", "fill_bandwidth", "used_bytes"];
+
+/// The part of the run that a figure of this test is of.
 #[must_use]
-pub fn is_of_whole_run(key: &str) -> bool {
-    ["iops", "bandwidth", "waf"].contains(&key) || key.starts_with("latency_") && !key.ends_with("_tail")
+pub fn part_of_run(key: &str) -> Option<PartOfRun> {
+    if STEADY.contains(&key) || key.ends_with("_tail") {
+        return Some(PartOfRun::Last);
+    }
+    (!OF_NO_PART.contains(&key)).then_some(PartOfRun::Whole)
 }
 
 /// Completions that a moment must have in the mean, or its rate tells of nothing but when they were counted.
@@ -571,6 +585,9 @@ mod tests {
             unsteady(&falling, 1_000_000)
         );
         assert_eq!(unsteady(&[1.0], 1_000_000).unwrap().0, Unsettled::TooFewSeconds);
+        // Nine are no multiple of five, and the last of them count, too.
+        let falls_late = [5_000.0, 5_000.0, 5_000.0, 5_000.0, 5_000.0, 2_500.0, 2_500.0, 2_500.0, 2_500.0];
+        assert_eq!(unsteady(&falls_late, 1_000_000).unwrap().0, Unsettled::Drifts);
         // Parts of 70 requests are known to a quarter, parts of 500 to less than a tenth.
         let (reason, sentence) = unsteady(&rising, 350).unwrap();
         assert_eq!(reason, Unsettled::TooFewRequests);
@@ -603,6 +620,20 @@ mod tests {
         let quick: Vec<f64> = slow.iter().map(|v| v * 20.0).collect();
         assert_eq!(readable(quick.clone(), 8), (quick, 8));
         assert_eq!(readable(slow.clone(), 1), (slow, 1));
+    }
+
+    #[test]
+    fn every_figure_is_of_the_whole_run_or_of_its_last_part_but_for_the_fill_and_the_verdict() {
+        use PartOfRun::{Last, Whole};
+        for key in ["iops", "waf", "waf_gc", "power_mean", "held_for_heat", "stall_share", "zero_iops_seconds"] {
+            assert_eq!(part_of_run(key), Some(Whole), "{key}");
+        }
+        for key in
+            ["iops_mean_tail", "waf_tail", "latency_p99_9_tail", "iops_min", "iops_autocorrelation_max", "iops_period"]
+        {
+            assert_eq!(part_of_run(key), Some(Last), "{key}");
+        }
+        assert_eq!(["steady", "fill_bandwidth", "used_bytes"].map(part_of_run), [None; 3]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a run on a drive in small cannot tell of the drive.
 
+use super::consistency::COUNTS_RATES;
 use super::definition::QUICK_DIVISOR;
 use super::regularity::PERIODS_CHART;
 use super::slc_cache::{RECOVERY, RECOVERY_CHART, STAGES};
@@ -58,10 +59,17 @@ pub(super) fn leave_out(outcome: &mut Outcome) {
         "Amounts, the longest latencies{and_stalls} are left out: they depend on the size of the drive."
     ));
     if ["iops_min", "iops_over_stddev"].iter().any(|key| outcome.metrics.contains_key(*key)) {
-        outcome.notes.push(format!(
-            "Rates of single seconds, the lowest and how far they spread, are of {QUICK_DIVISOR} moments a second where enough \
-             requests complete in each."
-        ));
+        outcome.notes.push(if outcome.test == COUNTS_RATES {
+            format!(
+                "Rates of single seconds, the lowest and how far they spread, are of {QUICK_DIVISOR} moments a second where enough \
+                 requests complete in each."
+            )
+        } else {
+            format!(
+                "The lowest and the highest second are whole seconds, each of which is like {QUICK_DIVISOR} s of the whole drive: \
+                 single seconds of a full run may lie further apart."
+            )
+        });
     }
 }
 
@@ -71,6 +79,20 @@ mod tests {
     use crate::outcome::Metric;
     use crate::suite::regularity::Regularity;
     use crate::suite::tail::tail_chart;
+
+    #[test]
+    fn only_the_test_that_counts_moments_says_that_it_does() {
+        let notes = |test: &str, key: &str| {
+            let metrics = [(key.to_owned(), Metric::new(1.0, "IOPS"))].into();
+            let mut outcome = Outcome { test: test.into(), metrics, ..Outcome::default() };
+            leave_out(&mut outcome);
+            outcome.notes.join(" ")
+        };
+        assert!(notes(COUNTS_RATES, "iops_min").contains("of 8 moments a second"));
+        let whole = notes("random-write", "iops_min");
+        assert!(whole.contains("like 8 s of the whole drive") && !whole.contains("moments"), "{whole}");
+        assert!(!notes("random-write", "iops").contains("second"));
+    }
 
     #[test]
     fn rates_stay_and_what_depends_on_the_size_goes() {

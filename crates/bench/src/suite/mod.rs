@@ -52,16 +52,16 @@ mod words;
 mod worn_in;
 
 pub use consistency::{
-    COMPLETIONS_OF_A_MOMENT, COUNTS_RATES, PUBLISHED_SECONDS, is_of_whole_drive, is_of_whole_run, rates_a_second,
+    COMPLETIONS_OF_A_MOMENT, COUNTS_RATES, PUBLISHED_SECONDS, PartOfRun, is_of_whole_drive, part_of_run, rates_a_second,
 };
 pub use definition::{
-    Better, COMMON_PARAMS, INTERVAL_ENDS, MetricDef, STALL_METRICS, STANDARD_METRICS, TestDef, Variant, reference,
-    stands_for,
+    Better, COMMON_PARAMS, INTERVAL_ENDS, MetricDef, QUICK_DIVISOR, STALL_METRICS, STANDARD_METRICS, TestDef, Variant,
+    reference, stands_for,
 };
 
 pub use slc_stages::FOLDING_SHARE;
 pub use stalls::{FELT_FIGURES, LONGEST_GAPS, cause_of_longest_gap};
-pub use steady_state::STEADY_PARTS;
+pub use steady_state::means_of_parts;
 
 use std::borrow::Cow;
 

@@ -1,12 +1,12 @@
 //! `ssdlab attach`: a simulated device as a real one, for other programs.
 
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use ssdlab_attach::{
@@ -30,6 +30,8 @@ use crate::output::{complain, print};
 
 /// A command that was told to end and does not is ended after so long.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Nobody has told the process to end.
+const NO_SIGNAL: usize = 0;
 const NEEDS_SPACE: &str = "an image needs free space on its disk; with --read-only it needs none, and stays as it is";
 
 pub fn run(args: &AttachArgs) -> Result<(), Failure> {
@@ -60,12 +62,12 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     let failed = |e: std::io::Error| Failure::run(format!("cannot serve {}: {e}", recipe.name));
     // Before anything is made: what is then left by a signal is ours to remove.
     let (stop, stopper) = UnixStream::pair().map_err(failed)?;
-    let stopped = Arc::new(AtomicBool::new(false));
+    let told = Arc::new(AtomicUsize::new(NO_SIGNAL));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stopped)).map_err(failed)?;
+        signal_hook::flag::register_usize(signal, Arc::clone(&told), signal as usize).map_err(failed)?;
         signal_hook::low_level::pipe::register(signal, stopper.try_clone().map_err(failed)?).map_err(failed)?;
     }
-    let places = Places::choose(args)?;
+    let mut places = Places::choose(args)?;
     let export = Export {
         serial: serial(&recipe.name, args.seed),
         trimmed_reads_zeroes: args.trimmed == TrimmedArg::Zeroes,
@@ -81,9 +83,9 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
         uris = format!("{uris}, {address}");
         url = Some(address);
     }
-    let control = UnixListener::bind(&places.control).map_err(failed)?;
+    let control = places.control_listener().map_err(failed)?;
     let mut made = NewImage::default();
-    let may_go_on = || !stopped.load(Ordering::Relaxed);
+    let may_go_on = || told.load(Ordering::Relaxed) == NO_SIGNAL;
     let (device, now, lock) = contents(args, inner, &recipe.name, &mut made, &may_go_on)?;
     let drive = Drive::new(device, export, memory);
     let drive = match lock {
@@ -107,8 +109,11 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
         }
         Ok(match args.run.as_slice() {
             [] => {
-                print(&format!("{}: {uris}, control {}\n", recipe.name, places.control.display()))?;
-                None
+                match print(&format!("{}: {uris}, control {}\n", recipe.name, places.control.display())) {
+                    // Whoever does not read this may use the drive all the same.
+                    Ok(()) | Err(Failure::ReaderGone) => None,
+                    Err(failure) => return Err(failure),
+                }
             }
             command => {
                 let started = captive::start(command, &places.socket, &places.control, url.as_deref(), stopper);
@@ -125,8 +130,12 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
         }
     };
     made.keep();
-    let server = Server::new(drive, now, listeners, Some(Listener::Unix(control)), stop, options).map_err(failed)?;
+    let server = Server::new(drive, now, listeners, Some(control), stop, options).map_err(failed)?;
     let (drive, now, statistics, snapshots) = server.run().map_err(failed)?;
+    let told = told.load(Ordering::Relaxed);
+    if let (Some(captive), true) = (&captive, told != NO_SIGNAL) {
+        captive.pass_on(told as i32);
+    }
     drop(places);
     let warning = lateness_warning(&statistics, &drive, args.time_scale);
     let closed = close(drive, now);
@@ -135,7 +144,7 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     complain(&lateness_line(&statistics));
     warning.iter().for_each(|warning| complain(&format!("warning: {warning}")));
     closed?;
-    captive.map_or(Ok(()), |captive| conclude(&captive))
+    captive.map_or(Ok(()), |captive| conclude(&captive, told != NO_SIGNAL))
 }
 
 /// What `--memory` says, in bytes.
@@ -471,23 +480,26 @@ pub fn image_number() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64)
 }
 
-/// The command's exit code is ours.
+/// The command's exit code is ours. What it leaves running goes on, unless it was `told` to end: that is for all of it.
 #[expect(clippy::disallowed_methods, reason = "how long a command is waited for is no result")]
-fn conclude(captive: &captive::Captive) -> Result<(), Failure> {
+fn conclude(captive: &captive::Captive, told: bool) -> Result<(), Failure> {
     let asked = Instant::now();
+    let mut ended = None;
     loop {
-        match captive.status() {
-            Ok(Some(status)) => {
-                let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
-                return if code == 0 { Ok(()) } else { Err(Failure::Command(code as u8)) };
-            }
-            Ok(None) if asked.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(10)),
-            Ok(None) => {
-                captive.end();
-                return Err(Failure::run("stopped while the command was running"));
-            }
-            Err(e) => return Err(Failure::run(format!("the command's end is not known: {e}"))),
+        if ended.is_none() {
+            ended = captive.status().map_err(|e| Failure::run(format!("the command's end is not known: {e}")))?;
         }
+        let is_over = ended.is_some() && (!told || captive.is_gone());
+        if !is_over && asked.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(10));
+            continue;
+        }
+        if !is_over {
+            captive.end();
+        }
+        let Some(status) = ended else { return Err(Failure::run("stopped while the command was running")) };
+        let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+        return if code == 0 { Ok(()) } else { Err(Failure::Command(code as u8)) };
     }
 }
 
@@ -497,33 +509,52 @@ struct Places {
     socket: PathBuf,
     tcp: Option<SocketAddr>,
     control: PathBuf,
+    /// What was bound.
+    bound: Vec<Bound>,
     private: Option<PathBuf>,
+}
+
+/// A socket of ours: another one at its path has other numbers.
+struct Bound {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
 }
 
 impl Places {
     fn choose(args: &AttachArgs) -> Result<Places, Failure> {
-        let needs_private = args.socket.is_none() && (args.listen.is_none() || args.control.is_none());
-        let private = needs_private.then(private_folder).transpose()?;
-        let socket = match (&args.socket, &private) {
-            (Some(socket), _) => socket.clone(),
-            (None, Some(folder)) => folder.join("nbd"),
-            (None, None) => PathBuf::new(),
+        let beside = |socket: &Path| {
+            let mut beside = socket.as_os_str().to_owned();
+            beside.push(".ctl");
+            PathBuf::from(beside)
         };
-        let mut beside = socket.clone().into_os_string();
-        beside.push(".ctl");
-        let control = args.control.clone().unwrap_or_else(|| beside.into());
-        if args.listen.is_none() {
-            if control == socket {
-                return Err(Failure::bad_input(format!("{} is given twice", socket.display()))
-                    .help("the control socket needs a path of its own"));
-            }
-            free(&socket)?;
+        let control = args.control.clone().or_else(|| args.socket.as_deref().map(beside));
+        if let (Some(socket), true) = (&args.socket, args.socket == control) {
+            return Err(Failure::bad_input(format!("{} is given twice", socket.display()))
+                .help("the control socket needs a path of its own"));
         }
-        free(&control)?;
-        Ok(Places { socket, tcp: args.listen, control, private })
+        args.socket.iter().chain(&control).try_for_each(|given| free(given))?;
+        // Once nothing more is refused: it would stay.
+        let needs_private = args.socket.is_none() && (args.listen.is_none() || control.is_none());
+        let private = needs_private.then(private_folder).transpose()?;
+        let in_private = private.as_ref().map(|folder| folder.join("nbd"));
+        let socket = args.socket.clone().or(in_private).unwrap_or_default();
+        let control = control.unwrap_or_else(|| beside(&socket));
+        Ok(Places { socket, tcp: args.listen, control, bound: Vec::new(), private })
     }
 
-    fn listener(&self) -> Result<(Listener, String), Failure> {
+    fn bind(&mut self, path: PathBuf) -> std::io::Result<Listener> {
+        let listener = UnixListener::bind(&path)?;
+        let meta = std::fs::symlink_metadata(&path)?;
+        self.bound.push(Bound { path, device: meta.dev(), inode: meta.ino() });
+        Ok(Listener::Unix(listener))
+    }
+
+    fn control_listener(&mut self) -> std::io::Result<Listener> {
+        self.bind(self.control.clone())
+    }
+
+    fn listener(&mut self) -> Result<(Listener, String), Failure> {
         match self.tcp {
             Some(address) => {
                 let cannot = |e| Failure::bad_input(format!("cannot listen on {address}: {e}"));
@@ -532,9 +563,11 @@ impl Places {
                 Ok((Listener::Tcp(listener), uri))
             }
             None => {
-                let cannot = |e| Failure::bad_input(format!("cannot listen on {}: {e}", self.socket.display()));
-                let path = std::path::absolute(&self.socket).map_err(cannot)?;
-                Ok((Listener::Unix(UnixListener::bind(&path).map_err(cannot)?), captive::uri(&path)))
+                let shown = self.socket.display().to_string();
+                let cannot = |e| Failure::bad_input(format!("cannot listen on {shown}: {e}"));
+                let path = std::path::absolute(&self.socket).map_err(&cannot)?;
+                let uri = captive::uri(&path);
+                Ok((self.bind(path).map_err(cannot)?, uri))
             }
         }
     }
@@ -542,16 +575,13 @@ impl Places {
 
 impl Drop for Places {
     fn drop(&mut self) {
-        // What another program has put there meanwhile is not ours.
-        let remove = |socket: &Path| {
-            if std::fs::symlink_metadata(socket).is_ok_and(|found| found.file_type().is_socket()) {
-                drop(std::fs::remove_file(socket));
+        for Bound { path, device, inode } in &self.bound {
+            // What another program has put there meanwhile is not ours, be it the socket of another server.
+            let is_ours = |found: std::fs::Metadata| (found.dev(), found.ino()) == (*device, *inode);
+            if std::fs::symlink_metadata(path).is_ok_and(is_ours) {
+                drop(std::fs::remove_file(path));
             }
-        };
-        if self.tcp.is_none() {
-            remove(&self.socket);
         }
-        remove(&self.control);
         if let Some(folder) = &self.private {
             drop(std::fs::remove_dir(folder));
         }

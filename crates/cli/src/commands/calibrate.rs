@@ -20,7 +20,7 @@ pub fn run(args: &CalibrateArgs) -> Result<(), Failure> {
     let folder = args.measured.parent().unwrap_or(Path::new(""));
     let results = |path: &str| read(&folder.join(path));
     let given = Measurements::parse(&file, &text, &results)?;
-    let folder = KeepFolder::open(args.keep.as_deref())?;
+    let folder = KeepFolder::open("calibrate", args.keep.as_deref())?;
     let kept = folder.kept()?;
     stop_on_ctrl_c()?;
     let bar = Bar::new();
@@ -29,17 +29,19 @@ pub fn run(args: &CalibrateArgs) -> Result<(), Failure> {
     drop(bar);
     kept.say_unkept();
     let found = found.map_err(|none| kept.ended(none))?;
-    kept.clear();
-    if args.json {
-        return print_json(&json!({
+    let document = || {
+        json!({
             "schema": "ssdlab.calibration/1",
             "version": env!("CARGO_PKG_VERSION"),
             "seed": args.plan.common.seed,
             "quick": args.plan.common.quick,
             "calibration": found,
-        }));
-    }
-    print(&told(&found, args))
+        })
+    };
+    // What is printed is all that is left of the runs.
+    if args.json { print_json(&document()) } else { print(&told(&found, args)) }?;
+    kept.clear();
+    Ok(())
 }
 
 fn told(found: &Calibration, args: &CalibrateArgs) -> String {

@@ -24,14 +24,14 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
         None => recognised(&args.file)?,
     };
     let what = match kind {
-        FileKind::Drive => drive(&name)?,
+        FileKind::Drive => drive(by_name(&args.file)?)?,
         FileKind::Die => {
             let die = parse_die(&name, &text(&args.file)?)?;
             say_doubts(&die);
             format!("a die type: {}", die.spec.description)
         }
         FileKind::Plan => {
-            let plan = Plan::open(&name)?;
+            let plan = Plan::open(by_name(&args.file)?)?;
             let points = if plan.points.len() == 1 { "point" } else { "points" };
             let known: Vec<(usize, String)> = plan
                 .points
@@ -53,6 +53,14 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
         FileKind::Trace => trace(&args.file)?,
     };
     print(&format!("{name} is {what}\n"))
+}
+
+/// Of a file that is found by its name, as those of the catalog are.
+fn by_name(file: &Path) -> Result<&str, Failure> {
+    file.to_str().ok_or_else(|| {
+        Failure::bad_input(format!("{} is not valid Unicode", file.display()))
+            .help("give the file another name: drives and plans are found by theirs")
+    })
 }
 
 fn text(file: &Path) -> Result<String, Failure> {

@@ -1,5 +1,6 @@
 //! `ssdlab claims`: published figures beside simulated ones.
 
+use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -13,13 +14,13 @@ use crate::args::ClaimsArgs;
 use crate::failure::Failure;
 use crate::figures::Figures;
 use crate::finished;
-use crate::folder::{OutputFolder, Writes};
+use crate::folder::{OutputFolder, UNFINISHED, Writes};
 use crate::lab::{SimulatedDrive, drives};
-use crate::output::{Failures, print, print_json, table};
+use crate::output::{Failures, complain, print, print_json, table};
 use crate::plan::{self, param_failure};
 
 const FILE: &str = "claims.json";
-const WRITES: Writes = Writes { command: "claims", files: &[FILE], folders: &[], stores: &[] };
+const WRITES: Writes = Writes { command: "claims", files: &[FILE], folders: &[UNFINISHED], stores: &[] };
 
 pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     let options = args.plan.options();
@@ -45,11 +46,12 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     let rows = claims::evaluate(&claims, &judged, &std::mem::take(&mut results.outcomes));
     let mut document = document(&rows, seed, quick);
     // A figure whose test was stopped or failed is not told from one that nothing was run for.
-    document["complete"] = results.is_whole().into();
+    let is_whole = results.is_whole();
+    document["complete"] = is_whole.into();
     let mut failures = Failures::default();
-    let written = failures.note(folder.as_mut().map_or(Ok(()), |folder| write(folder, &document)));
+    let written = failures.note(folder.as_mut().map_or(Ok(()), |folder| write_into(folder, &document, is_whole)));
     // What a test that failed leaves is kept, too: the same command goes on from there.
-    if let (Some(()), true, Some(finished)) = (written, results.is_whole(), finished) {
+    if let (Some(()), true, Some(finished)) = (written, is_whole, finished) {
         finished.clear();
     }
     failures.note(if args.json { print_json(&document) } else { print(&text(&rows)) });
@@ -60,11 +62,18 @@ pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
     failures.conclude()
 }
 
-fn write(folder: &mut OutputFolder, document: &Value) -> Result<(), Failure> {
-    folder.begin_writing()?;
-    write_whole(&folder.path().join(FILE), format!("{document:#}\n").as_bytes())
-        .map_err(|e| Failure::run(format!("the figures were not written: {e}")))?;
-    folder.written(&[PathBuf::from(FILE)])
+/// Writes the document into a folder that was checked, as [`OutputFolder::write`] does.
+fn write_into(folder: &mut OutputFolder, document: &Value, is_whole: bool) -> Result<(), Failure> {
+    let refused = |e: String| Failure::run(format!("the figures were not written: {e}"));
+    folder.write(is_whole, |place| {
+        fs::create_dir_all(place).map_err(|e| refused(format!("{}: {e}", place.display())))?;
+        let path = place.join(FILE);
+        write_whole(&path, format!("{document:#}\n").as_bytes()).map_err(|e| refused(e.to_string()))?;
+        if !is_whole {
+            complain(&format!("notice: {} has the figures so far", path.display()));
+        }
+        Ok(((), vec![PathBuf::from(FILE)]))
+    })
 }
 
 /// What is laid beside what.
@@ -347,6 +356,29 @@ check.range = { test = "t", metric = "rate", unit = "MB/s", at_least = 0.5 }
         says(&["a.toml", "b.toml"], &without, "1 figure(s) were not judged, the first rate of b.toml: `t` has not run");
         says(&["a.toml", "c.toml"], &without, "1 figure(s) were not judged, the first order of a.toml");
         says(&["c.toml"], &[ran("c.toml", 10.0, 3)], "no figure was judged");
+    }
+
+    #[test]
+    fn figures_of_which_not_all_have_run_take_the_place_of_none() {
+        let dir = std::env::temp_dir().join(format!("ssdlab-claims-not-whole-{}", std::process::id()));
+        let write = |seed: u64, is_whole: bool| {
+            let mut folder = OutputFolder::open(&dir, WRITES, false).unwrap_or_else(|e| panic!("{e}"));
+            let document = document(&[], seed, false);
+            write_into(&mut folder, &document, is_whole).unwrap_or_else(|e| panic!("{e}"));
+        };
+        let seed = |name: &str| {
+            let text = fs::read_to_string(dir.join(name)).ok()?;
+            serde_json::from_str::<Value>(&text).unwrap()["seed"].as_u64()
+        };
+        let seeds = || [FILE, "unfinished/claims.json"].map(seed);
+        write(1, true);
+        write(2, false);
+        assert_eq!(seeds(), [Some(1), Some(2)]);
+        write(3, false);
+        assert_eq!(seeds(), [Some(1), Some(3)]);
+        write(4, true);
+        assert_eq!(seeds(), [Some(4), None]);
+        fs::remove_dir_all(dir).unwrap();
     }
 
     #[test]

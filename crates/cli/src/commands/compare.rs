@@ -14,6 +14,7 @@ use ssdlab_report::{DeviceFacts, ResultRow, ResultsDocument, figure_text, metric
 
 use crate::args::CompareArgs;
 use crate::failure::Failure;
+use crate::folder::UNFINISHED;
 use crate::output::{print, print_json, table};
 
 /// Less than is shown of a change is neither more nor less.
@@ -62,7 +63,7 @@ impl Setting {
     }
 }
 
-/// Whether one was run in small and one whole, and which of them had not settled.
+/// Whether one was run in small and one whole, which was stopped before its time, and which of them had not settled.
 fn states(rows: [&ResultRow; 2]) -> Vec<String> {
     let which = ["first", "second"];
     let small = |i: usize| rows[i].small_by.map(|by| format!("the {} ran on a drive {by} times smaller", which[i]));
@@ -77,6 +78,11 @@ fn states(rows: [&ResultRow; 2]) -> Vec<String> {
     });
     if let ([Some(first), Some(second)], true) = (rates, rows[0].small_by == rows[1].small_by && rates[0] != rates[1]) {
         states.push(format!("the first has {first} a second of its rates, the second {second}, and fewer vary less"));
+    }
+    // A job is shortened by nothing else than a stop. Two that were stopped at the same time are alike.
+    if rows.iter().all(|row| row.test == fio_run::TEST) && rows[0].shortened != rows[1].shortened {
+        let how = which.iter().zip(rows).filter_map(|(which, row)| Some((which, row.shortened.as_deref()?)));
+        states.extend(how.map(|(which, how)| format!("the {which} was {}", how.trim_end_matches('.'))));
     }
     let unsettled = which.iter().zip(rows).filter_map(|(which, row)| Some((which, row.not_steady.first()?)));
     states.extend(unsettled.map(|(which, not_steady)| format!("the {which} had not settled: {}", not_steady.why)));
@@ -256,16 +262,24 @@ pub fn document(documents: &[ResultsDocument; 2]) -> Result<Value, Failure> {
 /// # Errors
 /// If it cannot be read, or is none.
 pub fn read(path: &Path) -> Result<ResultsDocument, Diagnostic> {
-    let in_folder = path.is_dir().then(|| path.join("results.json"));
+    const FILE: &str = "results.json";
+    let in_folder = path.is_dir().then(|| path.join(FILE));
+    let unfinished = path.join(UNFINISHED);
     let path = in_folder.as_deref().unwrap_or(path);
-    let refused = |e: &dyn std::fmt::Display| {
-        Diagnostic::new(format!("cannot read the results {}: {e}", path.display()))
-            .help("give the path of a results.json that ssdlab wrote, or of its folder")
+    let place = path.display().to_string();
+    let refused = |what: &dyn std::fmt::Display| {
+        let error = Diagnostic::new(format!("cannot read the results {what}"));
+        if !path.exists() && unfinished.join(FILE).exists() {
+            return error.help(format!("a run that was stopped or failed has left {}", unfinished.display()));
+        }
+        error.help("give the path of a results.json that ssdlab wrote, or of its folder")
     };
+    let of_file = |e: std::io::Error| refused(&format_args!("{place}: {e}"));
     let mut text = String::new();
-    let file = input::open_regular(path).map_err(|e| refused(&e))?;
-    file.take(MAX_BYTES).read_to_string(&mut text).map_err(|e| refused(&e))?;
-    ResultsDocument::from_json(&text, &path.display().to_string()).map_err(|e| refused(&e))
+    let file = input::open_regular(path).map_err(of_file)?;
+    file.take(MAX_BYTES).read_to_string(&mut text).map_err(of_file)?;
+    // What is wrong with a document is told with its place.
+    ResultsDocument::from_json(&text, &place).map_err(|e| refused(&e))
 }
 
 /// The drive that a row is about, with all that is told of it.
@@ -691,6 +705,25 @@ mod tests {
         assert_eq!(json["figures"][0]["second_is_better"], Value::Null);
         assert_eq!(json["figures"][0]["states"], json!([CHANCE]));
         assert_eq!(json["figures"][1]["states"], json!([OTHER_SEEDS]));
+    }
+
+    #[test]
+    fn a_job_that_was_stopped_is_neither_better_nor_worse_than_a_whole_one() {
+        let of = |shortened: Option<&str>, rate: f64| {
+            let figure = json!({ "bandwidth": { "value": rate, "unit": "MB/s" } });
+            let row = row(fio_run::TEST, json!({ "metrics": figure }));
+            about(document(vec![ResultRow { shortened: shortened.map(str::to_owned), ..row }]), &["a"])
+        };
+        let told = |first, second| {
+            let json = super::document(&[of(first, 100.0), of(second, 120.0)]).unwrap_or_else(|e| panic!("{e}"));
+            (json["figures"][0]["second_is_better"].clone(), json["figures"][0]["states"].clone())
+        };
+        let (at_3, at_9) = (Some("stopped after 3.00 s."), Some("stopped after 9.00 s."));
+        assert_eq!(told(None, None), (json!(true), json!([])));
+        assert_eq!(told(None, at_3), (Value::Null, json!(["the second was stopped after 3.00 s"])));
+        let both = ["the first was stopped after 9.00 s", "the second was stopped after 3.00 s"];
+        assert_eq!(told(at_9, at_3), (Value::Null, json!(both)));
+        assert_eq!(told(at_3, at_3), (json!(true), json!([])));
     }
 
     fn about(document: ResultsDocument, devices: &[&str]) -> ResultsDocument {

@@ -48,7 +48,7 @@ pub fn run(args: &CtlArgs) -> Result<(), Failure> {
         let device = answer["device"].as_str().unwrap_or_default();
         let said = timeline.write(Some(&seen), device)?.unwrap_or_default();
         if let (true, CtlOrder::Timeline { file }) = (args.json, &args.order) {
-            return print_json(&json!({ "device": device, "file": file, "sentence": said }));
+            return print_json(&json!({ "device": device, "file": file.to_string_lossy(), "sentence": said }));
         }
         return print(&(said + "\n"));
     }

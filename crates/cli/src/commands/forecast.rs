@@ -23,12 +23,16 @@ pub fn bench<'a>(
         quick,
         progress,
         cancel: &CANCEL,
-        kept: kept.0.as_ref().map(|finished| finished as &dyn KeptTests),
+        kept: kept.finished.as_ref().map(|finished| finished as &dyn KeptTests),
     }
 }
 
 /// Tests that have ended, for the same command to go on from after a stop; kept nowhere if no folder is named.
-pub struct Kept(Option<Finished>);
+pub struct Kept {
+    finished: Option<Finished>,
+    /// What is done with them when the run has ended.
+    clear: fn(Finished),
+}
 
 impl Kept {
     /// Those of this folder, which the command holds.
@@ -37,17 +41,17 @@ impl Kept {
         if let Some(count) = finished.as_ref().map(Finished::count).filter(|&count| count > 0) {
             complain(&format!("{count} tests were found finished; those that are needed are not run again"));
         }
-        Ok(Kept(finished))
+        Ok(Kept { finished, clear: Finished::clear })
     }
 
     /// Says so if a test could not be kept.
     pub fn say_unkept(&self) {
-        self.0.iter().for_each(Finished::say_unkept);
+        self.finished.iter().for_each(Finished::say_unkept);
     }
 
     /// What a run without a result ends with.
     pub fn ended(&self, none: NoResult) -> Failure {
-        match (none, &self.0) {
+        match (none, &self.finished) {
             (NoResult::Stopped, Some(_)) => Failure::run("stopped").help("the same command goes on from there"),
             (NoResult::Stopped, None) => Failure::run("stopped: nothing was kept"),
             (NoResult::Failed(why), _) => Failure::run(why),
@@ -56,7 +60,7 @@ impl Kept {
 
     /// The run has ended.
     pub fn clear(self) {
-        self.0.into_iter().for_each(Finished::clear);
+        self.finished.into_iter().for_each(self.clear);
     }
 }
 
@@ -68,12 +72,16 @@ pub struct KeepFolder {
 impl KeepFolder {
     /// # Errors
     /// If the folder cannot be written to.
-    pub fn open(dir: Option<&Path>) -> Result<Self, Failure> {
-        let folder = dir.map(|dir| OutputFolder::open(dir, Writes::NOTHING, false)).transpose()?;
+    pub fn open(command: &'static str, dir: Option<&Path>) -> Result<Self, Failure> {
+        let folder = dir.map(|dir| OutputFolder::open(dir, Writes::nothing(command), false)).transpose()?;
         Ok(KeepFolder { folder })
     }
 
+    /// What is kept there of other runs of the command stays when this one has ended.
+    ///
+    /// # Errors
+    /// If the folder cannot be written to.
     pub fn kept(&self) -> Result<Kept, Failure> {
-        Kept::within(self.folder.as_ref())
+        Ok(Kept { clear: Finished::clear_own, ..Kept::within(self.folder.as_ref())? })
     }
 }

@@ -86,7 +86,7 @@ fn info(image: &Path, as_json: bool) -> Result<(), Failure> {
     let keeps = if contents.reserved.is_empty() { keeps } else { format!("{keeps}; {LOCKS_KEPT}") };
     if as_json {
         return print_json(&json!({
-            "image": image, "version": header.version, "device": header.device, "capacity_bytes": header.capacity_bytes,
+            "image": image.to_string_lossy(), "version": header.version, "device": header.device, "capacity_bytes": header.capacity_bytes,
             "written_bytes": written, "stored_bytes": stored, "unreadable_pages": unreadable,
             "file_bytes": contents.end + contents.torn_bytes, "torn_bytes": contents.torn_bytes, "clean": header.clean,
             "encryption": key_changes.map(|changes| json!({ "cipher": CIPHER, "key_changes": changes })),

@@ -41,7 +41,7 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
     }
     // Before hours of work, and not after.
     check_folder(&args.dir).map_err(refused)?;
-    let folder = KeepFolder::open(args.keep.as_deref())?;
+    let folder = KeepFolder::open("predict", args.keep.as_deref())?;
     let kept = folder.kept()?;
     stop_on_ctrl_c()?;
     let mut failures = Failures::default();

@@ -1,21 +1,20 @@
 //! `ssdlab review`: the suite on one or several drives, and a report.
 
 use std::io::{self, IsTerminal as _};
-use std::path::{Path, PathBuf};
 
-use ssdlab_bench::parse_settings;
 use ssdlab_bench::plan::PlanJob;
 use ssdlab_bench::suite::{TESTS, TestDef, find_test};
+use ssdlab_bench::{ParamError, parse_settings};
 use ssdlab_report::{Review, Written, terminal_summary, write_review};
 
 use crate::args::ReviewArgs;
 use crate::failure::Failure;
 use crate::figures::Figures;
 use crate::finished;
-use crate::folder::{OutputFolder, UNFINISHED, Writes};
+use crate::folder::{OutputFolder, Writes};
 use crate::lab::{Tested, is_of_drive};
 use crate::output::{Failures, print_raw};
-use crate::plan::param_failure;
+use crate::plan::{param_failure, param_failure_on};
 use crate::review_of::{claims_about, review_of};
 use crate::tested::TestedDevice;
 
@@ -38,7 +37,9 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
             .help("leave --set out, or --figures, or write a drive file of your own and figures about it"));
     }
     let drives = TestedDevice::all(&devices, &of_drives, seed, &args.real.destroyed)?;
-    let jobs = with_settings(jobs_of(&drives, &tests, !only.is_empty()), &settings)?;
+    let any_real = drives.iter().any(|drive| drive.is_real());
+    let jobs = with_settings(jobs_of(&drives, &tests, !only.is_empty()), &settings)
+        .map_err(|e| param_failure_on(any_real, e))?;
     let mut folder = OutputFolder::open(&args.out, Writes::REVIEW, args.force)?;
     let (mut results, finished) = finished::run_into(&folder, &drives, &jobs, options)?;
     let outcomes = std::mem::take(&mut results.outcomes);
@@ -72,7 +73,7 @@ pub fn jobs_of<D: Tested>(drives: &[D], tests: &[&'static TestDef], asked: bool)
 ///
 /// # Errors
 /// What no test takes.
-pub fn with_settings(mut jobs: Vec<PlanJob>, settings: &[(String, String)]) -> Result<Vec<PlanJob>, Failure> {
+pub fn with_settings(mut jobs: Vec<PlanJob>, settings: &[(String, String)]) -> Result<Vec<PlanJob>, ParamError> {
     for (key, value) in settings {
         let mut refused = None;
         let mut taken = false;
@@ -87,7 +88,7 @@ pub fn with_settings(mut jobs: Vec<PlanJob>, settings: &[(String, String)]) -> R
             job.settings.push((key.clone(), value.clone()));
         }
         if let (false, Some(error)) = (taken, refused) {
-            return Err(param_failure(error));
+            return Err(error);
         }
     }
     // Variants that differed by nothing else are one.
@@ -129,30 +130,17 @@ pub fn chosen_tests(only: &[String]) -> Result<Vec<&'static TestDef>, Failure> {
     Ok(if tests.is_empty() { TESTS.to_vec() } else { tests })
 }
 
-/// Writes the review into a folder that was checked; one of which tests did not finish into a folder within it: a whole one
-/// stays what it is.
+/// Writes the review into a folder that was checked, as [`OutputFolder::write`] does.
 ///
 /// # Errors
 /// If the file system refuses.
 pub fn write_into(folder: &mut OutputFolder, review: &Review) -> Result<Written, Failure> {
-    if review.is_complete() { write_whole(folder, review) } else { write_unfinished(folder, review) }
-}
-
-fn write_whole(folder: &mut OutputFolder, review: &Review) -> Result<Written, Failure> {
-    folder.begin_writing()?;
-    let written =
-        write_review(folder.path(), review).map_err(|e| Failure::run(format!("the review was not written: {e}")))?;
-    folder.written(&written.files)?;
-    Ok(written)
-}
-
-fn write_unfinished(folder: &mut OutputFolder, review: &Review) -> Result<Written, Failure> {
-    folder.begin_writing()?;
-    let written = write_review(&folder.path().join(UNFINISHED), review)
-        .map_err(|e| Failure::run(format!("the review was not written: {e}")))?;
-    let files: Vec<PathBuf> = written.files.iter().map(|file| Path::new(UNFINISHED).join(file)).collect();
-    folder.written_within(UNFINISHED, &files)?;
-    Ok(written)
+    folder.write(review.is_complete(), |place| {
+        let written = write_review(place, review);
+        let written = written.map_err(|e| Failure::run(format!("the review was not written: {e}")))?;
+        let files = written.files.clone();
+        Ok((written, files))
+    })
 }
 
 fn use_colour() -> bool {

@@ -4,17 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ssdlab_bench::fio_run::{FioError, FioOptions, FioReport, FioRun, LogSink, Prefill, log_names, run_file_logging};
+use ssdlab_bench::fio_run::{
+    self, FioError, FioOptions, FioReport, FioRun, LogSink, Prefill, Unfinished, log_names, run_file_logging,
+};
 use ssdlab_bench::{BenchError, Lab as _, Monitor};
 use ssdlab_catalog::Diagnostic;
 use ssdlab_core::input;
+use ssdlab_report::{LeftOut, Review};
 use ssdlab_workload::fio::JobFile;
 
 use crate::apart::{check_apart, place_of, try_to_write};
 use crate::args::{HERE, OutputFormat, RunArgs, RunPrefillArg};
 use crate::commands::review::write_into;
 use crate::failure::Failure;
-use crate::folder::OutputFolder;
+use crate::folder::{OutputFolder, Writes};
 use crate::lab::Tested as _;
 use crate::output::{Failures, STANDARD_INPUT, complain, print_raw, printable_json};
 use crate::plan::{NO_FILLING_OPTION, help_to_write, may_only_be_read};
@@ -52,14 +55,14 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     } else if args.log_dir != Path::new(HERE) {
         complain(&format!("notice: no job asks for a log, so that nothing is written into {}", args.log_dir.display()));
     }
-    let mut folder = OutputFolder::for_page("run", args.out.as_deref(), args.force)?;
+    let mut folder = args.out.as_deref().map(|dir| OutputFolder::open(dir, Writes::RUN, args.force)).transpose()?;
     stop_on_ctrl_c()?;
     let bar = Bar::new();
     let report = |done: f64| bar.set(done);
     let monitor = Monitor::new(&report, &CANCEL);
     let (rest, keep_drive, watch) = (args.used.rest(), keep.is_asked_for(), timeline.is_asked_for());
     let options = FioOptions { seed: args.seed, prefill, rest, keep: keep_drive, timeline: watch };
-    let FioRun { report, outcomes, stopped, fresh, searches, kept, slowest_seen } =
+    let FioRun { report, outcomes, stopped, unfinished, fresh, searches, kept, slowest_seen } =
         run_file_logging(&file, &drive, options, &mut logs, &monitor).map_err(|e| match e {
             FioError::Bench(e) if may_only_be_read(&e) => {
                 Failure::bad_input(e.to_string()).help(help_to_write(drive.name(), NO_FILLING_OPTION))
@@ -73,12 +76,23 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let saved = failures.note(keep.write(capacity, kept, stopped.is_some())).flatten();
     let told = failures.note(timeline.write(slowest_seen.as_ref(), drive.name())).flatten();
     saved.iter().chain(&told).chain(&fresh).chain(&searches).for_each(|said| complain(&format!("notice: {said}")));
+    let mut stopped = stopped.map(Failure::run);
     if let Some(folder) = &mut folder {
-        failures.note(write_into(folder, &review_of(&[drive], outcomes, Vec::new(), args.seed, false)));
+        let left_out = unfinished.into_iter().map(|entry| left_out(drive.name(), entry)).collect();
+        let review = Review { left_out, ..review_of(&[drive], outcomes, Vec::new(), args.seed, false) };
+        if failures.note(write_into(folder, &review)).is_some() {
+            let place = folder.place(review.is_complete());
+            stopped = stopped.map(|stopped| stopped.help(format!("{} has what has run", place.display())));
+        }
     }
     failures.note(write_report(args, &report));
-    failures.note(stopped.map_or(Ok(()), |stopped| Err(Failure::run(stopped))));
+    failures.note(stopped.map_or(Ok(()), Err));
     failures.conclude()
+}
+
+/// What a page says of an entry that has not run to its end.
+fn left_out(device: &str, Unfinished { entry, why }: Unfinished) -> LeftOut {
+    LeftOut { device: device.to_owned(), test: fio_run::TEST.to_owned(), variant: entry, why, unfinished: true }
 }
 
 /// Writes the report into the file that it is for; without one, or if that cannot be done, to standard output.

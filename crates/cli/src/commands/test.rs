@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::folder::OutputFolder;
 use crate::lab::is_of_drive;
 use crate::output::{Failures, print, print_json_text, table};
-use crate::plan::{self, param_failure};
+use crate::plan::{self, param_failure, param_failure_on};
 use crate::real::is_real;
 use crate::review_of::review_of;
 use crate::tested::TestedDevice;
@@ -28,7 +28,7 @@ pub fn run(args: &TestArgs) -> Result<(), Failure> {
     let (of_drive, settings): (Vec<_>, Vec<_>) = all.into_iter().partition(|(key, _)| is_of_drive(key));
     let job = PlanJob { lab: 0, test, variant: String::new(), settings };
     let options = args.common.options();
-    job.check(options.quick).map_err(param_failure)?;
+    job.check(options.quick).map_err(|e| param_failure_on(is_real(&args.device), e))?;
     let seed = options.seed;
     let first = TestedDevice::only(&args.device, &of_drive, seed, &args.real.destroyed)?.starting(&args.start, seed)?;
     let others = (1..args.specimens).map(|number| first.specimen(number)).collect::<Result<Vec<_>, _>>()?;

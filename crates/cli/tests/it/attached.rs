@@ -1,6 +1,10 @@
 //! What an attached drive tells.
 
-use std::path::Path;
+#[cfg(target_os = "linux")]
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::process::{Child, ChildStdout, Stdio};
 use std::process::{Command, Output};
 
 use ssdlab_attach::request::DriveRequest;
@@ -11,6 +15,30 @@ use ssdlab_core::{Breakdown, MILLISECOND, Nanos, Op};
 
 fn small() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cmd/endurance.in/small.toml").display().to_string()
+}
+
+/// An empty folder.
+fn place(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("attached").join(name);
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// A server in `folder`, and what comes behind the first line that it prints. It has no terminal, as under a service manager.
+#[cfg(target_os = "linux")]
+fn serve(folder: &Path, args: &[&str]) -> (Child, BufReader<ChildStdout>) {
+    let mut command = Command::new("setsid");
+    command.arg(env!("CARGO_BIN_EXE_ssdlab")).args(["attach", &small()]).args(args).current_dir(folder);
+    let mut server = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut said = BufReader::new(server.stdout.take().unwrap());
+    said.read_line(&mut String::new()).unwrap();
+    (server, said)
+}
+
+#[cfg(target_os = "linux")]
+fn signal(server: &Child, signal: &str) {
+    assert!(Command::new("kill").args([signal, &server.id().to_string()]).status().unwrap().success());
 }
 
 fn attach(args: &[&str]) -> Output {
@@ -45,8 +73,12 @@ fn of_a_read_that_waited_for_the_drive_to_be_ready_a_read_is_left() {
     assert_eq!(starting, waits);
     // What comes before the processor's part goes on while the drive starts.
     let (left, usual) = (explain::after_start(&breakdown, starting).sum(), usual.sum());
-    assert!(left <= usual && 2 * left > usual, "{left} and {usual}: {}", explain::sentence(&breakdown));
-    let said = explain::sentence_of_start(&breakdown, starting);
+    assert!(
+        left <= usual && 2 * left > usual,
+        "{left} and {usual}: {}",
+        explain::sentence(breakdown.sum(), &breakdown)
+    );
+    let said = explain::sentence_of_start(breakdown.sum(), &breakdown, starting);
     assert!(said.contains(": 5.00 ms until the device was ready after its power came back"), "{said}");
 }
 
@@ -61,6 +93,68 @@ fn cuts_are_told_on_the_terminal_of_the_server_and_by_ctl() {
     assert!(told.contains("pages_after_last_cut.reverted") && !told.contains("pages_after_last_cut.first"), "{told}");
     let said: Vec<&str> = error.lines().filter(|line| line.starts_with("notice: the power of ")).collect();
     assert!(said.len() == 2 && said[0].contains(" was cut at ") && said[1].contains(" is back at "), "{error}");
+}
+
+/// The shell ends only once what it has started was told as well.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_that_is_told_to_end_tells_its_command_with_all_that_it_has_started() {
+    let line = "trap 'wait; echo told; exit 7' TERM; sleep 20 & echo begun; wait";
+    let (mut server, mut said) = serve(&place("told"), &["--run", line]);
+    signal(&server, "-TERM");
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    assert_eq!((server.wait().unwrap().code(), rest.as_str()), (Some(7), "told\n"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_removes_no_socket_of_another() {
+    let folder = place("sockets");
+    let is_there = || ["s", "s.ctl"].map(|name| folder.join(name).exists());
+    let (mut first, _) = serve(&folder, &["--socket", "s"]);
+    ["s", "s.ctl"].iter().for_each(|name| std::fs::remove_file(folder.join(name)).unwrap());
+    let (mut second, _) = serve(&folder, &["--socket", "s"]);
+    signal(&first, "-INT");
+    assert_eq!((first.wait().unwrap().code(), is_there()), (Some(0), [true; 2]));
+    signal(&second, "-INT");
+    assert_eq!((second.wait().unwrap().code(), is_there()), (Some(0), [false; 2]));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_serves_on_though_nobody_reads_where() {
+    let folder = place("unread");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ssdlab"));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut server =
+        command.args(["attach", &small(), "--socket", "s"]).current_dir(&folder).stdout(writer).spawn().unwrap();
+    while !folder.join("s.ctl").exists() {
+        assert!(server.try_wait().unwrap().is_none(), "the server ended");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    // Whoever comes before the drive is ready waits.
+    let status = Command::new(env!("CARGO_BIN_EXE_ssdlab")).args(["ctl", "s", "status"]).current_dir(&folder).output();
+    let status = status.unwrap();
+    assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
+    signal(&server, "-INT");
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn what_is_refused_leaves_no_folder() {
+    let folder = place("refused");
+    std::fs::write(folder.join("letter"), "").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ssdlab"));
+    command.args(["attach", &small(), "--control", "letter"]).current_dir(&folder).env("TMPDIR", &folder);
+    let output = command.output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.code() == Some(2) && error.contains("letter: there is a file that is not a socket"),
+        "{error}"
+    );
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
 }
 
 #[test]

@@ -646,6 +646,10 @@ fn n33_what_was_run_in_small_says_so_in_words() {
         .ssdlab(&["sensitivity", DRIVE, "--only", "random-read", "--key", "controller.read_latency_us", "--quick"])
         .done();
     assert!(said.out.contains(", of an eighth of the drive for an eighth of the time, seed 1"), "{}", said.out);
+    let only = |test: &str| place.ssdlab(&["sensitivity", DRIVE, "--only", test, "--quick"]);
+    only("heavy").refused("no headline figure comes from heavy in a quick run");
+    let said = only("trim").refused("no headline figure comes from trim");
+    assert!(!said.err.contains("quick"), "{}", said.err);
 }
 
 #[test]
@@ -763,4 +767,38 @@ fn n40_one_drive_file_under_two_paths_is_one_drive() {
     let place = Place::new("40");
     place.ssdlab(&["review", DRIVE, "./small.toml", "--only", "atto"]).refused("./small.toml is named twice");
     assert!(!place.path("review").exists());
+    let figure = "[[claim]]\nid = \"o-1\"\ndevices = [\"small.toml\"]\nquantity = \"reads\"\npublished = \"40 us\"\nsource = \"me\"\n\
+        check.value = { test = \"random-read\", metric = \"latency_mean\", value = 40.0, unit = \"us\", tolerance_percent = 5 }\n";
+    place.file("figures.toml", figure);
+    place.ssdlab(&["claims", DRIVE, "./small.toml", "--figures", "figures.toml"]).refused("small.toml is named twice");
+}
+
+#[test]
+fn n41_a_job_file_that_is_stopped_takes_the_place_of_no_whole_page() {
+    let place = Place::new("41");
+    let job = |runtime: u32| format!("[a]\nrw=randread\nnorandommap\ntime_based\nruntime={runtime}\nwrite_lat_log=a\n");
+    place.file("j.fio", job(1)).file("k.fio", format!("{}[b]\nstonewall\nrw=read\nsize=1m\n", job(4_000)));
+    let args = |file| ["run", file, DRIVE, "--prefill", "none", "--log-dir", "logs", "--force", "--out", "out"];
+    place.ssdlab(&args("j.fio")).done();
+    let whole = fs::read(place.path("out/results.json")).unwrap();
+    fs::remove_dir_all(place.path("logs")).unwrap();
+    let child = place.command(&args("k.fio")).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    // Its log shows that the job runs.
+    while fs::read_dir(place.path("logs")).map_or(0, Iterator::count) == 0 {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("out/unfinished has what has run"), "{said}");
+    assert!(whole == fs::read(place.path("out/results.json")).unwrap());
+    let read = |name| fs::read_to_string(place.path("out/unfinished").join(name)).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&read("results.json")).unwrap();
+    assert_eq!(document["complete"], false);
+    let left_out = document["left_out"].as_array().unwrap().iter().map(|l| (&l["variant"], &l["unfinished"]));
+    assert_eq!(left_out.collect::<Vec<_>>(), [(&"a".into(), &true.into()), (&"b".into(), &true.into())]);
+    assert_eq!(document["results"][0]["variant"], "a");
+    assert!(read("index.html").contains("What is below is of the others, and of these as far as they ran."));
+    place.ssdlab(&args("j.fio")).done();
+    assert!(!place.path("out/unfinished").exists());
 }

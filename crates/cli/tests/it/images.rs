@@ -131,6 +131,29 @@ fn a_drive_that_is_refused_leaves_the_image_as_it_was() {
     assert!(told.contains("removed, replaced or cut short"), "{told}");
 }
 
+/// Other systems have no such names.
+#[test]
+#[cfg(target_os = "linux")]
+fn files_whose_names_are_no_text_are_told_of() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = place("names");
+    assert!(attach(&folder, "./plain.toml", "true").status.success());
+    let of = |before: &[&str], name: &[u8], behind: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ssdlab"));
+        command.args(before).arg(std::ffi::OsStr::from_bytes(name)).args(behind).current_dir(&folder);
+        let output = command.output().unwrap();
+        let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        (output.status.code(), told)
+    };
+    let renamed = |name: &[u8]| folder.join(std::ffi::OsStr::from_bytes(name));
+    std::fs::rename(folder.join("d.ssd"), renamed(b"d\xff.ssd")).unwrap();
+    let (code, told) = of(&["image", "info"], b"d\xff.ssd", &["--json"]);
+    assert!(code == Some(0) && told.contains("\"image\": \"d\u{fffd}.ssd\""), "{told}");
+    std::fs::rename(folder.join("plain.toml"), renamed(b"p\xff.toml")).unwrap();
+    let (code, told) = of(&["check"], b"p\xff.toml", &[]);
+    assert!(code == Some(2) && told.contains("p\u{fffd}.toml is not valid Unicode"), "{told}");
+}
+
 #[test]
 fn what_would_be_waited_for_at_its_other_end_is_no_image() {
     let folder = place("fifo");

@@ -76,6 +76,11 @@ fn without_consent_that_names_it_a_drive_is_only_read() {
         ("test random-write ideal-32die --destroy drive", "--destroy drive: that is no real device of this command"),
         ("test random-write drive --destroy drive --specimens 2", "of drive there is one specimen"),
         ("test random-write drive --destroy drive --set gc.policy=fifo", "of which `gc.policy` cannot be set"),
+        ("test random-read drive --set dies=4", "a real device has no keys of drive files, such as `flash.dies`"),
+        (
+            "review drive --only random-read --set dies=4 --out out",
+            "a real device has no keys of drive files, such as `flash.dies`",
+        ),
         ("review drive ./drive --only trim", "is named twice"),
         ("attach drive --run true", "this takes simulated drives alone"),
         ("claims drive", "this takes simulated drives alone"),

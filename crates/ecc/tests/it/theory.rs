@@ -123,22 +123,14 @@ fn every_counted_failure_rate_lies_left_of_capacity() {
     }
 }
 
-/// Independently measured failure rates of the C2 code (another decoder, float messages, rows one by one): RBER, errors,
-/// frames.
 #[test]
 fn c2_agrees_with_an_independent_decoder() {
-    for (sensing, points) in [
-        (Sensing::Hard, &[(0.0075, 31.0, 2e4), (0.008, 92.0, 2e4), (0.009, 1140.0, 2e4), (0.01, 404.0, 2e3)][..]),
-        (Sensing::Soft3, &[(0.016, 6.0, 2e4), (0.018, 27.0, 2e3), (0.02, 176.0, 1e3)][..]),
-        (Sensing::Soft7, &[(0.02, 24.0, 6e3), (0.022, 93.0, 1e3)][..]),
-    ] {
-        let curve = table::curve(LdpcCode::CcsdsC2, sensing);
-        for &(rber, errors, frames) in points {
-            let (ours, theirs) = (curve.log10_failure(rber), libm::log10(errors / frames));
-            // Two decoders of one family: within a factor of two beside the spread of the reference's own count.
-            let tolerance = 0.30 + 1.96 / libm::sqrt(errors) / std::f64::consts::LN_10;
-            assert!((ours - theirs).abs() < tolerance, "{sensing:?} {rber}: {ours:.2}, reference {theirs:.2}");
-        }
+    for point in table::INDEPENDENT {
+        let ours = table::curve(LdpcCode::CcsdsC2, point.sensing).log10_failure(point.rber);
+        let theirs = libm::log10(point.failure());
+        // Two decoders of one family: within a factor of two beside the spread of the reference's own count.
+        let tolerance = 0.30 + 1.96 / libm::sqrt(f64::from(point.errors)) / std::f64::consts::LN_10;
+        assert!((ours - theirs).abs() < tolerance, "{point:?}: {ours:.2}, reference {theirs:.2}");
     }
 }
 

@@ -27,6 +27,8 @@ const TIMES: &[&str] = &["controller.", "write_buffer."];
 /// What a measurement may be, and be good for: beyond, the misfit is no number.
 const VALUES: std::ops::RangeInclusive<f64> = 1e-12..=1e18;
 const TOLERANCES: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
+/// No unknown is looked for more coarsely, as a share of it, whatever its measurements are good for.
+const COARSEST: f64 = 0.01;
 
 /// Measurements, and what is to be fitted to them.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,6 +150,11 @@ impl Measurements {
         }
         Ok(all)
     }
+
+    /// How finely unknowns are looked for, as a share of them: what changes in proportion then steps over no measurement.
+    pub(super) fn resolution(&self) -> f64 {
+        self.measurement.iter().map(|m| m.tolerance_percent / 100.0).fold(COARSEST, f64::min)
+    }
 }
 
 impl Measured {
@@ -167,9 +174,12 @@ impl Measured {
 
     /// Whether another one is the same figure of the same run.
     fn is_again(&self, other: &Measured) -> bool {
+        self.metric == other.metric && self.is_of_one_run_with(other)
+    }
+
+    pub(super) fn is_of_one_run_with(&self, other: &Measured) -> bool {
         let (Ok(this), Ok(that)) = (self.figure(), other.figure()) else { return false };
-        let is_one_run = || this.test.is_one_run(&this.settings_list(), &that.settings_list());
-        (&self.test, &self.metric) == (&other.test, &other.metric) && is_one_run()
+        self.test == other.test && this.test.is_one_run(&this.settings_list(), &that.settings_list())
     }
 
     /// How far `figure` is from what was measured, in tolerances.
@@ -242,7 +252,7 @@ impl Unknown {
         Ok(())
     }
 
-    fn is_whole(&self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         drive_keys().key(&self.key).is_some_and(|key| key.kind == Kind::Whole)
     }
 
@@ -255,24 +265,33 @@ impl Unknown {
         if self.is_whole() { Value::Integer(libm::round(number) as i64) } else { Value::Float(number) }
     }
 
-    /// Three digits for times, a whole number for counts: what a drive file would say.
-    pub(super) fn rounded(&self, number: f64) -> f64 {
+    /// The number, or the nearest one that it can be.
+    pub(super) fn allowed(&self, number: f64) -> f64 {
         let (least, most) = self.bounds();
         let number = number.clamp(least, most);
-        if self.is_whole() {
-            return libm::round(number);
-        }
-        let digits = libm::pow(10.0, 2.0 - libm::floor(libm::log10(number)));
-        (libm::round(number * digits) / digits).clamp(least, most)
+        if self.is_whole() { libm::round(number) } else { number }
     }
 
-    /// A number times `factor`; whole numbers move by one at least. The same at an end of what may be.
-    pub(super) fn stepped(&self, from: f64, factor: f64) -> f64 {
-        let to = self.rounded(from * factor);
+    /// A whole number for counts, and for times so many digits that a step of the last is no more than `resolution` of any: three,
+    /// as a drive file would say, at [`COARSEST`].
+    pub(super) fn rounded(&self, number: f64, resolution: f64) -> f64 {
+        let number = self.allowed(number);
+        if self.is_whole() {
+            return number;
+        }
+        let behind_the_first =
+            (2..5).map(f64::from).find(|&digits| libm::pow(10.0, -digits) <= resolution).unwrap_or(5.0);
+        let digits = libm::pow(10.0, behind_the_first - libm::floor(libm::log10(number)));
+        self.allowed(libm::round(number * digits) / digits)
+    }
+
+    /// A number times `factor`, [rounded](Self::rounded); whole numbers move by one at least. The same at an end of what may be.
+    pub(super) fn stepped(&self, from: f64, factor: f64, resolution: f64) -> f64 {
+        let to = self.rounded(from * factor, resolution);
         if to != from || !self.is_whole() {
             return to;
         }
-        self.rounded(if factor > 1.0 { from + 1.0 } else { from - 1.0 })
+        self.allowed(if factor > 1.0 { from + 1.0 } else { from - 1.0 })
     }
 }
 
@@ -333,17 +352,30 @@ mod tests {
     #[test]
     fn fitted_times_have_three_digits_and_stay_within_their_bounds() {
         let unknown = Unknown { key: "controller.read_unit_us".into(), least: 0.5, most: 12.0 };
-        assert_eq!(unknown.rounded(5.6789), 5.68);
-        assert_eq!(unknown.rounded(0.1), 0.5);
+        assert_eq!(unknown.rounded(5.6789, COARSEST), 5.68);
+        assert_eq!(unknown.rounded(0.1, COARSEST), 0.5);
         let whole = Unknown { key: "gc.start_free_superblocks".into(), least: 1.0, most: 12.0 };
-        assert_eq!(whole.rounded(2.6), 3.0);
+        assert_eq!(whole.rounded(2.6, COARSEST), 3.0);
+    }
+
+    #[test]
+    fn a_finer_tolerance_asks_for_more_digits() {
+        let resolution = |percent: &str| {
+            let text = file("key = \"controller.read_unit_us\"\nleast = 1\nmost = 900")
+                .replace("tolerance_percent = 5", &format!("tolerance_percent = {percent}"));
+            Measurements::parse("m.toml", &text, &no_results).unwrap().resolution()
+        };
+        let unknown = Unknown { key: "controller.read_unit_us".into(), least: 0.5, most: 900.0 };
+        for (percent, rounded) in [("5", 101.0), ("1", 101.0), ("0.5", 101.5), ("0.1", 101.5), ("0.001", 101.456)] {
+            assert_eq!(unknown.rounded(101.4561, resolution(percent)), rounded, "{percent} %");
+        }
     }
 
     #[test]
     fn whole_numbers_stay_within_bounds_that_are_none() {
         let whole = Unknown { key: "gc.start_free_superblocks".into(), least: 2.6, most: 4.4 };
-        assert_eq!([1.0, 2.7, 4.4, 9.0].map(|number| whole.rounded(number)), [3.0, 3.0, 4.0, 4.0]);
-        assert_eq!(Unknown { least: 1.6, most: 2.5, ..whole }.rounded(2.5), 2.0);
+        assert_eq!([1.0, 2.7, 4.4, 9.0].map(|number| whole.allowed(number)), [3.0, 3.0, 4.0, 4.0]);
+        assert_eq!(Unknown { least: 1.6, most: 2.5, ..whole }.allowed(2.5), 2.0);
         let why = refused("key = \"gc.start_free_superblocks\"\nleast = 2.2\nmost = 2.8");
         assert!(why.contains("there is no whole number from 2.2 to 2.8"), "{why}");
     }

@@ -16,7 +16,7 @@ use serde::Serialize;
 use ssdlab_catalog::{DeviceTemplate, Diagnostic, Parts};
 
 pub use self::measurements::{Measured, Measurements, ReadResults, Unknown};
-use self::search::{End, Search};
+use self::search::{Edge, End, Search};
 use crate::runs::{Bench, NoResult};
 
 /// What came of a calibration.
@@ -76,35 +76,47 @@ pub fn calibrate(
     let device = template.recipe.name.clone();
     let before = values_of(&template, &given.unknown)?;
     let mut search = Search::new(template, given, bench, most_runs)?;
-    let start: Vec<f64> = given.unknown.iter().zip(&before).map(|(u, &v)| u.rounded(v)).collect();
+    let mut start: Vec<f64> = given.unknown.iter().zip(&before).map(|(u, &v)| u.allowed(v)).collect();
     if let Err(why) = search.recipe(&start) {
         let values: Vec<String> = given.unknown.iter().zip(&start).map(|(u, v)| format!("{} = {v}", u.key)).collect();
         return Err(Diagnostic::new(format!("{device} cannot be built with {}: {why}", values.join(", ")))
             .help("begin with values in the drive file, and bounds, with which it can"));
     }
-    let (best, mut ended) = match search.descend(start) {
-        Ok(best) => (best, true),
-        Err((best, End::NoRunsLeft)) if search.tried().figures_at(&best).is_some() => (best, false),
-        Err((_, End::NoRunsLeft)) => return Err(Diagnostic::new("not even one drive may be run")),
-        Err((_, End::NoResult(none))) => return Ok(Err(none)),
-        Err((_, End::Refused(problem))) => return Err(problem),
-    };
-    let Some(reached) = search.tried().figures_at(&best).cloned() else {
-        return Err(Diagnostic::new(format!("{device} cannot be built with any value that was tried"))
-            .help("begin with values in the drive file with which it can"));
+    // Each time round begins with a smaller misfit: it ends.
+    let (best, reached, ends, ended) = 'search: loop {
+        let (best, mut ended) = match search.descend(start) {
+            Ok(best) => (best, true),
+            Err((best, End::NoRunsLeft)) if search.tried().figures_at(&best).is_some() => (best, false),
+            Err((_, End::NoRunsLeft)) => return Err(Diagnostic::new("not even one drive may be run")),
+            Err((_, End::NoResult(none))) => return Ok(Err(none)),
+            Err((_, End::Refused(problem))) => return Err(problem),
+        };
+        let Some(reached) = search.tried().figures_at(&best).cloned() else {
+            return Err(Diagnostic::new(format!("{device} cannot be built with any value that was tried"))
+                .help("begin with values in the drive file with which it can"));
+        };
+        let mut all = Vec::new();
+        for place in 0..best.len() {
+            let (mut ends, mut open) = ([None, None], [false, false]);
+            for ((end, open), up) in ends.iter_mut().zip(&mut open).zip([false, true]) {
+                match search.end_of(&best, place, up) {
+                    Ok(Edge::At(value)) => *end = Some(value),
+                    Ok(Edge::Open) => *open = true,
+                    Ok(Edge::Better(better)) => {
+                        start = better;
+                        continue 'search;
+                    }
+                    Err(End::NoRunsLeft) => ended = false,
+                    Err(End::NoResult(none)) => return Ok(Err(none)),
+                    Err(End::Refused(problem)) => return Err(problem),
+                }
+            }
+            all.push((ends, open));
+        }
+        break (best, reached, all, ended);
     };
     let mut unknowns = Vec::new();
-    for (place, unknown) in given.unknown.iter().enumerate() {
-        let (mut ends, mut open) = ([None, None], [false, false]);
-        for ((end, open), up) in ends.iter_mut().zip(&mut open).zip([false, true]) {
-            match search.end_of(&best, place, up) {
-                Ok(found) => (*end, *open) = (found, found.is_none()),
-                Err(End::NoRunsLeft) => ended = false,
-                Err(End::NoResult(none)) => return Ok(Err(none)),
-                Err(End::Refused(problem)) => return Err(problem),
-            }
-        }
-        let [low, high] = ends;
+    for (place, (unknown, ([low, high], open))) in given.unknown.iter().zip(ends).enumerate() {
         let line = search.tried().along(&best, place);
         // Of one drive alone there is no saying.
         let moves = line.len() < 2 || line.iter().any(|(_, residuals)| *residuals != line[0].1);

@@ -2,7 +2,7 @@
 
 use super::straight_lines::times_as_wide;
 use super::tried::Tried;
-use super::{Fitted, Reached};
+use super::{Fitted, Reached, Unknown};
 
 /// An interval that would be so many times as wide with the other unknowns free is told of.
 const TRADED: f64 = 2.0;
@@ -37,14 +37,24 @@ pub(super) fn notes(
              the real drive."
         ));
     } else if !missed.is_empty() && ended {
+        let between =
+            if tried.given().unknown.iter().any(Unknown::is_whole) { ", or between whole numbers" } else { "" };
         notes.push(format!(
             "No values that were tried meet all measurements ({missed}): they contradict each other, or the model, or lie \
-             beyond the bounds. These values are the least wrong, and their intervals say nothing of the real drive."
+             beyond the bounds{between}. These values are the least wrong, and their intervals say nothing of the real drive."
         ));
     } else if !missed.is_empty() {
         notes.push(format!("No values that were tried so far meet all measurements ({missed})."));
     }
     for (k, m) in tried.given().measurement.iter().enumerate() {
+        if let Some(first) = (0..k).find(|&first| tried.are_one_figure(first, k)) {
+            let first = &tried.given().measurement[first];
+            notes.push(format!(
+                "{} {} of this run says what its {} does, in another unit: together they count twice, and the intervals are narrower \
+                 than one of them makes them. Give one.",
+                m.test, m.metric, first.metric
+            ));
+        }
         if let Some(why) = &m.not_settled {
             notes.push(format!(
                 "{} {} was measured in a run that had not settled ({why}): it is no figure of a steady state.",

@@ -10,9 +10,9 @@ use crate::changed::Changed;
 use crate::figures::{Figure, Metrics};
 use crate::runs::{Bench, NoResult, Subject, place, tests_of};
 
-/// The search ends when an unknown is known to this factor.
-const FINEST_STEP: f64 = 1.01;
 const FIRST_STEP: f64 = 1.6;
+/// The first step to an interval's end: so many times what the search is fine to.
+const FIRST_TO_AN_END: f64 = 5.0;
 /// Steps by which an interval's end is narrowed down.
 const HALVINGS: usize = 4;
 
@@ -33,6 +33,15 @@ pub(super) enum End {
     NoResult(NoResult),
     NoRunsLeft,
     Refused(Diagnostic),
+}
+
+/// What is found where an interval is to end.
+pub(super) enum Edge {
+    At(f64),
+    /// Nothing ends it within the bounds.
+    Open,
+    /// A drive that shows the measurements better: the interval would be of one that is not the best.
+    Better(Vec<f64>),
 }
 
 impl<'a> Search<'a> {
@@ -57,6 +66,10 @@ impl<'a> Search<'a> {
 
     fn unknown(&self) -> &'a [Unknown] {
         &self.tried.given().unknown
+    }
+
+    fn resolution(&self) -> f64 {
+        self.tried.given().resolution()
     }
 
     /// The drive with these values of the unknowns.
@@ -124,7 +137,7 @@ impl<'a> Search<'a> {
     /// A point with one unknown times `factor`.
     fn moved(&self, from: &[f64], unknown: usize, factor: f64) -> Vec<f64> {
         let mut to = from.to_vec();
-        to[unknown] = self.unknown()[unknown].stepped(from[unknown], factor);
+        to[unknown] = self.unknown()[unknown].stepped(from[unknown], factor, self.resolution());
         to
     }
 
@@ -149,7 +162,9 @@ impl<'a> Search<'a> {
     fn ahead(&self, at: &[f64]) -> Vec<Vec<f64>> {
         let Some((steps, _)) = self.tried.straight_ahead(at) else { return Vec::new() };
         let by = |factor: &dyn Fn(f64) -> f64| -> Vec<f64> {
-            let to = |((unknown, from), step): ((&Unknown, &f64), &f64)| unknown.rounded(from * factor(*step));
+            let resolution = self.resolution();
+            let to =
+                |((unknown, from), step): ((&Unknown, &f64), &f64)| unknown.rounded(from * factor(*step), resolution);
             self.unknown().iter().zip(at).zip(&steps).map(to).collect()
         };
         vec![by(&libm::exp), by(&|step| 1.0 + step), by(&|step| 1.0 + step / 2.0)]
@@ -175,6 +190,7 @@ impl<'a> Search<'a> {
 
     /// Looks up and down along each unknown by a step, and where a figure crosses what was measured, goes to the best place,
     /// and halves the step where nothing is better: neither there nor, with several unknowns, where slopes lead or along two at once.
+    /// It ends when the step is as fine as the measurements can tell.
     pub(super) fn descend(&mut self, start: Vec<f64>) -> Result<Vec<f64>, (Vec<f64>, End)> {
         let mut best = start;
         let mut step = FIRST_STEP;
@@ -186,7 +202,7 @@ impl<'a> Search<'a> {
             1 => &[Self::around],
             _ => &[Self::around, |search, at, _| search.ahead(at), Self::pairs],
         };
-        'steps: while step > FINEST_STEP {
+        'steps: while step > 1.0 + self.resolution() {
             for look in looks {
                 let mut points = look(self, &best, step);
                 points.retain(|point| *point != best);
@@ -211,36 +227,42 @@ impl<'a> Search<'a> {
     }
 
     /// Where the misfit passes the best one by one, in one direction along one unknown.
-    pub(super) fn end_of(&mut self, best: &[f64], unknown: usize, up: bool) -> Result<Option<f64>, End> {
-        let limit = self.tried.misfit(best) + 1.0;
-        let (mut inside, mut outside, mut step) = (best[unknown], None, 1.05);
+    pub(super) fn end_of(&mut self, best: &[f64], unknown: usize, up: bool) -> Result<Edge, End> {
+        let least = self.tried.misfit(best);
+        let (mut inside, mut outside) = (best[unknown], None);
+        let mut step = 1.0 + FIRST_TO_AN_END * self.resolution();
         while outside.is_none() {
             let mut point = best.to_vec();
-            point[unknown] = self.unknown()[unknown].stepped(inside, if up { step } else { 1.0 / step });
+            let factor = if up { step } else { 1.0 / step };
+            point[unknown] = self.unknown()[unknown].stepped(inside, factor, self.resolution());
             if point[unknown] == inside {
-                return Ok(None);
+                return Ok(Edge::Open);
             }
             self.run(std::slice::from_ref(&point))?;
-            if self.tried.misfit(&point) > limit {
-                outside = Some(point[unknown])
-            } else {
-                inside = point[unknown]
+            match self.tried.misfit(&point) {
+                misfit if misfit < least => return Ok(Edge::Better(point)),
+                misfit if misfit > least + 1.0 => outside = Some(point[unknown]),
+                _ => inside = point[unknown],
             }
             step = step * step;
         }
         let mut outside = outside.unwrap_or(inside);
         for _ in 0..HALVINGS {
             let mut point = best.to_vec();
-            point[unknown] = self.unknown()[unknown].rounded(libm::sqrt(inside * outside));
+            point[unknown] = self.unknown()[unknown].rounded(libm::sqrt(inside * outside), self.resolution());
             if point[unknown] == inside || point[unknown] == outside {
                 break;
             }
             self.run(std::slice::from_ref(&point))?;
-            if self.tried.misfit(&point) > limit { outside = point[unknown] } else { inside = point[unknown] }
+            match self.tried.misfit(&point) {
+                misfit if misfit < least => return Ok(Edge::Better(point)),
+                misfit if misfit > least + 1.0 => outside = point[unknown],
+                _ => inside = point[unknown],
+            }
         }
         // Where no drive can be, the measurements have not ended the interval.
         let mut point = best.to_vec();
         point[unknown] = outside;
-        Ok((!matches!(self.tried.at(&point), Some(Shown::NoDrive))).then_some(inside))
+        Ok(if matches!(self.tried.at(&point), Some(Shown::NoDrive)) { Edge::Open } else { Edge::At(inside) })
     }
 }

@@ -3,6 +3,11 @@
 use super::measurements::{Measured, Measurements};
 use super::straight_lines::least_squares;
 
+/// Two figures are one if what one does without the other is no larger part of what they do …
+const AS_ONE: f64 = 0.01;
+/// … on so many drives: on two, any figures that move may.
+const ENOUGH: usize = 3;
+
 /// What a drive shows.
 pub(super) enum Shown {
     /// Beside each, whether its run had not settled.
@@ -69,6 +74,25 @@ impl<'a> Tried<'a> {
         Some(self.given.measurement.iter().zip(figures).map(|(m, &figure)| figure / m.value - 1.0).collect())
     }
 
+    /// Whether two measured figures of one run are one in two units: on all drives that were run, one changes as the other does, or as
+    /// its inverse, as a rate with a latency at a fixed depth.
+    pub(super) fn are_one_figure(&self, a: usize, b: usize) -> bool {
+        let measured = &self.given.measurement;
+        if !measured[a].is_of_one_run_with(&measured[b]) {
+            return false;
+        }
+        let all: Vec<&Vec<f64>> = self.drives.iter().filter_map(|(at, _)| self.figures_at(at)).collect();
+        let pairs: Vec<(f64, f64)> = all.iter().map(|shown| (libm::log(shown[a]), libm::log(shown[b]))).collect();
+        let spread = |of: fn(&(f64, f64)) -> f64| {
+            let ends = pairs.iter().map(of).fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+            ends.1 - ends.0
+        };
+        let moved = spread(|(a, _)| *a).min(spread(|(_, b)| *b));
+        let apart = spread(|(a, b)| a - b).min(spread(|(a, b)| a + b));
+        // What was zero once has no logarithm.
+        pairs.len() >= ENOUGH && moved > 0.0 && moved.is_finite() && apart <= AS_ONE * moved
+    }
+
     /// Where the figures' slopes at `at` lead, if they were straight lines: how far along the logarithm of each unknown, to a value that
     /// it can have, and what each figure would then be too large by, in its tolerances.
     pub(super) fn straight_ahead(&self, at: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
@@ -77,10 +101,11 @@ impl<'a> Tried<'a> {
         let in_tolerances = residuals.iter().zip(&self.given.measurement);
         let off: Vec<f64> = in_tolerances.map(|(r, m)| r / (m.tolerance_percent / 100.0)).collect();
         let wanted: Vec<f64> = off.iter().map(|off| -off).collect();
+        let resolution = self.given.resolution();
         let steps: Vec<f64> = least_squares(&slopes, &wanted)
             .into_iter()
             .zip(at.iter().zip(&self.given.unknown))
-            .map(|(step, (from, unknown))| libm::log(unknown.rounded(from * libm::exp(step)) / from))
+            .map(|(step, (from, unknown))| libm::log(unknown.rounded(from * libm::exp(step), resolution) / from))
             .collect();
         let left = |m: usize| off[m] + slopes.iter().zip(&steps).map(|(slope, step)| slope[m] * step).sum::<f64>();
         let left = (0..off.len()).map(left).collect();

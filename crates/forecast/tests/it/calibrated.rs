@@ -1,11 +1,15 @@
 //! A time of the firmware that was changed is found again from what the changed drive shows.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::json;
+use ssdlab_bench::Metric;
 use ssdlab_catalog::Diagnostic;
-use ssdlab_forecast::{Bench, Calibration, Measurements, calibrate};
+use ssdlab_forecast::{Bench, Calibration, KeptTests, Measurements, calibrate};
 use ssdlab_report::{DeviceFacts, ResultsDocument};
+
+use crate::sensitive::Memory;
 
 const SMALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/small.toml");
 
@@ -241,6 +245,64 @@ fn a_fit_that_meets_not_all_measurements_says_so() {
     assert!(found.ended && found.notes[0].contains("contradict each other"), "{found:?}");
     let found = fitted(&of_reads(&[READS], &[("latency_mean", 130.0, 1.0)]).unwrap(), 100);
     assert_eq!(found.notes, [""; 0], "{found:?}");
+}
+
+#[test]
+fn a_better_drive_on_the_way_to_the_end_of_an_interval_is_gone_on_from() {
+    let folder = std::env::temp_dir().join(format!("ssdlab-rugged-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("coarse.toml");
+    let drive = "base = \"ideal-32die\"\ncapacity_bytes = 1073741824\n[link]\ngeneration = \"sata-6g\"\n";
+    std::fs::write(&file, format!("{drive}[controller]\nread_unit_us = 60.5\n")).unwrap();
+    // How long the slowest of all waits goes up and down with the time that each of them takes.
+    let text = format!(
+        "drive = \"{}\"\n[[unknown]]\nkey = \"controller.read_unit_us\"\nleast = 5\nmost = 500\n\
+         [[measurement]]\ntest = \"random-read\"\nmetric = \"latency_max\"\nvalue = 3285\ntolerance_percent = 1\n\
+         source = \"a test\"\nset = {{ block_size = \"4KiB\", queue_depth = 32, seconds = 1, span_bytes = \"16MiB\", \
+         prefill = \"span\", settle_seconds = 0 }}\n",
+        file.display()
+    );
+    let given = Measurements::parse("measured.toml", &text, &|_| unreachable!("it names no results")).unwrap();
+    let (never, memory) = (AtomicBool::new(false), Memory::default());
+    let kept: Option<&dyn KeptTests> = Some(&memory);
+    let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept };
+    let found = calibrate(&given, 100, &bench).unwrap().unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let known = memory.known.into_inner().unwrap();
+    assert!(found.ended && known.len() == found.runs, "{found:?}");
+    let off = |metrics: &BTreeMap<String, Metric>| (metrics["latency_max"].value / 3285.0 - 1.0) / 0.01;
+    let least = known.values().map(off).map(|off| off * off).fold(f64::INFINITY, f64::min);
+    assert!((found.misfit - least).abs() < 1e-6, "{least}: {found:?}");
+}
+
+#[test]
+fn a_tolerance_finer_than_three_digits_is_met() {
+    let shown = |unit_us: f64| {
+        fitted(&of_reads(&[("controller.read_unit_us", unit_us, 500.0)], &[("latency_mean", 1.0, 1.0)]).unwrap(), 1)
+            .measurements[0]
+            .fitted
+    };
+    // Between what 301 and 302 us show.
+    let value = (shown(301.0) + shown(302.0)) / 2.0;
+    let found =
+        fitted(&of_reads(&[("controller.read_unit_us", 1.0, 500.0)], &[("latency_mean", value, 0.05)]).unwrap(), 100);
+    assert!(found.ended && found.misfit < 1.0 && found.notes.is_empty(), "{found:?}");
+    let unknown = &found.unknowns[0];
+    assert!((unknown.value - 301.5).abs() < 0.3, "{found:?}");
+    assert!(unknown.low.unwrap() < unknown.value && unknown.high.unwrap() > unknown.value, "{found:?}");
+}
+
+#[test]
+fn one_figure_in_two_units_says_so() {
+    let told = |measured: &[(&str, f64, f64)]| fitted(&of_reads(&[READS], measured).unwrap(), 100).notes;
+    let twice = told(&[("latency_mean", 130.0, 2.0), ("iops", 7700.0, 2.0), ("bandwidth", 31.5, 2.0)]);
+    for metric in ["iops", "bandwidth"] {
+        let note = format!("random-read {metric} of this run says what its latency_mean does, in another unit");
+        assert!(twice.iter().any(|n| n.starts_with(&note)), "{twice:?}");
+    }
+    // The slowest read waits for something else besides, and is another figure.
+    let two = told(&[("latency_mean", 130.0, 2.0), ("latency_max", 150.0, 20.0)]);
+    assert!(!two.iter().any(|n| n.contains("in another unit")), "{two:?}");
 }
 
 #[test]

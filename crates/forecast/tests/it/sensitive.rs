@@ -134,8 +134,8 @@ fn what_a_file_showed_is_known_of_another_that_says_the_same_of_its_base() {
 
 /// Tests that have ended, and how many were put here.
 #[derive(Default)]
-struct Memory {
-    known: Mutex<BTreeMap<String, BTreeMap<String, Metric>>>,
+pub struct Memory {
+    pub known: Mutex<BTreeMap<String, BTreeMap<String, Metric>>>,
     put: Mutex<usize>,
 }
 

@@ -18,7 +18,7 @@ use crate::reference::{STEP_SECONDS, beside};
 use crate::review::{ParameterCount, Reality, Review, ReviewedDevice, Tally};
 use crate::story::{Decks, Story, bar_notes, decks, drifts, story, waits_for_collection};
 use crate::svg::{Figure, Layout};
-use crate::text::escape;
+use crate::text::{escape, listed};
 
 /// How many bar charts the first screen has; the others follow below.
 const BARS: usize = 5;
@@ -555,16 +555,21 @@ fn not_settled(review: &Review) -> String {
 
 /// What a quick run is of. `is_judged`: some of it ran at full length, and is judged as in a full run.
 fn quick_run(out: &mut String, review: &Review, is_judged: bool) {
-    let is_whole = |device: &ReviewedDevice| {
-        let mut runs = review.outcomes.iter().filter(|o| o.device == device.facts.name).peekable();
-        runs.peek().is_some() && runs.all(|o| o.small_by.is_none())
-    };
-    let whole: Vec<String> =
-        review.devices.iter().filter(|d| is_whole(d)).map(|d| escape(&name::pretty(&d.facts.name))).collect();
-    let mixed =
-        format!("A quick run: {} whole, and of the rest an eighth for an eighth of the time. ", whole.join(", "));
+    // The drives that no test ran on in small, with whether any was shortened.
+    let whole = review.devices.iter().filter_map(|device| {
+        let runs = || review.outcomes.iter().filter(|o| o.device == device.facts.name);
+        let is_whole = runs().next().is_some() && runs().all(|o| o.small_by.is_none());
+        is_whole.then(|| (escape(&name::pretty(&device.facts.name)), runs().any(|o| o.shortened.is_some())))
+    });
+    let (shorter, whole): (Vec<_>, Vec<_>) = whole.partition(|(_, is_shortened)| *is_shortened);
+    let mut parts = Vec::new();
+    for (drives, how) in [(whole, "whole"), (shorter, "whole but with shortened runs")] {
+        let names: Vec<String> = drives.into_iter().map(|(name, _)| name).collect();
+        parts.extend((!names.is_empty()).then(|| format!("{} {how}", names.join(", "))));
+    }
+    let mixed = format!("A quick run: {}, and of the rest an eighth for an eighth of the time. ", parts.join(", "));
     let (what, verdict) = match (review.is_in_small(), review.is_shortened()) {
-        (true, _) if !whole.is_empty() => (mixed.as_str(), "It is too short to be"),
+        (true, _) if !parts.is_empty() => (mixed.as_str(), "It is too short to be"),
         (true, _) => ("A quick run: an eighth of the drive for an eighth of the time. ", "It is too short to be"),
         (false, true) => ("A quick run, shorter than the published one. ", "It is too short to be"),
         (false, false) => ("A quick run; nothing here was shortened for it. ", "A quick run is not"),
@@ -627,6 +632,34 @@ fn published(review: &Review, tally: Tally, chosen: Tally) -> String {
     )
 }
 
+/// Which of the drives are real, and what that means for their figures.
+fn what_is_real(review: &Review) -> String {
+    let real = review.real_names();
+    let figures_of = |what: &str| {
+        format!(
+            "These are figures of {what}, as a program of this machine sees them: the system's part is in them, and \
+             they differ from run to run. "
+        )
+    };
+    match review.reality() {
+        Reality::Simulated => "Every drive here is simulated. ".to_owned(),
+        // Only one drive is set beside others.
+        Reality::Real if real.len() == 1 => {
+            format!("{}Drives that it is set beside are simulated. ", figures_of("a real drive"))
+        }
+        Reality::Real => figures_of("real drives"),
+        Reality::Both => {
+            let (are, them, their) = if real.len() == 1 { ("is", "it", "its") } else { ("are", "them", "their") };
+            let others = if review.devices.len() - real.len() == 1 { "The other is" } else { "The others are" };
+            format!(
+                "{} {are} real, and measured as a program of this machine sees {them}: the system's part is in {their} \
+                 figures. {others} simulated. ",
+                escape(&listed(&real))
+            )
+        }
+    }
+}
+
 fn trust(out: &mut String, review: &Review) {
     let tally = review.tally(ClaimKind::Measured);
     let chosen = review.tally(ClaimKind::Calibration);
@@ -658,21 +691,7 @@ fn trust(out: &mut String, review: &Review) {
         let ParameterCount { all, estimates } = parameters;
         out.push_str(&format!("Of the {all} parameters of these drives {estimates} are estimates. "));
     }
-    out.push_str(&match review.reality() {
-        Reality::Simulated => "Every drive here is simulated. ".to_owned(),
-        Reality::Real => {
-            "These are figures of a real drive, as a program of this machine sees them: the system's part is in \
-                          them, and they differ from run to run. Drives that it is set beside are simulated. "
-                .to_owned()
-        }
-        Reality::Both => format!(
-            "{} is real, and measured as a program of this machine sees it: the system's part is in its figures. \
-             {} simulated. ",
-            escape(&review.real_names()),
-            // Of two, one is real.
-            if review.devices.len() == 2 { "The other is" } else { "The others are" }
-        ),
-    });
+    out.push_str(&what_is_real(review));
     let claims = !review.claims.is_empty();
     if claims {
         out.push_str("<a href=\"#claims\">Published figures</a>");

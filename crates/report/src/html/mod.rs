@@ -12,12 +12,11 @@ mod test;
 use crate::compare::{self, TestGroup};
 use crate::review::{Reality, Review};
 use crate::svg::{self, Skin};
-use crate::text::escape;
+use crate::text::{escape, listed};
 use crate::{ReportError, name};
 
 pub(crate) use summary::{doubt, figure_of, in_no_order, key_metrics, keys_of, label};
 pub use sweep::sweep_html;
-pub(crate) use test::{timeline_stem, timelines};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -43,11 +42,7 @@ fn verdict_class(verdict: &ssdlab_bench::Verdict) -> &'static str {
 /// The names of the drives as a heading.
 pub(crate) fn drives(review: &Review) -> String {
     let names: Vec<String> = review.devices.iter().map(|d| name::pretty(&d.facts.name)).collect();
-    match names.as_slice() {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
+    listed(&names)
 }
 
 pub(crate) fn page(review: &Review, groups: &[TestGroup]) -> String {
@@ -163,14 +158,16 @@ fn contents(out: &mut String, review: &Review, groups: &[TestGroup]) {
 
 fn footer(out: &mut String, review: &Review) {
     out.push_str("<footer><p>");
-    let real = escape(&review.real_names());
+    let names = review.real_names();
+    let real = escape(&listed(&names));
+    let (was, its) = if names.len() == 1 { ("was", "its") } else { ("were", "their") };
     out.push_str(&match review.reality() {
         Reality::Simulated => "Every figure on this page was measured on a simulated drive. The same drive file, seed and \
                                version give the same bytes. "
             .to_owned(),
         Reality::Real => format!("Measured on {real}, in real time: figures differ from run to run. "),
         Reality::Both => format!(
-            "{real} was measured in real time, and its figures differ from run to run; those of simulated drives are the \
+            "{real} {was} measured in real time, and {its} figures differ from run to run; those of simulated drives are the \
              same bytes for the same drive file, seed and version. "
         ),
     });

@@ -1,6 +1,6 @@
 //! The key figure of each test, the verdicts, and what a user would have noticed.
 
-use ssdlab_bench::suite::{Better, FELT_FIGURES, better_end, is_of_whole_run, leading_figures};
+use ssdlab_bench::suite::{Better, FELT_FIGURES, better_end, leading_figures};
 use ssdlab_bench::{Outcome, Unsettled, replay};
 
 use crate::compare::TestGroup;
@@ -54,10 +54,10 @@ pub(crate) fn key_metrics<'a>(outcomes: &[&'a Outcome], n: usize) -> Vec<&'a str
 
 /// What a figure of these outcomes is called: of requests that were sent at recorded times with what that makes of it.
 pub(crate) fn label(outcomes: &[&Outcome], key: &str) -> String {
-    let label = number::metric_label(key);
     if outcomes.iter().all(|o| o.test == random_writes::TEST) {
-        return of_consistency(outcomes, key, label);
+        return number::label_with_part(key, &last_part(outcomes));
     }
+    let label = number::metric_label(key);
     if matches!(key, "iops" | "bandwidth") && outcomes.iter().all(|o| is_as_asked(o)) {
         return format!("{label}, as the job asks");
     }
@@ -70,16 +70,6 @@ pub(crate) fn label(outcomes: &[&Outcome], key: &str) -> String {
         _ => "",
     };
     if is_timed { format!("{label}{of_timed}") } else { label }
-}
-
-/// What figures of the test are called that has some of its whole run, fresh at first, and some of the last part of it:
-/// which part of the run each is of.
-fn of_consistency(outcomes: &[&Outcome], key: &str, label: String) -> String {
-    let last = last_part(outcomes);
-    if ["iops_min", "iops_max"].contains(&key) {
-        return format!("{label}, {last}");
-    }
-    if is_of_whole_run(key) { format!("{label}, whole run") } else { label.replace(number::LAST_PART, &last) }
 }
 
 /// The last part of these runs: how long it is, where they agree.
@@ -206,9 +196,17 @@ pub(crate) fn unfinished(out: &mut String, review: &Review) {
     named.dedup();
     let (count, more) = (super::counted(missing.len(), "test"), if named.len() > MISSING_NAMED { ", …" } else { "" });
     named.truncate(MISSING_NAMED);
+    // A job that is stopped has the figures of what it did.
+    let is_below =
+        |o: &Outcome, test: &LeftOut| (&o.device, &o.test, &o.variant) == (&test.device, &test.test, &test.variant);
+    let below = match missing.iter().filter(|test| review.outcomes.iter().any(|o| is_below(o, test))).count() {
+        0 => "What is below is of the others.",
+        n if n == missing.len() => "What is below is of what ran.",
+        _ => "What is below is of the others, and of these as far as they ran.",
+    };
     out.push_str(&format!(
         "<p class=\"notes\"><strong>This review is not whole.</strong> {count} did not finish: {}{more}. \
-         What is below is of the others.</p>\n",
+         {below}</p>\n",
         escape(&named.join(", "))
     ));
 }

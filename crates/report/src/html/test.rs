@@ -1,10 +1,9 @@
 //! The section of one test.
 
-use ssdlab_bench::host::SlowestSeen;
 use ssdlab_bench::{Mark, Outcome};
 
 use super::tables;
-use crate::compare::{Panel, TestGroup};
+use crate::compare::{Panel, TestGroup, Timeline};
 use crate::number;
 use crate::review::Review;
 use crate::svg::{self, Figure, Layout, Skin};
@@ -61,33 +60,22 @@ pub(crate) fn write(out: &mut String, review: &Review, group: &TestGroup, is_abo
         tables::time(out, group);
     }
     tables::slowest(out, group);
-    for (outcome, seen) in timelines(group) {
-        write_timeline(out, group, outcome, seen);
+    for timeline in &group.timelines {
+        write_timeline(out, timeline);
     }
     tables::parameters(out, group);
     out.push_str("</section>\n");
 }
 
-/// The outcomes that show what their device did while its slowest request waited.
-pub(crate) fn timelines<'r>(group: &TestGroup<'r>) -> impl Iterator<Item = (&'r Outcome, &'r SlowestSeen)> {
-    group.outcomes.iter().filter_map(|&outcome| Some((outcome, outcome.slowest_seen.as_deref()?)))
-}
-
-/// The name of its picture, without the ending.
-pub(crate) fn timeline_stem(group: &TestGroup, outcome: &Outcome) -> String {
-    slug(&format!("{}-slowest-{}", group.anchor, outcome.device))
-}
-
-fn write_timeline(out: &mut String, group: &TestGroup, outcome: &Outcome, seen: &SlowestSeen) {
-    let (title, sentence) = (svg::timeline::title(&outcome.device), units(&slowest_text(seen)));
+fn write_timeline(out: &mut String, Timeline { device, seen, stem }: &Timeline) {
+    let (title, sentence) = (svg::timeline::title(device), units(&slowest_text(seen)));
     out.push_str(&format!(
         "<figure id=\"fig-{stem}\">\n<figcaption><b>{}</b><br><span class=\"caption\">{}</span></figcaption>\n<div class=\"plot\">",
         escape(&title),
         escape(&sentence),
-        stem = timeline_stem(group, outcome),
     ));
     for layout in [Layout::Full, Layout::Phone] {
-        out.push_str(&svg::timeline::draw(seen, &outcome.device, &sentence, layout, Skin::Page));
+        out.push_str(&svg::timeline::draw(seen, device, &sentence, layout, Skin::Page));
     }
     out.push_str("</div>\n</figure>\n");
 }
@@ -227,6 +215,7 @@ mod tests {
             anchor: "test-rate".to_owned(),
             panels: vec![panel],
             time: None,
+            timelines: Vec::new(),
         };
         let mut out = String::new();
         write(&mut out, &review, &group, &|_| false);

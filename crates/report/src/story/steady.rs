@@ -1,5 +1,7 @@
 //! How random writes go in a part of a run, second by second.
 
+use ssdlab_bench::suite::means_of_parts;
+
 use crate::headline::are_level;
 use crate::number;
 
@@ -11,8 +13,6 @@ pub(super) const NEAR: f64 = 0.15;
 const BURSTS: f64 = 0.5;
 /// A rate of fewer completions than this is counted in steps by which no reader should choose: one more or less is two per cent.
 const COUNTED_FINELY: f64 = 50.0;
-/// The parts of a run that its means are compared over: those that the test judges by.
-const PARTS: usize = ssdlab_bench::suite::STEADY_PARTS;
 
 /// How random writes go once the drive has settled, or in the last part of a run that was too short for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub(crate) struct Steady {
     pub deep: f64,
     /// Below half of the mean.
     pub below_half: f64,
-    /// The least and the largest mean of five equal parts.
+    /// The least and the largest mean of the parts that the test judges by.
     pub parts: (f64, f64),
     /// How many of the values come from one stall to the next, if they come regularly; of the last part of a run, seconds.
     pub period: Option<f64>,
@@ -46,8 +46,7 @@ impl Steady {
         let mut sorted = iops.to_vec();
         sorted.sort_by(f64::total_cmp);
         let level = *sorted.get(sorted.len() / 2)?;
-        let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let mean = mean_of(iops);
+        let mean = iops.iter().sum::<f64>() / iops.len() as f64;
         let share = |count: usize| 100.0 * count as f64 / iops.len() as f64;
         let count = |is: &dyn Fn(f64) -> bool| share(iops.iter().filter(|v| is(**v)).count());
         let deep: Vec<usize> = (0..iops.len()).filter(|&i| iops[i] < DEEP * level).collect();
@@ -57,7 +56,7 @@ impl Steady {
         let gap = gaps.iter().sum::<f64>() / gaps.len().max(1) as f64;
         let spread = gaps.iter().map(|g| (g - gap).abs()).sum::<f64>() / gaps.len().max(1) as f64;
         let period = (gaps.len() >= 5 && spread <= 0.35 * gap).then_some(gap);
-        let parts: Vec<f64> = iops.chunks_exact((iops.len() / PARTS).max(1)).take(PARTS).map(mean_of).collect();
+        let parts = means_of_parts(iops);
         let line = if is_coarse(mean, moment) { mean } else { level };
         Some(Steady {
             moment,

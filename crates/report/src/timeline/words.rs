@@ -11,7 +11,7 @@ use ssdlab_device::{Completion, Work};
 pub fn slowest_text(seen: &SlowestSeen) -> String {
     let c = &seen.request;
     let why = if c.breakdown.sum() > 0 {
-        explain::sentence_of_start(&c.breakdown, seen.starting)
+        explain::sentence_of_start(c.latency(), &c.breakdown, seen.starting)
     } else {
         format_duration(c.latency())
     };

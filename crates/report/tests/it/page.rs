@@ -306,6 +306,11 @@ fn the_terminal_summary_is_plain_unless_colour_is_asked_for() {
     ] {
         assert!(plain.contains(text), "{text:?} is missing:\n{plain}");
     }
+    // What says what another says is in no count, and in no list.
+    let mut repeated = review.clone();
+    repeated.claims.iter_mut().for_each(|claim| claim.repeated = claim.state == ClaimState::Missed);
+    let told = terminal_summary(&repeated, None, false);
+    assert!(told.contains("2 met, 0 missed") && !told.contains("published 74K IOPS"), "{told}");
     let coloured = terminal_summary(&review, None, true);
     let mut stripped = coloured.clone();
     for code in ["0", "1", "2", "31", "32"] {
@@ -490,6 +495,51 @@ fn runs_over_other_spans_have_their_figures_and_no_bars() {
     let shown = bars(&review);
     assert!(!shown.contains("width:0%") && !shown.contains("In no order"), "{shown}");
     assert!(shown.find(NAMES[1].trim_end_matches(" GB")) < shown.find(NAMES[0].trim_end_matches(" GB")), "{shown}");
+}
+
+#[test]
+fn real_drives_are_counted_in_what_is_said_of_them() {
+    let told = |real: &[usize], of: usize| {
+        let mut review = one_drive();
+        review.outcomes.clear();
+        review.devices = (0..of)
+            .map(|i| {
+                let mut device = review.devices[0].clone();
+                device.facts.name = format!("./f{i}.img");
+                device.facts.kind = if real.contains(&i) { "host" } else { "ssd" }.to_owned();
+                device
+            })
+            .collect();
+        index_html(&review).unwrap()
+    };
+    let one = told(&[0], 1);
+    assert!(one.contains("These are figures of a real drive, as a program of this machine sees them"));
+    assert!(one.contains("Drives that it is set beside are simulated.") && one.contains("Measured on ./f0.img, in"));
+    // Reference drives stand beside one drive only.
+    let two = told(&[0, 1], 2);
+    assert!(two.contains("These are figures of real drives, as a program") && !two.contains("are simulated"));
+    assert!(two.contains("Measured on ./f0.img and ./f1.img, in real time"));
+    let mixed = told(&[0], 2);
+    assert!(mixed.contains("./f0.img is real, and measured as a program of this machine sees it: "));
+    assert!(mixed.contains("The other is simulated.") && mixed.contains("./f0.img was measured in real time, and its"));
+    let mixed = told(&[0, 1], 3);
+    assert!(mixed.contains("./f0.img and ./f1.img are real, and measured as a program of this machine sees them: "));
+    assert!(mixed.contains("in their figures. The other is simulated."));
+    assert!(mixed.contains("./f0.img and ./f1.img were measured in real time, and their figures"));
+    assert!(told(&[0], 3).contains("The others are simulated."));
+}
+
+#[test]
+fn a_quick_run_tells_drives_that_ran_whole_from_those_whose_runs_were_shortened_too() {
+    let mut review = two_drives();
+    review.outcomes.retain(|o| o.test == "random-write");
+    review.outcomes[1].small_by = Some(8);
+    let rest = "and of the rest an eighth for an eighth of the time.";
+    let said = format!("A quick run: {} whole, {rest}", NAMES[0]);
+    assert!(index_html(&review).unwrap().contains(&said));
+    review.outcomes[0].shortened = Some("seconds is 1 s instead of 180 s.".to_owned());
+    let said = format!("A quick run: {} whole but with shortened runs, {rest}", NAMES[0]);
+    assert!(index_html(&review).unwrap().contains(&said));
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The shape of `results.json`, which scripts and checks rely on.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
-use ssdlab_bench::Unsettled;
+use ssdlab_bench::{NotSteady, Table, Unsettled};
 use ssdlab_report::{ResultsDocument, results_json};
 
 use crate::common::{FIRST, SECOND, one_drive, two_drives};
@@ -46,6 +48,29 @@ fn its_document_names_every_cause_and_every_reason() {
         let key = serde_json::to_value(reason).unwrap();
         assert!(document.contains(&format!("`{}`", key.as_str().unwrap())), "{reason:?}");
     }
+}
+
+#[test]
+fn its_document_names_every_key_of_a_result_and_no_other() {
+    let document = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results-json.md"));
+    let table = document.lines().skip_while(|line| *line != "## A result").skip(4);
+    let named: BTreeSet<&str> = table.map_while(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+    let mut review = two_drives();
+    let outcome = &mut review.outcomes[0];
+    outcome.variant = "QD4".to_owned();
+    outcome.set_params = vec!["queue_depth".to_owned()];
+    (outcome.shortened, outcome.small_by) = (Some("a minute".to_owned()), Some(8));
+    outcome.tables = vec![Table {
+        title: "A table".to_owned(),
+        caption: String::new(),
+        columns: vec!["Rank".to_owned()],
+        rows: vec![vec!["1".to_owned()]],
+    }];
+    outcome.not_steady = vec![NotSteady::new(Unsettled::Drifts, "it drifts".to_owned())];
+    let results = parse(&results_json(&review).unwrap())["results"].take();
+    let rows = results.as_array().unwrap().iter().flat_map(|row| row.as_object().unwrap().keys());
+    assert_eq!(rows.map(String::as_str).collect::<BTreeSet<_>>(), named);
+    assert_eq!(results[0]["set_params"], json!(["queue_depth"]));
 }
 
 #[test]
@@ -98,6 +123,10 @@ fn documents_of_another_schema_are_refused() {
     let other = text.replace("ssdlab.results/1", "ssdlab.results/9");
     let error = ResultsDocument::from_json(&other, "old.json").unwrap_err().to_string();
     assert_eq!(error, "old.json: schema is \"ssdlab.results/9\"; this version reads \"ssdlab.results/1\"");
+    let error = ResultsDocument::from_json(r#"{"schema":"ssdlab.results/2"}"#, "new.json").unwrap_err().to_string();
+    assert!(error.starts_with("new.json: schema is \"ssdlab.results/2\""), "{error}");
+    let error = ResultsDocument::from_json("{}", "none.json").unwrap_err().to_string();
+    assert!(error.starts_with("none.json: missing field `schema`"), "{error}");
     let error = ResultsDocument::from_json("{", "cut.json").unwrap_err().to_string();
     assert!(error.starts_with("cut.json: EOF"), "{error}");
     let without = text.replace("\"device\": {", "\"gadget\": {");

@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use ssdlab_report::{ReportError, write_review};
+use ssdlab_bench::host::SlowestSeen;
+use ssdlab_bench::{Axis, Chart};
+use ssdlab_core::{Breakdown, Op};
+use ssdlab_device::{Completion, Status, Timeline};
+use ssdlab_report::{ReportError, Review, write_review};
 
 use crate::common::{folder, one_drive, two_drives};
 
@@ -69,6 +73,58 @@ fn every_file_is_named_and_of_sensible_size() {
     let csv = String::from_utf8(found["series/fixture-alpha-128gb/consistency-run-log.csv"].clone()).unwrap();
     assert_eq!(csv.lines().next(), Some("series,Time (s),IOPS"));
     assert_eq!(csv.lines().count(), 2001);
+}
+
+/// Two drives of these names, with one test each of this variant, which shows what they did during the slowest request.
+fn with_timelines(names: [&str; 2], variant: &str) -> Review {
+    let (op, status, breakdown) = (Op::Write, Status::Ok, Breakdown::NOTHING);
+    let (submitted, completed) = (1_000, 9_000);
+    let request =
+        Completion { tag: 1, op, status, offset_bytes: 0, length_bytes: 4096, submitted, completed, breakdown };
+    let seen = SlowestSeen { request, from: 500, timeline: Timeline::default(), slower: None, starting: 0 };
+    let mut review = two_drives();
+    review.claims.clear();
+    review.outcomes.retain(|o| o.test == "atto");
+    for (i, name) in names.into_iter().enumerate() {
+        review.devices[i].facts.name = name.to_owned();
+        let outcome = &mut review.outcomes[i];
+        (outcome.device, outcome.variant) = (name.to_owned(), variant.to_owned());
+        outcome.slowest_seen = Some(Box::new(seen.clone()));
+    }
+    review
+}
+
+#[test]
+fn names_that_differ_in_no_letter_and_are_too_long_for_a_file_are_written() {
+    let long = "d".repeat(240);
+    let review = with_timelines([&format!("{long}_a"), &format!("{long}-a")], &"v".repeat(250));
+    // As the program does: files are moved one by one into a folder that is there.
+    let dir = folder("long-names");
+    fs::create_dir_all(&dir).unwrap();
+    let written = write_review(&dir, &review).unwrap();
+    let found = everything(&dir);
+    assert_eq!(found.len(), written.files.len(), "{:?}", written.files);
+    let of_timelines = found.keys().filter(|name| name.contains("-slowest-"));
+    assert_eq!(of_timelines.count(), 4, "an SVG and a PNG of each drive: {:?}", written.files);
+}
+
+#[test]
+fn the_series_of_a_drive_in_small_are_by_its_share_as_in_the_picture() {
+    let mut review = one_drive();
+    review.outcomes.retain(|o| o.test == "trim");
+    let outcome = &mut review.outcomes[0];
+    let x = Axis::linear("position", "GB");
+    outcome.charts = vec![Chart { x, ..outcome.charts[0].clone() }];
+    let mut csv = |small_by: Option<u32>| {
+        review.outcomes[0].small_by = small_by;
+        let dir = folder("by-position");
+        write_review(&dir, &review).unwrap();
+        let csv = fs::read_to_string(dir.join("series/fixture-alpha-128gb/trim-rate-by-position.csv")).unwrap();
+        let last: f64 = csv.lines().last().unwrap().split(',').nth(1).unwrap().parse().unwrap();
+        (csv.lines().next().unwrap().to_owned(), format!("{last:.3}"))
+    };
+    assert_eq!(csv(None), ("series,position (GB),Rate (MB/s)".to_owned(), "127.500".to_owned()));
+    assert_eq!(csv(Some(8)), ("series,position (% of the capacity),Rate (MB/s)".to_owned(), "100.000".to_owned()));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! What a set costs: processor time of a request through a RAID 0 of two, beside that of one through a member alone.
 //!
 //! Reads and writes of 4 KiB at random, one and 32 at a time, through the same face; one member and the set in turns.
-//! Times are processor times of the thread. No I/O is explained, every tag is checked.
+//! Times are processor times of the thread. SSDs are those of a review: they explain every latency
+//! and check every read.
 //!
 //! `cargo bench --bench sets [-- ROUNDS]`
 

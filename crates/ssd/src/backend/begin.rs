@@ -193,7 +193,11 @@ impl Backend {
         let die = &self.dies[d.index()];
         // What goes along with it in other planes is not looked at here.
         let alone = |op: &FlashOp| self.planes.is_none() || op.kind().act() != Act::Erase;
-        let may = |op: FlashOp| alone(&op) && !is_read_first(die, &op) && self.data_come_at(d, now, medium) <= now;
+        let is_read = |op: &FlashOp| {
+            let by_plane = |plane: DieId| is_read_first(&self.dies[plane.index()], op);
+            is_read_first(die, op) || self.planes_that_read(d).any(by_plane)
+        };
+        let may = |op: FlashOp| alone(&op) && !is_read(&op) && self.data_come_at(d, now, medium) <= now;
         die.suspended.is_some() || die.others.front().is_some_and(may)
     }
 

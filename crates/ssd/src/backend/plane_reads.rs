@@ -92,7 +92,7 @@ impl Backend {
     }
 
     /// Planes of a die that read by themselves.
-    fn planes_that_read(&self, d: DieId) -> impl Iterator<Item = DieId> + use<> {
+    pub(super) fn planes_that_read(&self, d: DieId) -> impl Iterator<Item = DieId> + use<> {
         let parts = self.plane_reads.as_ref().map(|plane_reads| plane_reads.parts);
         parts.into_iter().flat_map(move |parts| parts.planes(d))
     }

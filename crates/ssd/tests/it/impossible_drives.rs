@@ -1,5 +1,6 @@
 //! Drives whose parts do not fit together are refused with the key, the reason and what would be right.
 
+use ssdlab_device::Device;
 use ssdlab_ftl::{Frontier, KeepsOlderPages, LogBlockSpec, LogScheme, RowSpan, SuperblockSpan};
 use ssdlab_nand::{DieSpec, PageOrder, ReducedMode, SpecError};
 use ssdlab_ssd::{DriveSpec, PowerLossSpec, RefreshSpec, Ssd, UsedSpec};
@@ -84,6 +85,37 @@ fn an_exact_spare_beyond_all_bounds_is_refused() {
         let error = refused(|drive, _| drive.flash.exact_spare_per_10000 = Some(spare));
         assert_eq!(error.key, "flash.exact_spare_per_10000");
     }
+}
+
+/// One die of blocks of 768 KiB; the capacity fills 10.4 of them.
+fn tight(drive: &mut DriveSpec, die: &mut DieSpec, spare: u32, frontier: Frontier) {
+    (die.geometry.planes, die.geometry.page_bytes, die.geometry.pages_per_block) = (2, 16_384, 24);
+    drive.capacity_bytes = 8_159_232;
+    (drive.flash.dies, drive.flash.exact_spare_per_10000) = (1, Some(spare));
+    (drive.controller.channels, drive.mapping.superblock) = (1, SuperblockSpan::OneDie);
+    (drive.gc.start_free_superblocks, drive.gc.frontier) = (2, frontier);
+}
+
+#[test]
+fn an_exact_spare_with_which_writing_would_stand_still_is_refused_and_the_least_that_it_needs_is_not() {
+    let built = |spare, frontier| {
+        let (mut drive, mut die) = (ideal_drive(), ideal_die());
+        tight(&mut drive, &mut die, spare, frontier);
+        Ssd::new("tight", &drive, &die, 1)
+    };
+    let superblocks = 8_159_232.0 / f64::from(24 * 16_384 * 2);
+    let error = built(117, Frontier::Separate).expect_err("it would stand still");
+    assert_eq!(error.key, "flash.exact_spare_per_10000");
+    let least = error.expected.strip_prefix("use at least ").and_then(|rest| rest.split(',').next());
+    let least: u32 = least.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{error}"));
+    assert!(built(least - 1, Frontier::Separate).is_err());
+    let drive = built(least, Frontier::Separate).unwrap_or_else(|e| panic!("{e}"));
+    let told = drive.info().over_provisioning_percent.expect("flash");
+    assert!(
+        (told - (11.0 / superblocks - 1.0) * 100.0).abs() < 1e-9,
+        "as it was built, not as it was asked for: {told}"
+    );
+    assert!(built(117, Frontier::Shared).is_ok(), "no superblock of the collector's own");
 }
 
 #[test]

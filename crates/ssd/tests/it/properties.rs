@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngSeed, TestRunner};
 use ssdlab_core::{MILLISECOND, Nanos, Op, Rng, SECOND, SECTOR_BYTES, UNIT_BYTES};
 use ssdlab_device::{Completion, Device, Request, Status};
-use ssdlab_ssd::build;
+use ssdlab_ftl::{HostShare, SuperblockSpan};
+use ssdlab_ssd::{DriveSpec, build};
 use ssdlab_testkit::{DrawnDrive, any_drive, any_log_block_drive};
 
 /// Events without a completion after which a drive counts as stuck.
@@ -174,6 +176,24 @@ fn run_with(mut host: Host) -> Option<Vec<Completion>> {
         }
     }
     Some(host.log)
+}
+
+/// What no drawn drive has, no property is tested of.
+#[test]
+fn drawn_drives_that_can_be_built_have_every_pace_and_span_and_maps_loaded_on_demand() {
+    let mut runner = TestRunner::deterministic();
+    let drawn = (0..150).map(|_| any_drive().new_tree(&mut runner).expect("it is drawn").current());
+    let built: Vec<DriveSpec> = drawn.filter_map(|choice| Some(choice.build()?.0)).collect();
+    assert!(built.len() > 100, "{} of 150 can be built", built.len());
+    for host_share in
+        [HostShare::Unlimited, HostShare::BetweenRounds, HostShare::Balanced, HostShare::InStep, HostShare::Trickle]
+    {
+        assert!(built.iter().any(|drive| drive.gc.host_share == host_share), "{host_share:?}");
+    }
+    for span in [SuperblockSpan::AllDies, SuperblockSpan::OneDie, SuperblockSpan::DieGroup] {
+        assert!(built.iter().any(|drive| drive.mapping.superblock == span), "{span:?}");
+    }
+    assert!(built.iter().any(|drive| drive.mapping.map_cache_kib.is_some() && drive.mapping.journal));
 }
 
 proptest! {

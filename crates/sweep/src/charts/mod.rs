@@ -3,9 +3,8 @@
 mod axis;
 mod front;
 
-use ssdlab_bench::suite::is_of_whole_run;
 use ssdlab_bench::{Axis as ChartAxis, Chart, Mark, Series};
-use ssdlab_report::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable, metric_label};
+use ssdlab_report::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable, metric_label, metric_label_with_part};
 
 use crate::idle::keys_without_effect;
 use crate::plan::{Pareto, Plan, usually_better};
@@ -253,8 +252,7 @@ impl Data<'_> {
         if !self.metrics.iter().any(|m| m.0 == name) {
             return key_label(name, &self.plan.axes);
         }
-        let whole = if is_of_whole_run(name) && self.has_last_part(task) { ", whole run" } else { "" };
-        format!("{}{whole}", metric_label(name))
+        if self.has_last_part(task) { metric_label_with_part(name) } else { metric_label(name) }
     }
 
     /// Whether a task's figures are of a run that begins on a fresh drive, and some of its last part.

@@ -437,6 +437,15 @@ impl Point {
                 "the formula knows only the mean of two sizes, which are too far apart above {} %",
                 f64::from(MIXED_SIZE_MAX) / 10.0
             )),
+            Kind::DemandMap => {
+                let hits_percent = self.hits_percent();
+                (hits_percent > self.tolerance_percent()).then(|| {
+                    format!(
+                        "the formula leaves out hits, which make it {hits_percent:.1} % more in the steady state; demand-map-steady \
+                         counts them"
+                    )
+                })
+            }
             Kind::HotColdFifo
             | Kind::HotColdGreedy
             | Kind::HotColdApart
@@ -445,6 +454,13 @@ impl Point {
             | Kind::TwoStreams => self.doubt_of_hot_data(),
             _ => None,
         }
+    }
+
+    /// How much more than the formula of a map loaded on demand says the one that counts hits does, per cent.
+    fn hits_percent(&self) -> f64 {
+        let share = f64::from(self.entries) / f64::from(measure::DEMAND_MAP_PAGES);
+        let without = formulas::map_pages_per_write(self.entries, measure::DEMAND_MAP_PAGES);
+        (formulas::map_pages_per_write_with_hits(share) / without - 1.0) * 100.0
     }
 
     /// The same of data of which some are hot, whichever of the two kinds they are.

@@ -81,7 +81,8 @@ fn tables() -> Vec<Table> {
         name: "Map loaded on demand",
         about: "DRAM holds so many entries of a map of 4,194,304, 1,024 of which share a map page (DFTL); uniform random \
             writes. Map pages written for each page of the host: (1 - h)/(1 + m e/L). The formula leaves out that hits keep \
-            entries in DRAM: with more of them it says too little (the next table).",
+            entries in DRAM: with more of them it says too little (the next table). Measured over one drive write, after half of \
+            one: where DRAM holds many entries, that is before the steady state.",
         first: "entries in DRAM",
         points: [1024, 4096, 16_384, 65_536, 262_144]
             .map(|entries| Point { entries, ..Point::new(Kind::DemandMap) })
@@ -483,11 +484,12 @@ impl Page {
                 self.misses.push(format!("{}: {}: theory {words}, ours {:.4}", table.name, point.label(), m.value));
             }
         }
+        self.text.push('\n');
         if doubts.len() < rows.len() {
-            let _ = writeln!(self.text, "\nGreatest error: {worst:.2} %.\n");
+            let _ = writeln!(self.text, "Greatest error: {worst:.2} %.\n");
         }
         for doubt in doubts {
-            let _ = writeln!(self.text, "\n{doubt}\n");
+            let _ = writeln!(self.text, "{doubt}\n");
         }
         for (point, theory, ours) in orders_too_alike(rows) {
             let [theory, ours] = [theory, ours].map(|more| format!("{:.2} %", (more - 1.0) * 100.0));

@@ -324,6 +324,7 @@ fn points_where_theory_does_not_hold_are_not_judged() {
         ("fast-merges:blocks=128", "for 4096 blocks of 128 pages or more; fast-merges-mean-wait counts whole logs"),
         ("compressed:b=64", "blocks of fewer than 512 pages show"),
         ("compressed:size=95", "too far apart above 90 %"),
+        ("demand-map:entries=262144", "3.2 % more in the steady state"),
         ("hot-cold:r=99,f=1", "0.64 % of the writes replace one in the drive's write buffer"),
         ("hot-cold-fifo:op=20,b=8,r=1,f=99", "5.74 % of the writes replace one"),
         ("two-streams:r=96,f=4", "from op=7 and b=64 on, for r of 5 to 95 and f of 5 to 95"),
@@ -333,7 +334,13 @@ fn points_where_theory_does_not_hold_are_not_judged() {
         let doubt = Point::parse(text).expect("a point").doubt();
         assert!(doubt.as_ref().is_some_and(|doubt| doubt.contains(why)), "{text}: {doubt:?}");
     }
-    for text in ["hot-cold:op=7,r=95,f=5", "two-streams:op=28,r=95,f=5", "compressed:op=15,size=40", "fast-merges"] {
+    for text in [
+        "hot-cold:op=7,r=95,f=5",
+        "two-streams:op=28,r=95,f=5",
+        "compressed:op=15,size=40",
+        "fast-merges",
+        "demand-map:entries=131072",
+    ] {
         assert_eq!(Point::parse(text).expect("a point").doubt(), None, "{text}");
     }
 }

@@ -74,23 +74,11 @@ fn limits(page: &mut String, code: LdpcCode) {
     }
 }
 
-/// Another decoder's counts for the same code: reads, RBER, errors, frames.
-const INDEPENDENT: [(Sensing, f64, f64, f64); 9] = [
-    (Sensing::Hard, 0.0070, 5.0, 2e4),
-    (Sensing::Hard, 0.0075, 31.0, 2e4),
-    (Sensing::Hard, 0.0080, 92.0, 2e4),
-    (Sensing::Hard, 0.0090, 114.0, 2e3),
-    (Sensing::Hard, 0.0100, 404.0, 2e3),
-    (Sensing::Soft3, 0.016, 6.0, 2e4),
-    (Sensing::Soft3, 0.018, 27.0, 2e3),
-    (Sensing::Soft7, 0.020, 24.0, 6e3),
-    (Sensing::Soft7, 0.022, 93.0, 1e3),
-];
-
 fn reference(page: &mut String) {
-    for (sensing, rber, errors, frames) in INDEPENDENT {
-        let ours = libm::pow(10.0, curve(LdpcCode::CcsdsC2, sensing).log10_failure(rber));
-        let _ = writeln!(page, "| {} | {rber} | {:.2e} | {ours:.2e} |", sensing.reads(), errors / frames);
+    for theirs in table::INDEPENDENT {
+        let ours = libm::pow(10.0, curve(LdpcCode::CcsdsC2, theirs.sensing).log10_failure(theirs.rber));
+        let _ =
+            writeln!(page, "| {} | {} | {:.2e} | {ours:.2e} |", theirs.sensing.reads(), theirs.rber, theirs.failure());
     }
 }
 
