@@ -52,6 +52,7 @@ END
             [ -n "$height" ] || { echo "$name at $width, $state: the page gave no report"; failed=1; continue; }
             faults=$(printf '%s' "$report" | sed -n 's/.*"faults":\[\(.*\)\].*/\1/p')
             # An opened page is fifty screens high: its picture is for looking at a fault.
+            rm -f "$shot.png"
             if [ "${state%-opened}" = "$state" ] || [ -n "$faults" ]; then
                 $run --window-size="$width,$height" --screenshot="$shot.png" "file://$out/frame.html" >/dev/null 2>&1
             fi

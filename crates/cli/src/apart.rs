@@ -27,15 +27,19 @@ pub fn check_apart(files: &[(&str, Option<&Path>)], out: Option<&Path>) -> Resul
     Ok(())
 }
 
-/// Sees before anything runs that a file could be written to this path, by one beside it that goes at once.
+/// Sees before anything runs that a file could be written to this path, by one beside it that goes at once. One that is there
+/// already is of a run that was killed, or that writes it now, and shows the same.
 ///
 /// # Errors
 /// Those of the system.
 pub fn try_to_write(path: &Path) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".partial-{}", std::process::id()));
-    fs::File::create(&beside)?;
-    fs::remove_file(&beside)
+    match fs::File::create_new(&beside) {
+        Ok(_) => fs::remove_file(&beside),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && fs::symlink_metadata(&beside)?.is_file() => Ok(()),
+        Err(e) => Err(e),
+    }
 }
 
 /// Where a path leads, as far as it exists.

@@ -31,8 +31,6 @@ pub struct Finished {
     folder: PathBuf,
     /// Why the last test that could not be kept was not.
     unkept: Mutex<Option<String>>,
-    /// What this run has found here, or kept.
-    own: Mutex<BTreeSet<String>>,
 }
 
 /// What a test is: the same drive, test, parameters, seed, length and program give the same key.
@@ -93,7 +91,7 @@ impl Finished {
     pub fn open(folder: PathBuf) -> Result<Self, Failure> {
         fs::create_dir_all(&folder)
             .map_err(|e| Failure::bad_input(format!("cannot write to {}: {e}", folder.display())))?;
-        Ok(Finished { folder, unkept: Mutex::default(), own: Mutex::default() })
+        Ok(Finished { folder, unkept: Mutex::default() })
     }
 
     /// How many finished tests there are, of whatever run.
@@ -120,24 +118,15 @@ impl Finished {
         let mut document: Value = serde_json::from_reader(std::io::BufReader::new(file)).ok()?;
         let outcome = document.get_mut("outcome")?.take();
         let whole = document["key"] == key && document["digest"] == digest(outcome.to_string().as_bytes());
-        let found = if whole { serde_json::from_value(outcome).ok() } else { None };
-        if found.is_some() {
-            self.note_own(key);
-        }
-        found
+        if whole { serde_json::from_value(outcome).ok() } else { None }
     }
 
     fn path(&self, key: &str) -> PathBuf {
         self.folder.join(format!("{key}.json"))
     }
 
-    fn note_own(&self, key: &str) {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned());
-    }
-
     /// Keeps a finished test; after this it is there even if the machine loses power.
     fn put(&self, key: &str, outcome: &impl Serialize) {
-        self.note_own(key);
         if let Err(e) = self.write(key, outcome) {
             *self.unkept.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
         }
@@ -161,13 +150,6 @@ impl Finished {
     pub fn clear(self) {
         // What stays is removed by the next run.
         self.files().for_each(|file| drop(fs::remove_file(file)));
-        let _ = fs::remove_dir(&self.folder);
-    }
-
-    /// Removes what this run has found or kept: it has ended, and others may go on.
-    pub fn clear_own(self) {
-        let own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        own.iter().for_each(|key| drop(fs::remove_file(self.path(key))));
         let _ = fs::remove_dir(&self.folder);
     }
 }
@@ -212,23 +194,6 @@ mod tests {
             assert_eq!(finished.get::<u32>(key), None, "{text}");
         }
         fs::remove_dir_all(dir).unwrap();
-    }
-
-    #[test]
-    fn a_run_that_ends_leaves_what_others_keep_beside_it() {
-        let dir = std::env::temp_dir().join(format!("ssdlab-kept-beside-{}", std::process::id()));
-        let open = || Finished::open(dir.clone()).unwrap_or_else(|e| panic!("{e}"));
-        let [other, found, put] = ["0123456789abcdef", "1123456789abcdef", "2123456789abcdef"];
-        let stopped = open();
-        stopped.put(other, &1);
-        stopped.put(found, &2);
-        let run = open();
-        assert_eq!(run.get(found), Some(2));
-        run.put(put, &3);
-        run.clear_own();
-        assert_eq!([other, found, put].map(|key| stopped.path(key).exists()), [true, false, false]);
-        open().clear();
-        assert!(!dir.exists());
     }
 
     #[test]

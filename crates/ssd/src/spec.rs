@@ -702,13 +702,14 @@ impl DriveSpec {
         ))
     }
 
-    /// Over-provisioning in per cent of the capacity, of what `usable_bytes` hold: with an exact spare, what was built of it.
+    /// Over-provisioning in per cent of the capacity, of what `usable_bytes` hold: with an exact spare, without what is always open
+    /// or free.
     #[must_use]
     pub fn over_provisioning_percent(&self, die: &DieSpec, usable_bytes: u64) -> f64 {
         let data = match self.flash.exact_spare_per_10000 {
             Some(_) => {
                 let always = u64::from((self.gc.start_free_superblocks + 1) * self.sets());
-                self.built_bytes(die) as f64 - (always * self.superblock_bytes(die)) as f64
+                self.built_bytes(die).min(usable_bytes) as f64 - (always * self.superblock_bytes(die)) as f64
             }
             None => usable_bytes as f64,
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ssdlab_bench::fio_run::Prefill;
-use ssdlab_bench::suite::TestDef;
+use ssdlab_bench::suite::{COUNTS_RATES, TestDef};
 use ssdlab_workload::fio::JobFile;
 
 /// What a point is put through.
@@ -22,6 +22,12 @@ pub enum What {
 }
 
 impl Task {
+    /// Whether it is the test of which some figures are of the last part of its run, and others of all of it.
+    #[must_use]
+    pub(crate) fn counts_rates(&self) -> bool {
+        matches!(&self.what, What::Test { def, .. } if def.name == COUNTS_RATES)
+    }
+
     /// What the user should be told of a job file.
     #[must_use]
     pub fn notices(&self) -> Vec<String> {

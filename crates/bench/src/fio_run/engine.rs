@@ -420,12 +420,13 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
         self.running -= self.pending.len();
         let pending = std::mem::take(&mut self.pending);
         for (index, task) in self.tasks.iter_mut().enumerate() {
-            if pending.contains(&index) {
-                // Another clone of its entry may have run.
-                self.recorders.entries[task.entry].stopped = true;
-            } else if !task.has_ended() {
+            if task.has_ended() {
+                continue;
+            }
+            // Also of one that never began: another clone of its entry may have run.
+            self.recorders.entries[task.entry].stopped = true;
+            if !pending.contains(&index) {
                 task.close(now);
-                self.recorders.entries[task.entry].stopped |= !task.never_began();
                 self.ready.push(index);
             }
         }

@@ -833,9 +833,14 @@ fn what_a_stopped_run_has_done_is_reported_and_what_never_began_is_not() {
     let never = "it did not begin before the run was stopped";
     assert_eq!(unfinished, [("b", "it was stopped after 3.00 s"), ("c", never), ("d", never)]);
     // Of jobs that are reported together, one that never began leaves something open, too.
-    let text = "[global]\nrw=randread\nnorandommap\ntime_based\n[b]\nruntime=9\n[a]\nnew_group\ngroup_reporting\nruntime=1\n[c]\ngroup_reporting\nwait_for=b\nruntime=1\n";
-    let run = stopped_after(5, text).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(run.unfinished.iter().map(|u| &*u.entry).collect::<Vec<_>>(), ["b", "a"]);
+    for later in ["wait_for=b", "startdelay=100"] {
+        let text = format!(
+            "[global]\nrw=randread\nnorandommap\ntime_based\n[b]\nruntime=9\n[a]\nnew_group\ngroup_reporting\nruntime=1\n[c]\n\
+             group_reporting\n{later}\nruntime=1\n"
+        );
+        let run = stopped_after(5, &text).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(run.unfinished.iter().map(|u| &*u.entry).collect::<Vec<_>>(), ["b", "a"], "{later}");
+    }
 }
 
 #[test]

@@ -143,8 +143,9 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     snapshots.wait();
     complain(&lateness_line(&statistics));
     warning.iter().for_each(|warning| complain(&format!("warning: {warning}")));
-    closed?;
-    captive.map_or(Ok(()), |captive| conclude(&captive, told != NO_SIGNAL))
+    // Whatever became of the drive, nothing of the command stays.
+    let concluded = captive.map_or(Ok(()), |captive| conclude(&captive, told != NO_SIGNAL));
+    closed.and(concluded)
 }
 
 /// What `--memory` says, in bytes.

@@ -23,16 +23,12 @@ pub fn bench<'a>(
         quick,
         progress,
         cancel: &CANCEL,
-        kept: kept.finished.as_ref().map(|finished| finished as &dyn KeptTests),
+        kept: kept.0.as_ref().map(|finished| finished as &dyn KeptTests),
     }
 }
 
 /// Tests that have ended, for the same command to go on from after a stop; kept nowhere if no folder is named.
-pub struct Kept {
-    finished: Option<Finished>,
-    /// What is done with them when the run has ended.
-    clear: fn(Finished),
-}
+pub struct Kept(Option<Finished>);
 
 impl Kept {
     /// Those of this folder, which the command holds.
@@ -41,17 +37,17 @@ impl Kept {
         if let Some(count) = finished.as_ref().map(Finished::count).filter(|&count| count > 0) {
             complain(&format!("{count} tests were found finished; those that are needed are not run again"));
         }
-        Ok(Kept { finished, clear: Finished::clear })
+        Ok(Kept(finished))
     }
 
     /// Says so if a test could not be kept.
     pub fn say_unkept(&self) {
-        self.finished.iter().for_each(Finished::say_unkept);
+        self.0.iter().for_each(Finished::say_unkept);
     }
 
     /// What a run without a result ends with.
     pub fn ended(&self, none: NoResult) -> Failure {
-        match (none, &self.finished) {
+        match (none, &self.0) {
             (NoResult::Stopped, Some(_)) => Failure::run("stopped").help("the same command goes on from there"),
             (NoResult::Stopped, None) => Failure::run("stopped: nothing was kept"),
             (NoResult::Failed(why), _) => Failure::run(why),
@@ -60,7 +56,7 @@ impl Kept {
 
     /// The run has ended.
     pub fn clear(self) {
-        self.finished.into_iter().for_each(self.clear);
+        self.0.into_iter().for_each(Finished::clear);
     }
 }
 
@@ -77,11 +73,9 @@ impl KeepFolder {
         Ok(KeepFolder { folder })
     }
 
-    /// What is kept there of other runs of the command stays when this one has ended.
-    ///
     /// # Errors
     /// If the folder cannot be written to.
     pub fn kept(&self) -> Result<Kept, Failure> {
-        Ok(Kept { clear: Finished::clear_own, ..Kept::within(self.folder.as_ref())? })
+        Kept::within(self.folder.as_ref())
     }
 }

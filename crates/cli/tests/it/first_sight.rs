@@ -782,10 +782,11 @@ fn n41_a_job_file_that_is_stopped_takes_the_place_of_no_whole_page() {
     place.ssdlab(&args("j.fio")).done();
     let whole = fs::read(place.path("out/results.json")).unwrap();
     fs::remove_dir_all(place.path("logs")).unwrap();
-    let child = place.command(&args("k.fio")).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = place.command(&args("k.fio")).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     // Its log shows that the job runs; another file only that one can be written.
     let is_log = |entry: fs::DirEntry| entry.path().extension().is_some_and(|end| end == "log");
     while !fs::read_dir(place.path("logs")).is_ok_and(|mut files| files.any(|file| file.is_ok_and(is_log))) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::sleep(Duration::from_millis(2));
     }
     assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());

@@ -50,8 +50,8 @@ pub(super) fn notes(
         if let Some(first) = (0..k).find(|&first| tried.are_one_figure(first, k)) {
             let first = &tried.given().measurement[first];
             notes.push(format!(
-                "{} {} of this run says what its {} does, in another unit: together they count twice, and the intervals are narrower \
-                 than one of them makes them. Give one.",
+                "{} {} of this run moved as its {} did on all drives that were run: together they count twice, and the intervals are \
+                 narrower than one of them makes them. Give one.",
                 m.test, m.metric, first.metric
             ));
         }

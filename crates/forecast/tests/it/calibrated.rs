@@ -297,12 +297,12 @@ fn one_figure_in_two_units_says_so() {
     let told = |measured: &[(&str, f64, f64)]| fitted(&of_reads(&[READS], measured).unwrap(), 100).notes;
     let twice = told(&[("latency_mean", 130.0, 2.0), ("iops", 7700.0, 2.0), ("bandwidth", 31.5, 2.0)]);
     for metric in ["iops", "bandwidth"] {
-        let note = format!("random-read {metric} of this run says what its latency_mean does, in another unit");
+        let note = format!("random-read {metric} of this run moved as its latency_mean did");
         assert!(twice.iter().any(|n| n.starts_with(&note)), "{twice:?}");
     }
     // The slowest read waits for something else besides, and is another figure.
     let two = told(&[("latency_mean", 130.0, 2.0), ("latency_max", 150.0, 20.0)]);
-    assert!(!two.iter().any(|n| n.contains("in another unit")), "{two:?}");
+    assert!(!two.iter().any(|n| n.contains("count twice")), "{two:?}");
 }
 
 #[test]

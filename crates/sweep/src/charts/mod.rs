@@ -252,12 +252,12 @@ impl Data<'_> {
         if !self.metrics.iter().any(|m| m.0 == name) {
             return key_label(name, &self.plan.axes);
         }
-        if self.has_last_part(task) { metric_label_with_part(name) } else { metric_label(name) }
+        if self.plan.tasks[task].counts_rates() { metric_label_with_part(name) } else { metric_label(name) }
     }
 
-    /// Whether a task's figures are of a run that begins on a fresh drive, and some of its last part.
-    fn has_last_part(&self, task: usize) -> bool {
-        USUAL_OF_LAST_PART.iter().all(|key| self.has_figure(task, key))
+    /// The figure of the last part of a run that begins on a fresh drive, if the task has it; otherwise that of the whole run.
+    fn of_last_part(&self, task: usize, last: &'static str, whole: &'static str) -> &'static str {
+        if self.has_figure(task, last) { last } else { whole }
     }
 
     fn has_figure(&self, task: usize, key: &str) -> bool {
@@ -284,7 +284,8 @@ fn metric_sections(data: &Data, task: usize) -> Vec<SweepSection> {
     let there = |key: &str| data.has_figure(task, key);
     let asked = &data.plan.charts.metrics;
     let usual = || {
-        let usual = if data.has_last_part(task) { &USUAL_OF_LAST_PART[..] } else { &USUAL_METRICS };
+        let of_last_part = USUAL_OF_LAST_PART.iter().any(|key| there(key));
+        let usual = if of_last_part { &USUAL_OF_LAST_PART[..] } else { &USUAL_METRICS };
         let usual: Vec<String> = usual.iter().map(|m| (*m).to_owned()).collect();
         if usual.iter().any(|m| there(m)) { usual } else { data.metrics.iter().map(|m| m.0.clone()).collect() }
     };
@@ -512,8 +513,9 @@ fn usual_fronts(data: &Data, task: usize) -> Vec<Pareto> {
         let mut values = data.rows(task).filter_map(|i| data.figure(i, name));
         values.next().is_some_and(|first| values.any(|v| (v - first).abs() > 0.01 * first.abs()))
     };
-    let [waf, iops, latency] =
-        if data.has_last_part(task) { USUAL_OF_LAST_PART } else { ["waf", "iops", "latency_p99"] };
+    let [waf_tail, iops_tail, latency_tail] = USUAL_OF_LAST_PART;
+    let of = |last, whole| data.of_last_part(task, last, whole);
+    let [waf, iops, latency] = [of(waf_tail, "waf"), of(iops_tail, "iops"), of(latency_tail, "latency_p99")];
     [("spare_percent", waf), (iops, latency)]
         .into_iter()
         .filter(|(x, y)| varies(x) && varies(y))
