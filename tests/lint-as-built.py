@@ -4,7 +4,7 @@
 `cargo clippy` reads every crate of others a second time before it comes to ours. Here the lints see those that the tests have
 been built with. Like a compiler error, a lint fails the crate, which is compiled and linted again the next time. A library that
 is compiled a second time with its unit tests is linted then; the first time the compiler's own warnings are errors, so that what
-only tests use is found.
+only tests use is found. What stands behind `cfg(not(test))` is linted by `make check` alone.
 """
 
 import os

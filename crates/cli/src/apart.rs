@@ -37,7 +37,9 @@ pub fn try_to_write(path: &Path) -> io::Result<()> {
     beside.push(format!(".partial-{}", std::process::id()));
     match fs::File::create_new(&beside) {
         Ok(_) => fs::remove_file(&beside),
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && fs::symlink_metadata(&beside)?.is_file() => Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && fs::symlink_metadata(&beside)?.is_file() => {
+            fs::File::options().write(true).open(&beside).map(drop)
+        }
         Err(e) => Err(e),
     }
 }

@@ -420,15 +420,17 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
         self.running -= self.pending.len();
         let pending = std::mem::take(&mut self.pending);
         for (index, task) in self.tasks.iter_mut().enumerate() {
-            if task.has_ended() {
+            let waits = pending.contains(&index);
+            if !waits && task.is_over(now) {
                 continue;
             }
-            // Also of one that never began: another clone of its entry may have run.
-            self.recorders.entries[task.entry].stopped = true;
-            if !pending.contains(&index) {
+            if !waits {
                 task.close(now);
                 self.ready.push(index);
             }
+            // Of an entry of which one clone never began, others may have run.
+            let entry = &mut self.recorders.entries[task.entry];
+            *(if waits || task.never_began() { &mut entry.lacks_some } else { &mut entry.is_cut }) = true;
         }
     }
 }

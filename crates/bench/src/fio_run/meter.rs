@@ -119,8 +119,10 @@ pub(super) struct EntryMeter {
     verified_from: Option<Nanos>,
     /// What they have read: commands and bytes.
     verified: (u64, u64),
-    /// A clone was stopped before its time, or never began for that.
-    pub(super) stopped: bool,
+    /// A clone was stopped before its time.
+    pub(super) is_cut: bool,
+    /// A clone never began, since the run was stopped.
+    pub(super) lacks_some: bool,
     /// When a clone was first measured, and what the device had counted by then.
     pub(super) counted_from: Option<(Nanos, Counters)>,
     /// When a clone ended last, and what it had counted by then.
@@ -154,7 +156,8 @@ impl EntryMeter {
             outside: 0,
             verified_from: None,
             verified: (0, 0),
-            stopped: false,
+            is_cut: false,
+            lacks_some: false,
             counted_from: None,
             counted_to: (0, Counters::default()),
             windows: Vec::new(),

@@ -262,7 +262,7 @@ pub fn run_file_logging(
             break;
         }
     }
-    let stopped = (ending == Ending::Stopped).then(|| says_of_a_stop(file, &entries));
+    let stopped = if ending == Ending::Stopped { says_of_a_stop(file, &entries) } else { None };
     let never = named(file, &entries, &|entry| !entry.has_run()).filter(|_| stopped.is_none());
     let never = never.map(|jobs| format!("{jobs} did not begin: a job that ends others (exitall) had ended before"));
     logs.end().map_err(FioError::Log)?;
@@ -310,10 +310,12 @@ fn named(file: &JobFile, entries: &[EntryMeter], which: &dyn Fn(&EntryMeter) -> 
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// Which jobs ended before their time, and which never began.
-fn says_of_a_stop(file: &JobFile, entries: &[EntryMeter]) -> String {
-    let cut = named(file, entries, &|e| e.stopped && e.has_run()).map(|jobs| format!("{jobs} ended before its time"));
+/// Which jobs ended before their time, and which never began; `None` if the stop came when all was over.
+fn says_of_a_stop(file: &JobFile, entries: &[EntryMeter]) -> Option<String> {
+    let cut = named(file, entries, &|e| e.is_cut && e.has_run()).map(|jobs| format!("{jobs} ended before its time"));
+    let lacks = |e: &EntryMeter| e.lacks_some && !e.is_cut && e.has_run();
+    let lacks = named(file, entries, &lacks).map(|jobs| format!("not every job that is reported with {jobs} began"));
     let never = named(file, entries, &|e| !e.has_run()).map(|jobs| format!("{jobs} did not begin"));
-    let all: Vec<String> = cut.into_iter().chain(never).collect();
-    format!("stopped: {}", all.join("; "))
+    let all: Vec<String> = cut.into_iter().chain(lacks).chain(never).collect();
+    (!all.is_empty()).then(|| format!("stopped: {}", all.join("; ")))
 }

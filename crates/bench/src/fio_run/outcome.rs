@@ -46,17 +46,21 @@ pub(super) fn outcomes(
 
 /// The entries that a stop has cut short or kept from beginning.
 pub(super) fn unfinished(file: &JobFile, entries: &[EntryMeter]) -> Vec<Unfinished> {
-    let why = |entry: &EntryMeter| match () {
-        () if !entry.has_run() => Some("it did not begin before the run was stopped".to_owned()),
-        () if entry.stopped => Some(format!("it was {}", stopped_after(entry))),
-        () => None,
+    let why = |entry: &EntryMeter| match cut_short(entry) {
+        _ if !entry.has_run() => Some("it did not begin before the run was stopped".to_owned()),
+        cut => cut.map(|how| format!("it was {how}")),
     };
     let names = names(file, entries);
     entries.iter().zip(names).filter_map(|(e, entry)| Some(Unfinished { entry, why: why(e)? })).collect()
 }
 
-fn stopped_after(entry: &EntryMeter) -> String {
-    format!("stopped after {}", format_duration(entry.runtime()))
+/// How a stop has cut an entry short, if it has.
+fn cut_short(entry: &EntryMeter) -> Option<String> {
+    match entry {
+        EntryMeter { is_cut: true, .. } => Some(format!("stopped after {}", format_duration(entry.runtime()))),
+        EntryMeter { lacks_some: true, .. } => Some("stopped before all of its jobs had begun".to_owned()),
+        _ => None,
+    }
 }
 
 /// Names of the entries; those of clones are numbered.
@@ -90,7 +94,7 @@ fn outcome(
         time_shares: explain::time_shares("job", m),
         slowest: explain::slowest(m),
         notes: file.notices_on(facts.capacity_bytes),
-        shortened: entry.stopped.then(|| format!("{}.", stopped_after(entry))),
+        shortened: cut_short(entry).map(|how| format!("{how}.")),
         ..Outcome::default()
     };
     // What is verified afterwards is another load than the job's.

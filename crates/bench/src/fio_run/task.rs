@@ -247,6 +247,11 @@ impl<S: Source> Task<S> {
         self.closes = self.closes.min(now);
     }
 
+    /// Whether it has ended, or waits for nothing but its last commands.
+    pub(super) fn is_over(&self, now: Nanos) -> bool {
+        self.closes <= now || matches!(self.phase, Phase::Closing | Phase::Ended)
+    }
+
     /// It ends without ever having begun.
     pub(super) fn never_begin(&mut self) {
         self.phase = Phase::Ended;

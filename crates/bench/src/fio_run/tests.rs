@@ -839,8 +839,16 @@ fn what_a_stopped_run_has_done_is_reported_and_what_never_began_is_not() {
              group_reporting\n{later}\nruntime=1\n"
         );
         let run = stopped_after(5, &text).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(run.unfinished.iter().map(|u| &*u.entry).collect::<Vec<_>>(), ["b", "a"], "{later}");
+        let unfinished: Vec<_> = run.unfinished.iter().map(|u| (&*u.entry, &*u.why)).collect();
+        let some = "it was stopped before all of its jobs had begun";
+        assert_eq!(unfinished, [("b", "it was stopped after 5.00 s"), ("a", some)], "{later}");
+        let stopped = "stopped: b ended before its time; not every job that is reported with a began";
+        assert_eq!(run.stopped.as_deref(), Some(stopped));
     }
+    // What waits for nothing but its last commands is whole.
+    let text = "[b]\nrw=randread\nnorandommap\ntime_based\nruntime=5\n";
+    let run = stopped_after(5, text).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((run.stopped, run.unfinished.len(), run.outcomes[0].shortened.as_deref()), (None, 0, None));
 }
 
 #[test]

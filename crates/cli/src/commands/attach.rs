@@ -143,7 +143,7 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     snapshots.wait();
     complain(&lateness_line(&statistics));
     warning.iter().for_each(|warning| complain(&format!("warning: {warning}")));
-    // Whatever became of the drive, nothing of the command stays.
+    // Also if the drive could not be closed.
     let concluded = captive.map_or(Ok(()), |captive| conclude(&captive, told != NO_SIGNAL));
     closed.and(concluded)
 }

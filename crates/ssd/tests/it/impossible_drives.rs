@@ -116,6 +116,14 @@ fn an_exact_spare_with_which_writing_would_stand_still_is_refused_and_the_least_
         "as it was built, not as it was asked for: {told}"
     );
     assert!(built(117, Frontier::Shared).is_ok(), "no superblock of the collector's own");
+    // What is kept back for bad blocks is no spare area.
+    let percent = |reserved| {
+        let (mut drive, die) = (ideal_drive(), ideal_die());
+        (drive.capacity_bytes, drive.flash.exact_spare_per_10000) = (1 << 30, Some(3_000));
+        drive.mapping.reserved_blocks_per_1000 = reserved;
+        Ssd::new("reserved", &drive, &die, 1).unwrap_or_else(|e| panic!("{e}")).info().over_provisioning_percent
+    };
+    assert!(percent(100) < percent(0));
 }
 
 #[test]
