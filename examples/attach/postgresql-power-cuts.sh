@@ -6,11 +6,13 @@
 #   examples/attach/postgresql-power-cuts.sh [--expect-losses] [SSDLAB [DEVICE [CUTS [SEED]]]]
 #
 # One line a cut, and one at the end; exit code 1 if a committed transaction was lost. What it needs beside PostgreSQL, and what
-# can be set: power-cuts.sh beside it. The server runs as the user postgres, or nobody if there is none.
+# can be set: power-cuts.sh beside it. PostgreSQL 14 is the first with pg_amcheck. The server runs as the user postgres, or
+# nobody if there is none.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
 . "$here/power-cuts.sh"
 
+needs='initdb postgres psql pg_isready pg_amcheck setpriv pgrep'
 PATH=$PATH:$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
 user=postgres
 id "$user" >/dev/null 2>&1 || user=nobody

@@ -9,6 +9,8 @@
 #   read_rows    opens the database, and so lets it recover; writes the numbers of all sound rows to $found. Fails, with the
 #                reason on the first line of stderr, if the database is damaged
 #
+# and set `needs` to the programs that these take: one that is missing would look like a database that is damaged.
+#
 # Arguments: [--expect-losses] [SSDLAB [DEVICE [CUTS [SEED]]]]. The seed decides how long after the first transaction each
 # pull comes; what the programs are at by then is the machine's affair, so that two runs differ.
 #
@@ -141,11 +143,13 @@ look() {
 power_cuts() {
   local expect_losses=0
   if [ "${1:-}" = --expect-losses ]; then expect_losses=1 && shift; fi
-  ssdlab=$(realpath "${1:-target/release/ssdlab}")
+  local program=${1:-target/release/ssdlab}
+  ssdlab=$(command -v "$program") || { echo "there is no $program" >&2; exit 2; }
+  ssdlab=$(realpath "$ssdlab")
   device=${2:-m600-256gb}
   local cuts=${3:-10} seed=${4:-1} missing
   size=${SIZE:-1GiB}
-  for missing in "$ssdlab" nbdfuse losetup mkfs.ext4 fsck.ext4 python3 setsid; do
+  for missing in ${needs:-} nbdfuse losetup mkfs.ext4 fsck.ext4 python3 setsid; do
     command -v "$missing" >/dev/null || { echo "there is no $missing" >&2; exit 2; }
   done
   if [ "$(id -u)" != 0 ]; then echo "mounting needs root" >&2 && exit 2; fi

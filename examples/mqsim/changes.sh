@@ -3,20 +3,32 @@
 #   -DCOMMANDS_FIRST  commands go before data that wait for the channel
 #   -DSEND_AGAIN      requests that meet a page locked by garbage collection are sent when it is free again
 # In SOURCE: make CC_FLAGS='-std=c++11 -O3 -DCOMMANDS_FIRST'
+# Exit code 1, and nothing is changed, if SOURCE has not the lines that they go before, or has them already.
 set -eu
-ssd=$1/src/ssd
+phy=$1/src/ssd/NVM_PHY_ONFI_NVDDR2.cpp mapping=$1/src/ssd/Address_Mapping_Unit_Page_Level.cpp
+commands='Copyback requests are prioritized'
+served() { printf "%s" "handle_transaction_serviced_signal_from_PHY((\*${1}_tr).second);"; }
 
-sed -i '/Copyback requests are prioritized/i\
+if grep -q 'COMMANDS_FIRST\|SEND_AGAIN' "$phy" "$mapping"; then
+	echo "$1 has these changes already" >&2
+	exit 1
+fi
+if ! grep -q "$commands" "$phy" || ! grep -q "$(served read)" "$mapping" || ! grep -q "$(served write)" "$mapping"; then
+	echo "$1 is not MQSim of commit 7ec40e3: lines that the changes go before are not there" >&2
+	exit 1
+fi
+
+sed -i "/$commands/"'i\
 #ifdef COMMANDS_FIRST\
 		broadcastChannelIdleSignal(channel_id);\
 		if (channels[channel_id]->GetStatus() == BusChannelStatus::BUSY) {\
 			return;\
 		}\
-#endif' "$ssd/NVM_PHY_ONFI_NVDDR2.cpp"
+#endif' "$phy"
 
 for kind in read write; do
 	case $kind in read) map=Read ;; write) map=Write ;; esac
-	sed -i "/handle_transaction_serviced_signal_from_PHY((\*${kind}_tr).second);/i\\
+	sed -i "/$(served $kind)/i\\
 #ifdef SEND_AGAIN\\
 			{\\
 				NVM_Transaction_Flash* again = ${kind}_tr->second;\\
@@ -29,5 +41,5 @@ for kind in read write; do
 				ftl->TSU->Schedule();\\
 				continue;\\
 			}\\
-#endif" "$ssd/Address_Mapping_Unit_Page_Level.cpp"
+#endif" "$mapping"
 done

@@ -103,16 +103,13 @@ class Drive:
             if policy is not None and not callable(policy):
                 raise TypeError(f"{name} must be a function, not {type(policy).__name__}")
         self._victim, self._pacing = victim, pacing
-        if pacing is not None:
-            # Any pacing that limits the host; what it says is replaced.
-            changes = {"gc.host_share": "balanced", **changes}
         self._changes = dict(changes)
         self._seed = _whole(seed, "seed")
         self._explain = _flag(explain, "explain")
         self._live: _native.Live | None = None
         # Two threads that use it for the first time power one specimen on.
         self._powering = threading.Lock()
-        given = [(key, _text(key, value)) for key, value in changes.items()]
+        given = [(key, _key_text(key, value)) for key, value in changes.items()]
         device, _, text = self._source
         self._native = (
             _native.Drive.open(device, given, victim, pacing)
@@ -381,7 +378,7 @@ class Drive:
 
         Raises:
             ValueError: if a command is not one that the drive takes. Then none of the batch has been handed over.
-        RunError: if the drive has commands that it will never finish, as under a policy that gains nothing.
+            RunError: if the drive has commands that it will never finish, as under a policy that gains nothing.
             RuntimeError: if the drive is at work in another thread, or closed.
         """
         rows = _rows(op, offset, length, at)
@@ -629,11 +626,27 @@ def _text(key: str, value: Value) -> str:
         return str(int(value))
     if isinstance(value, (str, int, float)):
         return str(value)
-    if hasattr(value, "item") and not isinstance(value, Sequence):
+    items = _items(value)
+    if items is not None:
+        return ",".join(_text(key, item) for item in items)
+    if hasattr(value, "item"):
         return _text(key, value.item())
-    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
-        return ",".join(_text(key, item) for item in value)
     raise TypeError(f"{key} is a {type(value).__name__}; values are text, numbers, or lists of them")
+
+
+def _key_text(key: str, value: Value) -> str:
+    """A value as it would stand in a drive file, where a list has brackets; text by itself may go without quotes."""
+    items = _items(value)
+    if items is None:
+        return _text(key, value)
+    return f"[{','.join(json.dumps(item) if isinstance(item, str) else _key_text(key, item) for item in items)}]"
+
+
+def _items(value: Any) -> Sequence[Any] | None:
+    """Those of a list or an array; ``None`` of a single value."""
+    if isinstance(value, Sequence):
+        return None if isinstance(value, (str, bytes, bytearray, memoryview)) else value
+    return value.tolist() if getattr(value, "ndim", 0) else None
 
 
 def _limit(records: bool | int) -> int:

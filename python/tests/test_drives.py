@@ -33,6 +33,15 @@ def test_changes_and_expressions_are_those_of_the_command_line(cli):
     assert pair.capacity_bytes == pytest.approx(2 * ssdlab.Drive("a-data-300-32gb").capacity_bytes, rel=1e-3)
 
 
+@pytest.mark.parametrize("times", [[50, 60.5], (50.0, 60.5), np.array([50, 60.5])])
+def test_keys_of_a_list_take_a_list(times):
+    drive = ssdlab.Drive("m600-256gb", {"die.timing.read_us": times})
+    assert drive.name == "m600-256gb with die.timing.read_us=[50,60.5]"
+    assert {row["key"]: row["value"] for row in drive.specification["die"]["values"]}["timing.read_us"] == "[50.0, 60.5]"
+    with pytest.raises(ssdlab.DriveFileError):
+        ssdlab.Drive("m600-256gb", {"gc.policy": ["fifo"]})
+
+
 def test_a_wrong_file_is_told_with_its_line_and_the_words_of_the_command_line(tmp_path, cli):
     text = 'base = "m600-256gb"\n[gc]\npolicy = "grady"\n'
     path = tmp_path / "wrong.toml"

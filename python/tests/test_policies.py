@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import json
 import sys
 import threading
 
@@ -60,6 +62,41 @@ def test_a_policy_in_python_has_the_write_amplification_of_the_same_built_in():
     built_in = ssdlab.Drive("ideal-16k-32die", **changes).test("steady-state", quick=True)
     ours = ssdlab.Drive("ideal-16k-32die", victim=greedy, **changes).test("steady-state", quick=True)
     assert ours.metrics["waf"].value == pytest.approx(built_in.metrics["waf"].value, rel=0.01)
+
+
+def test_results_say_whose_policy_it_was(tmp_path):
+    def oldest(blocks, valid, age, capacity):
+        return blocks[max(range(len(blocks)), key=age.__getitem__)]
+
+    def halved(dead, valid):
+        return dead / max(2 * valid, 1)
+
+    plain, ours = small(), small(victim=oldest)
+    assert ours.name == "small.toml with victim=oldest" and "victim=oldest" in repr(ours) and ours.changes == {}
+    values = {row["key"]: row["value"] for row in ours.specification["values"]}
+    assert values["gc.policy"] == "oldest"
+    results = [drive.test("random-write", **LONG) for drive in (plain, ours)]
+    first, second = [json.loads(result.json())["device"] for result in results]
+    assert first["name"] != second["name"] and first["identity"] != second["identity"]
+    assert "functions" not in first and second["functions"] == ["victim=oldest"]
+    assert [any("function of Python, `oldest`" in note for note in result.notes) for result in results] == [False, True]
+    assert "victim=oldest" in repr(results[1])
+    results[1].save(tmp_path / "out")
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "victim=oldest" in page and '<td class="n">greedy' not in page
+    devices = [of["devices"] for key, of in ssdlab.compare(*results).items() if key in ("first", "second")]
+    assert devices == [["small.toml"], ["small.toml with victim=oldest"]]
+    # What a function does is not known, so that it may be more than chance.
+    pairs = zip(results, [drive.test("random-write", seed=2, **LONG) for drive in (plain, ours)])
+    assert [ssdlab.compare(*pair)["differ_by_chance_alone"] for pair in pairs] == [True, False]
+    paced = small(pacing=halved, **{"gc.policy": "fifo"})
+    assert paced.name == "small.toml with gc.policy=fifo, pacing=halved" and paced.changes == {"gc.policy": "fifo"}
+    values = {row["key"]: row["value"] for row in paced.specification["values"]}
+    assert (values["gc.policy"], values["gc.host_share"]) == ("fifo", "halved")
+    assert small(victim=functools.partial(greedy)).name == "small.toml with victim=partial"
+    with pytest.warns(UserWarning, match="function of Python, `halved`, took the place of `gc.host_share`"):
+        job = paced.run("[w]\nrw=randwrite\nbs=4k\nsize=1m\nioengine=libaio\n", prefill="none")
+    assert any("`halved`" in notice for notice in job.notices) and job.report["ssdlab"]["device"] == paced.name
 
 
 class Index:

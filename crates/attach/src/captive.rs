@@ -92,13 +92,14 @@ impl Captive {
         !self.has_group || test_kill_process_group(self.process).is_err()
     }
 
-    /// Passes on the signal by which this process was told to end.
-    pub fn pass_on(&self, signal: i32) {
-        match Signal::from_named_raw(signal) {
-            // The key of a terminal has told the command already, and a second one tells some to drop everything.
-            Some(Signal::INT) if !self.has_group => {}
-            Some(signal) => self.send(signal),
-            None => {}
+    /// Passes on the signal by which this process was told to end. `by_key`: the terminal has sent it.
+    pub fn pass_on(&self, signal: i32, by_key: bool) {
+        // The key has told a command of our group already, and a second signal tells some to drop everything.
+        if by_key && !self.has_group {
+            return;
+        }
+        if let Some(signal) = Signal::from_named_raw(signal) {
+            self.send(signal);
         }
     }
 

@@ -69,11 +69,10 @@ pub fn parse_disk(file: &str, text: &str) -> Result<Disk, Diagnostic> {
 fn read_disk(name: &str, file: &str, text: &str) -> Result<Disk, Diagnostic> {
     let loaded: Loaded<DiskSpec> = load(&DISK, file, text)?;
     loaded.spec.validate().map_err(|e| loaded.source.spec_error(&e))?;
+    let description = loaded.description_of_changes(name);
     let mut spec = loaded.spec;
-    if let Some(base) = &loaded.base
-        && !loaded.source.has("description")
-    {
-        spec.description = format!("{base} with the changes of {name}");
+    if let Some(description) = description {
+        spec.description = description;
     }
     Ok(Disk { name: name.to_owned(), spec, rows: loaded.rows })
 }

@@ -3,13 +3,27 @@
 use std::ops::Range;
 
 use serde::Serialize;
-use ssdlab_keys::KeyTable;
+use ssdlab_keys::{KeyTable, SpecError};
 use toml_edit::{Document, TableLike};
 
 /// Spare area in per cent of the capacity sold. A drive that builds its flash to an exact spare
 /// (`flash.exact_spare_per_10000`) keeps its capacity and gets more or less flash; any other keeps its flash and is
 /// sold as more or less capacity.
 pub const OVER_PROVISIONING: &str = "over_provisioning_percent";
+
+/// What could not be built of a drive whose capacity follows from its spare area ([`crate::Drive::capacity_follows`]), by the key that was
+/// given. How many blocks are bad is known only when it is built.
+#[must_use]
+pub fn of_spare(error: SpecError) -> SpecError {
+    match error.key.as_str() {
+        "capacity_bytes" => SpecError::new(
+            OVER_PROVISIONING,
+            format!("too little: {}", error.problem),
+            "use more of it: the flash is given, and the capacity follows from both",
+        ),
+        _ => error,
+    }
+}
 
 /// Where a value comes from, as the comment behind it says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

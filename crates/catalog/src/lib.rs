@@ -33,11 +33,12 @@ mod template;
 
 pub use adapter::{Adapter, adapter, adapter_names, parse_adapter};
 pub use device::{
-    BuildSsd, DEVICE, DEVICE_ARGUMENT, DeviceRecipe, DeviceTemplate, Parts, device, reference, reference_identity,
+    BuildSsd, DEVICE, DEVICE_ARGUMENT, DeviceRecipe, DeviceTemplate, Function, Parts, as_written, device, one_spelling,
+    reference, reference_identity,
 };
 pub use diagnostic::{Diagnostic, Place};
 pub use disk::{Disk, disk, disk_names, parse_disk};
-pub use keys::{OVER_PROVISIONING, Origin, SpecRow};
+pub use keys::{OVER_PROVISIONING, Origin, SpecRow, of_spare};
 pub use load::parse;
 pub use resolve::{
     Die, Drive, array_names, die, die_names, drive_names, is_of_catalog, parse_die, parse_drive, resolve,

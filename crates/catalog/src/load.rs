@@ -2,6 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use ssdlab_core::nearest;
+use ssdlab_device::name_of_file;
 use ssdlab_keys::{KeyTable, SpecError};
 use toml::Table;
 
@@ -18,6 +19,15 @@ pub(crate) struct Loaded<T> {
     /// Name of the catalog file that it builds on.
     pub base: Option<String>,
     pub source: SourceText,
+}
+
+impl<T> Loaded<T> {
+    /// What is said of a file that changes one of the catalog and has no description of its own, so that it is not mistaken for that
+    /// one. Its name is that of the file: where it lies makes no other device of it.
+    pub(crate) fn description_of_changes(&self, name: &str) -> Option<String> {
+        let base = self.base.as_ref().filter(|_| !self.source.has("description"))?;
+        Some(format!("{base} with the changes of {}", name_of_file(name)))
+    }
 }
 
 /// The text of a file and where its keys are.

@@ -4,14 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ssdlab_core::{input, nearest};
+use ssdlab_device::name_of_model;
 use ssdlab_keys::SpecError;
 use ssdlab_nand::DieSpec;
-use ssdlab_ssd::{DriveSpec, Model, name_of_model};
+use ssdlab_ssd::{DriveSpec, Model};
 
 use crate::diagnostic::Diagnostic;
 use crate::disk::disk_names;
 use crate::embedded::{ADAPTERS, ARRAYS, DIES, DISKS, DRIVES, find};
-use crate::keys::SpecRow;
+use crate::keys::{SpecRow, of_spare};
 use crate::kind::{DIE, DRIVE};
 use crate::load::{Loaded, SourceText, load, other_kind};
 
@@ -27,6 +28,8 @@ pub struct Drive {
     /// The drive of the catalog that its file changes; its own name if there is none, or it is of the catalog itself.
     drawn_as: String,
     source: SourceText,
+    /// See [`Drive::capacity_follows()`].
+    pub(crate) capacity_follows: bool,
 }
 
 impl Drive {
@@ -37,10 +40,20 @@ impl Drive {
         Model { name: &self.name, drawn_as: &self.drawn_as }
     }
 
-    /// Shows at which line of the drive file a value lies that could not be built.
+    /// Shows at which line of the drive file a value lies that could not be built. A capacity that follows from the spare area is
+    /// in no file.
     #[must_use]
     pub fn explain(&self, error: &SpecError) -> Diagnostic {
-        self.source.spec_error(error)
+        match error.key.as_str() {
+            "capacity_bytes" if self.capacity_follows => Diagnostic::new(of_spare(error.clone()).to_string()),
+            _ => self.source.spec_error(error),
+        }
+    }
+
+    /// Whether its capacity is none of its file, but follows from the spare area that was asked for: see [`of_spare`].
+    #[must_use]
+    pub fn capacity_follows(&self) -> bool {
+        self.capacity_follows
     }
 }
 
@@ -156,16 +169,21 @@ pub(crate) fn drive_of(name: &str, file: &str, text: &str, folder: Option<&Path>
     check_translation(&loaded)?;
     let die = find_die(&loaded, folder)?;
     loaded.spec.validate(&die.spec).map_err(|e| loaded.source.spec_error(&e))?;
-    if let Some(base) = &loaded.base
-        && !loaded.source.has("description")
-    {
-        // A changed drive must not be mistaken for the one it was made from.
-        loaded.spec.description = format!("{base} with the changes of {name}");
+    if let Some(description) = loaded.description_of_changes(name) {
+        loaded.spec.description = description;
     }
     // The catalog's own are drawn by their names, wherever a copy of their files lies.
     let base = loaded.base.filter(|_| find(DRIVES, name_of_model(name)).is_none());
-    let drawn_as = base.unwrap_or_else(|| name.to_owned());
-    Ok(Drive { name: name.to_owned(), spec: loaded.spec, die, rows: loaded.rows, drawn_as, source: loaded.source })
+    let drawn_as = base.unwrap_or_else(|| name_of_model(name).to_owned());
+    Ok(Drive {
+        name: name.to_owned(),
+        spec: loaded.spec,
+        die,
+        rows: loaded.rows,
+        drawn_as,
+        source: loaded.source,
+        capacity_follows: false,
+    })
 }
 
 /// The one key of `[mapping]` that drives with log blocks have, too.
@@ -256,11 +274,10 @@ pub fn die(name: &str) -> Result<Die, Diagnostic> {
 pub(crate) fn read_die(name: &str, file: &str, text: &str) -> Result<Die, Diagnostic> {
     let loaded: Loaded<DieSpec> = load(&DIE, file, text)?;
     loaded.spec.validate().map_err(|e| loaded.source.spec_error(&e))?;
+    let description = loaded.description_of_changes(name);
     let mut spec = loaded.spec;
-    if let Some(base) = &loaded.base
-        && !loaded.source.has("description")
-    {
-        spec.description = format!("{base} with the changes of {name}");
+    if let Some(description) = description {
+        spec.description = description;
     }
     Ok(Die { name: name.to_owned(), spec, rows: loaded.rows })
 }

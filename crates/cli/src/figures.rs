@@ -1,10 +1,9 @@
 //! Published figures of one's own (`--figures`), beside those of the catalog.
 
-use std::fs;
 use std::path::Path;
 
 use ssdlab_catalog::claims::{self, Check, Claim};
-use ssdlab_catalog::{Diagnostic, device};
+use ssdlab_catalog::{Diagnostic, as_written, device, one_spelling};
 use ssdlab_core::input;
 
 use crate::failure::Failure;
@@ -28,24 +27,32 @@ impl Figures {
         let text = input::read_text(path).map_err(|e| {
             Failure::bad_input(format!("cannot read {name}: {e}")).help("give the path of a file with [[claim]]")
         })?;
-        let own = claims::own(&name, &text)?;
+        let own: Vec<Claim> = claims::own(&name, &text)?.into_iter().map(|claim| claim.renamed(as_written)).collect();
         for claim in &own {
             let of_figure =
                 |e: Diagnostic| Diagnostic { what: format!("{name}: figure {}: {}", claim.id, e.what), ..e };
-            for drive in claim.drives().into_iter().filter(|drive| !is_real(drive)) {
-                device(drive).map_err(of_figure)?;
+            for drive in claim.drives() {
+                if !is_real(drive) {
+                    device(drive).map_err(of_figure)?;
+                } else if matches!(claim.check, Check::Fact(_)) {
+                    let error = Diagnostic::new(format!("{drive} is a real drive, and facts are what drive files say"));
+                    return Err(of_figure(error.help("check a figure of a test instead")).into());
+                }
             }
             could_be_missed(claim).map_err(of_figure)?;
         }
         Ok(Figures { own })
     }
 
-    /// These about devices as they were named in the command: a file has several paths.
+    /// These about devices as they were named in the command: a file has several paths, also in an expression.
     #[must_use]
     pub fn about(self, named: &[String]) -> Self {
-        let same =
-            |a: &str, b: &str| a == b || fs::canonicalize(a).is_ok_and(|a| fs::canonicalize(b).is_ok_and(|b| a == b));
-        let name = |drive: &str| named.iter().find(|n| same(n, drive)).map_or(drive, String::as_str).to_owned();
+        let spelled: Vec<String> = named.iter().map(|name| one_spelling(name)).collect();
+        let name = |drive: &str| {
+            let one = one_spelling(drive);
+            let place = spelled.iter().position(|known| *known == one);
+            place.map_or_else(|| drive.to_owned(), |place| as_written(&named[place]))
+        };
         Figures { own: self.own.into_iter().map(|claim| claim.renamed(name)).collect() }
     }
 
@@ -54,7 +61,7 @@ impl Figures {
     /// # Errors
     /// If there are some, and none of these devices'.
     pub fn concern(&self, named: &[String]) -> Result<(), Failure> {
-        let is_about_one = |claim: &Claim| named.iter().any(|name| claim.concerns(name));
+        let is_about_one = |claim: &Claim| named.iter().any(|name| claim.concerns(&as_written(name)));
         if self.own.is_empty() || self.own.iter().any(is_about_one) {
             return Ok(());
         }
@@ -83,22 +90,43 @@ impl Figures {
 
 /// Whether drives could still miss a figure once each file has one path.
 fn could_be_missed(claim: &Claim) -> Result<(), Diagnostic> {
-    let one_path =
-        |drive: &str| fs::canonicalize(drive).map_or_else(|_| drive.to_owned(), |path| path.display().to_string());
     if let Check::Ranking(ranking) = &claim.check {
         let drives: Vec<&String> = ranking.published.keys().collect();
         for (k, drive) in drives.iter().enumerate() {
-            if let Some(other) = drives[..k].iter().find(|other| one_path(other) == one_path(drive)) {
+            if let Some(other) = drives[..k].iter().find(|other| one_spelling(other) == one_spelling(drive)) {
                 return Err(Diagnostic::new(format!("{other} and {drive} are one drive")).help("name each drive once"));
             }
         }
     }
-    claim.clone().renamed(one_path).can_be_checked()
+    claim.clone().renamed(one_spelling).can_be_checked()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    #[test]
+    fn a_real_drive_has_no_facts() {
+        let folder = std::env::temp_dir().join(format!("ssdlab-facts-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (drive, file) = (folder.join("drive"), folder.join("figures.toml"));
+        fs::write(&drive, [0; 4096]).unwrap();
+        let told = |check: &str| {
+            let head = "[[claim]]\nid = \"mine\"\nquantity = \"q\"\npublished = \"p\"\nsource = \"s\"\n";
+            fs::write(&file, format!("{head}devices = [{:?}]\ncheck.{check}\n", drive.display().to_string())).unwrap();
+            Figures::read(Some(&file)).err().map(|e| e.to_string())
+        };
+        let of_fact = told("fact = { capacity_bytes = 4096 }").unwrap_or_default();
+        assert!(
+            of_fact.contains("figure mine: ") && of_fact.contains("drive is a real drive, and facts are"),
+            "{of_fact}"
+        );
+        let of_test = "range = { test = \"random-read\", metric = \"iops\", unit = \"IOPS\", at_least = 1.0 }";
+        assert_eq!(told(of_test), None);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn a_file_by_two_paths_is_one_drive() {
@@ -132,6 +160,11 @@ mod tests {
         };
         let told = refused(&ranking("sub/../a.toml")).unwrap();
         assert!(told.contains("figure mine: ") && told.contains("are one drive"), "{told}");
+        // Also as parts of arrays.
+        let arrays = ranking("sub/../a.toml").replace(".toml\" =", ".toml*2)\" =").replace("= { \"", "= { \"raid0(");
+        let arrays = arrays.replace(", \"", ", \"raid0(");
+        let told = refused(&arrays).unwrap();
+        assert!(told.contains("raid0(") && told.contains("are one drive"), "{told}");
         let told = refused(&order("sub/../a.toml")).unwrap();
         assert!(told.contains("figure mine: it compares a figure with itself"), "{told}");
         assert_eq!([ranking("b.toml"), order("b.toml")].map(|check| refused(&check)), [None, None]);

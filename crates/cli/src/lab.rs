@@ -7,7 +7,9 @@ use std::sync::OnceLock;
 use serde_json::json;
 use ssdlab_bench::specimens::device_seed;
 use ssdlab_bench::{Begins, Lab, PoweredOn};
-use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, device, is_key_without_section, is_of_catalog, reference};
+use ssdlab_catalog::{
+    DeviceRecipe, DeviceTemplate, device, is_key_without_section, is_of_catalog, one_spelling, reference,
+};
 use ssdlab_core::input;
 use ssdlab_device::Device;
 use ssdlab_hostdev::Place;
@@ -17,7 +19,7 @@ use ssdlab_sweep::digest;
 use crate::failure::Failure;
 use crate::saved::SavedDrive;
 use crate::specification::{
-    hangs_on, loses_flushed, lost_with_power_bytes, members, specification, superblock_bytes, traits,
+    hangs_on, has_slc_cache, loses_flushed, lost_with_power_bytes, members, specification, superblock_bytes, traits,
 };
 
 /// What reports and kept tests are told of a device that was put to the test.
@@ -110,7 +112,8 @@ impl SimulatedDrive {
         let description = input::printable(&recipe.description, &[]).into_owned();
         // So do changes of its values.
         let identity = Some(digest(recipe.named_identity().to_string().as_bytes()));
-        let facts = DeviceFacts { name: recipe.name.clone(), description, identity, ..facts };
+        let (name, functions) = (recipe.name.clone(), recipe.functions.clone());
+        let facts = DeviceFacts { name, description, identity, functions, ..facts };
         let (specification, members, hangs_on) = (specification(&recipe), members(&recipe), hangs_on(&recipe));
         let (traits, superblock_bytes) = (traits(&recipe, &specification, &members), superblock_bytes(&recipe));
         let (lost_with_power_bytes, loses_flushed) = (lost_with_power_bytes(&recipe), loses_flushed(&recipe));
@@ -121,6 +124,7 @@ impl SimulatedDrive {
             hangs_on,
             traits,
             superblock_bytes,
+            has_slc_cache: has_slc_cache(&recipe),
             lost_with_power_bytes,
             loses_flushed,
         };
@@ -252,7 +256,7 @@ pub fn drives(devices: &[String], seed: u64) -> Result<Vec<SimulatedDrive>, Fail
 }
 
 /// Opens every device that is named. One must not stand twice in a command: neither its name, nor a file or drive by two of
-/// its paths.
+/// its paths, alone or in a device expression.
 ///
 /// # Errors
 /// Those of `open`, and if one is named twice.
@@ -261,7 +265,7 @@ pub fn each_once<D: TestedLab>(
     mut open: impl FnMut(&str) -> Result<D, Failure>,
 ) -> Result<Vec<D>, Failure> {
     let (mut all, mut places): (Vec<D>, Vec<Place>) = (Vec::new(), Vec::new());
-    for device in devices {
+    for (i, device) in devices.iter().enumerate() {
         let twice = || Failure::bad_input(format!("{device} is named twice")).help("name each drive once");
         if let Some(place) = Place::of(Path::new(device)).filter(|_| !is_of_catalog(device)) {
             if places.contains(&place) {
@@ -270,7 +274,8 @@ pub fn each_once<D: TestedLab>(
             places.push(place);
         }
         let opened = open(device)?;
-        if all.iter().any(|other| other.name() == opened.name()) {
+        let is_same = |other: &String| one_spelling(other) == one_spelling(device);
+        if devices[..i].iter().any(is_same) || all.iter().any(|other| other.name() == opened.name()) {
             return Err(twice());
         }
         all.push(opened);

@@ -113,6 +113,11 @@ pub fn superblock_bytes(recipe: &DeviceRecipe) -> Option<u64> {
     striped.then(|| block * u64::from(g.planes) * dies)
 }
 
+/// Whether it is a drive that takes writes into cells at one bit each first.
+pub const fn has_slc_cache(recipe: &DeviceRecipe) -> bool {
+    matches!(&recipe.parts, Parts::Ssd(drive) if drive.spec.slc_cache.is_some())
+}
+
 /// Writes that caches without a battery answer for at most before the drives behind them have them; `None`: there is none.
 pub fn lost_with_power_bytes(recipe: &DeviceRecipe) -> Option<u64> {
     let of_this = match &recipe.parts {

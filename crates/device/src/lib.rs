@@ -59,7 +59,7 @@ pub use link_policy::LinkPolicy;
 pub use occupancy::Occupancy;
 pub use refusal::Refusal;
 pub use request::{Hints, PayloadId, Request};
-pub use specimen::Specimen;
+pub use specimen::{Specimen, name_of_file, name_of_model};
 pub use timeline::{Last, Recorder, Stretch, Timeline, Track, Work};
 pub use unit_writes::{Sectors, UnitWrites};
 pub use write_numbers::WriteNumbers;

@@ -92,7 +92,7 @@ impl PlugState {
     pub fn new(name: &str, spec: &DiskSpec, seed: u64) -> Self {
         let units = spec.capacity_bytes.div_ceil(UNIT_BYTES) as u32;
         PlugState {
-            specimen: Specimen::new(FORMAT, &format!("{name}\n{}", disk_keys().identity(spec)), seed),
+            specimen: Specimen::new(FORMAT, name, &disk_keys().identity(spec), seed),
             units,
             numbers: WriteNumbers::new(units, u8::MAX),
             journal: Journal::default(),

@@ -14,7 +14,8 @@ pub struct Features {
     #[schemars(range(min = 1, max = 4))]
     pub program_passes: u32,
     /// Cache read: the array senses the host's next page while the last one leaves by a second register. This is what it
-    /// takes to hand a page from one register to the other.
+    /// takes to hand a page from one register to the other. No effect where host reads do not go first
+    /// (`controller.reads_first`).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub cache_read_busy_us: Option<f64>,

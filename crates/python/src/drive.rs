@@ -48,7 +48,10 @@ fn open(
     policies: Policies,
 ) -> PyResult<Drive> {
     let changed = |template: DeviceTemplate| {
-        if changes.is_empty() { Ok(template.recipe) } else { template.set(changes) }
+        if changes.is_empty() && policies.is_none() {
+            return Ok(template.recipe);
+        }
+        template.set_with(changes, policies.functions())
     };
     let asked = |template: DeviceTemplate| policies.check_asked(&template.recipe).map(|()| template);
     let checked = |recipe| policies.check(&recipe).map(|()| recipe);
@@ -132,7 +135,7 @@ impl Drive {
         victim: Option<Py<PyAny>>,
         pacing: Option<Py<PyAny>>,
     ) -> PyResult<Drive> {
-        open(py, DeviceTemplate::open(text, Path::new("")), &changes, Policies::new(victim, pacing))
+        open(py, DeviceTemplate::open(text, Path::new("")), &changes, Policies::new(py, victim, pacing))
     }
 
     /// The text of a drive, disk or array file, which is called `file` in messages.
@@ -145,7 +148,7 @@ impl Drive {
         victim: Option<Py<PyAny>>,
         pacing: Option<Py<PyAny>>,
     ) -> PyResult<Drive> {
-        open(py, DeviceTemplate::parse(file, text), &changes, Policies::new(victim, pacing))
+        open(py, DeviceTemplate::parse(file, text), &changes, Policies::new(py, victim, pacing))
     }
 
     #[getter]
@@ -204,8 +207,9 @@ impl Drive {
                 guarded(|| run_test(test, &lab, &job.settings, seed, quick, &monitor))
             })
         })?;
-        let outcome =
+        let mut outcome =
             result.map_err(|e| exception(py, &bench_failure(test.name, self.drive.device(), e), Wrong::Test))?;
+        outcome.notes.extend(self.policies.notes());
         Ok(Outcome::new(Arc::clone(&self.drive), begins_as, outcome, seed, quick, records))
     }
 
@@ -264,6 +268,7 @@ impl Drive {
         let FioRun { report, searches, fresh, kept, slowest_seen, .. } = report;
         notices.extend(searches);
         notices.extend(fresh);
+        notices.extend(self.policies.notes());
         let unwritten = self.write(py, (&keep, kept.as_deref()), (&timeline, slowest_seen.as_ref()));
         Ok((JobReport::new(report, notices, records), unwritten))
     }
@@ -320,7 +325,9 @@ impl Drive {
         let (kept, seen) = (replayed.kept.as_deref(), replayed.slowest_seen.as_ref());
         let unwritten = self.write(py, (&keep, kept), (&timeline, seen));
         let histograms = replayed.measurement.ops().map(|(op, stats)| (op, stats.latency.clone())).collect();
-        let mut outcome = Outcome::new(Arc::clone(&self.drive), begins_as, replayed.outcome(), seed, false, records);
+        let mut found = replayed.outcome();
+        found.notes.extend(self.policies.notes());
+        let mut outcome = Outcome::new(Arc::clone(&self.drive), begins_as, found, seed, false, records);
         outcome.histograms = histograms;
         Ok((outcome, unwritten))
     }

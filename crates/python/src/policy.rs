@@ -11,9 +11,10 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use ssdlab_bench::{Begins, Lab, PoweredOn};
-use ssdlab_catalog::{DeviceRecipe, Diagnostic};
+use ssdlab_catalog::{DeviceRecipe, Diagnostic, Function};
 use ssdlab_cli::failure::Failure;
 use ssdlab_cli::lab::SimulatedDrive;
+use ssdlab_core::input;
 use ssdlab_device::Device;
 use ssdlab_ftl::{Candidate, ChooseVictim, HostShare, HostUnits};
 use ssdlab_ssd::SimulatedSsd;
@@ -26,6 +27,8 @@ use crate::watched::Watch;
 pub struct Policies {
     victim: Option<Arc<Py<PyAny>>>,
     pacing: Option<Arc<Py<PyAny>>>,
+    /// The same as reports tell of them.
+    functions: Vec<Function>,
 }
 
 /// Characters of an answer that a message repeats.
@@ -34,6 +37,13 @@ const SHOWN: usize = 60;
 thread_local! {
     /// Who hears of a function that fails on this thread, if not who built the device: a copy of it asks the same functions.
     static HEARS: RefCell<Option<Arc<Watch>>> = const { RefCell::new(None) };
+}
+
+/// What a function is called in reports: its own name, or that of the type of an object that is called.
+fn name_of(function: &Bound<'_, PyAny>) -> String {
+    let own = function.getattr("__name__").and_then(|name| name.extract::<String>());
+    let name = own.unwrap_or_else(|_| function.get_type().name().map_or("?".to_owned(), |name| name.to_string()));
+    input::shortened(&name, SHOWN).into_owned()
 }
 
 /// Does something with a device of which `watch` hears when a function fails.
@@ -103,8 +113,28 @@ fn units(py: Python<'_>, function: &Py<PyAny>, dead: u32, valid: u32) -> PyResul
 }
 
 impl Policies {
-    pub fn new(victim: Option<Py<PyAny>>, pacing: Option<Py<PyAny>>) -> Self {
-        Policies { victim: victim.map(Arc::new), pacing: pacing.map(Arc::new) }
+    pub fn new(py: Python<'_>, victim: Option<Py<PyAny>>, pacing: Option<Py<PyAny>>) -> Self {
+        let of = |key, argument, function: &Option<Py<PyAny>>, stand_in| {
+            let name = name_of(function.as_ref()?.bind(py));
+            Some(Function { key, argument, name, stand_in })
+        };
+        // Any pacing that limits the host would do: what it says is replaced.
+        let functions =
+            [of("gc.policy", "victim", &victim, None), of("gc.host_share", "pacing", &pacing, Some("balanced"))];
+        let functions = functions.into_iter().flatten().collect();
+        Policies { victim: victim.map(Arc::new), pacing: pacing.map(Arc::new), functions }
+    }
+
+    /// As a changed device tells of them.
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// What a reader of figures must know of each.
+    pub fn notes(&self) -> impl Iterator<Item = String> {
+        self.functions.iter().map(|Function { key, argument, name, .. }| {
+            format!("A function of Python, `{name}`, took the place of `{key}` of the drive file (`{argument}=`).")
+        })
     }
 
     pub fn is_none(&self) -> bool {

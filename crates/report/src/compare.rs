@@ -530,7 +530,7 @@ fn time_figure(
 ) -> Option<Figure> {
     let labels = distinct(outcomes.iter().flat_map(|o| &o.time_shares).map(|share| share.label.as_str()));
     let several = outcomes.iter().filter(|o| !o.time_shares.is_empty()).count() > 1;
-    let (mut categories, mut bar_ends, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut categories, mut rows) = (Vec::new(), Vec::new());
     for label in labels {
         for outcome in outcomes {
             for share in outcome.time_shares.iter().filter(|s| s.label == label) {
@@ -539,7 +539,6 @@ fn time_figure(
                 } else {
                     label.to_owned()
                 });
-                bar_ends.push(format!("mean {}", number::latency(share.latency_mean_us)));
                 rows.push(share);
             }
         }
@@ -547,6 +546,8 @@ fn time_figure(
     if rows.is_empty() {
         return None;
     }
+    let means = number::Beside::of(rows.iter().map(|share| share.latency_mean_us), "us");
+    let bar_ends = rows.iter().map(|share| format!("mean {}", means.text(share.latency_mean_us))).collect();
     let part = |share: &ssdlab_bench::TimeShare, key: &str| {
         let whole: f64 = share.mean_us.values().sum();
         let us = share.mean_us.get(key).copied().unwrap_or(0.0);

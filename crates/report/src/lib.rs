@@ -100,10 +100,10 @@ pub fn metric_label(key: &str) -> String {
     number::metric_label(key)
 }
 
-/// The same of a figure of the test `consistency`, with the part of its run that the figure is of.
+/// The same of a figure of `test`: where some are of its whole run and others of the last part of it, with the part.
 #[must_use]
-pub fn metric_label_with_part(key: &str) -> String {
-    number::label_with_part(key, number::LAST_PART)
+pub fn metric_label_of(test: &str, key: &str) -> String {
+    if test == random_writes::TEST { number::label_with_part(key, number::LAST_PART) } else { metric_label(key) }
 }
 
 /// A chart of one drive as a standalone SVG file with light colours. `subject` names the drive; `shortened` is the

@@ -46,25 +46,23 @@ pub(crate) fn si(value: f64) -> String {
 
 /// Three significant digits, without trailing zeros.
 pub(crate) fn significant(value: f64) -> String {
-    let decimals = match value.abs() {
+    trimmed(value, significant_places(value))
+}
+
+/// The decimal places of three significant digits.
+fn significant_places(value: f64) -> usize {
+    match value.abs() {
         0.0 => 0,
         m if m >= 100.0 => 0,
         m if m >= 10.0 => 1,
         m if m >= 1.0 => 2,
         m => (libm::ceil(-libm::log10(m)) as usize + 2).min(9),
-    };
-    trimmed(value, decimals)
+    }
 }
 
 /// A latency given in microseconds: `850 ns`, `42.1 µs`, `9.1 ms`, `1.2 s`.
 pub(crate) fn latency(us: f64) -> String {
-    match us.abs() {
-        0.0 => "0 µs".to_owned(),
-        m if m < 0.9995 => format!("{} ns", significant(us * 1e3)),
-        m if m < 999.5 => format!("{} µs", significant(us)),
-        m if m < 999.5e3 => format!("{} ms", significant(us / 1e3)),
-        _ => format!("{} s", significant(us / 1e6)),
-    }
+    Shown::of_latency(us).text()
 }
 
 /// The label of an axis tick. Latencies carry their unit, everything else has it beside the axis label.
@@ -95,6 +93,14 @@ pub(crate) fn tick_in_full(value: f64, unit: &str) -> String {
     }
 }
 
+/// The label of a tick beside others that [`tick`] would round to the same figure: to as many places as tell ticks apart that are no
+/// nearer to one another than `step`.
+pub(crate) fn tick_to_step(value: f64, step: f64, unit: &str) -> String {
+    let places = (-libm::floor(libm::log10(step) + 1e-9)).clamp(0.0, 9.0) as usize;
+    let figure = grouped(value, places);
+    if tick_has_unit(unit) { format!("{figure} {}", self::unit(unit)) } else { figure }
+}
+
 /// Whether [`tick`] prints the unit itself.
 pub(crate) fn tick_has_unit(unit: &str) -> bool {
     matches!(unit, "us" | "µs" | SHARE_BELOW)
@@ -118,36 +124,117 @@ pub(crate) fn unit(unit: &str) -> &str {
 
 /// A measured figure with its unit.
 pub(crate) fn value(value: f64, unit_key: &str) -> String {
-    let figure = match unit_key {
-        "us" | "µs" => return latency(value),
-        "IOPS" | "count" if value.abs() >= 100.0 => grouped(value, 0),
-        // Four significant digits at the most.
-        "ratio" if value.abs() >= 1_000.0 => grouped(value, 0),
-        "ratio" => trimmed(
-            value,
-            if value.abs() >= 100.0 {
-                1
-            } else if value.abs() >= 10.0 {
-                2
-            } else {
-                3
-            },
-        ),
-        "bytes" | "B" => return bytes(value),
-        "%" => trimmed(value, if value.abs() < 0.1 { 4 } else { 2 }),
-        _ if value.abs() >= 1_000.0 => grouped(value, 0),
-        _ if value.abs() >= 100.0 => trimmed(value, 1),
-        _ => significant(value),
-    };
-    // What is not zero must not be told as it.
-    let figure = match figure.as_str() {
-        "0" if value != 0.0 => small(value),
-        _ => figure,
-    };
-    match unit(unit_key) {
-        "" => figure,
-        unit => format!("{figure} {unit}"),
+    Shown::of(value, unit_key).text()
+}
+
+/// A figure as it is to be written.
+struct Shown<'a> {
+    /// In `unit`.
+    value: f64,
+    unit: &'a str,
+    /// The most decimal places that it may have.
+    places: usize,
+    /// With a comma between thousands.
+    is_grouped: bool,
+    /// What is not zero must not be told as it.
+    is_never_zero: bool,
+}
+
+impl<'a> Shown<'a> {
+    fn of(value: f64, unit_key: &'a str) -> Self {
+        let magnitude = value.abs();
+        let (places, is_grouped) = match unit_key {
+            "us" | "µs" => return Shown::of_latency(value),
+            "bytes" | "B" => return Shown::of_bytes(value),
+            "IOPS" | "count" if magnitude >= 100.0 => (0, true),
+            // Four significant digits at the most.
+            "ratio" if magnitude >= 1_000.0 => (0, true),
+            "ratio" if magnitude >= 100.0 => (1, false),
+            "ratio" if magnitude >= 10.0 => (2, false),
+            "ratio" => (3, false),
+            "%" if magnitude < 0.1 => (4, false),
+            "%" => (2, false),
+            _ if magnitude >= 1_000.0 => (0, true),
+            _ if magnitude >= 100.0 => (1, false),
+            _ => (significant_places(value), false),
+        };
+        Shown { value, unit: unit(unit_key), places, is_grouped, is_never_zero: true }
     }
+
+    fn of_latency(us: f64) -> Self {
+        let (value, unit) = match us.abs() {
+            0.0 => (0.0, "µs"),
+            m if m < 0.9995 => (us * 1e3, "ns"),
+            m if m < 999.5 => (us, "µs"),
+            m if m < 999.5e3 => (us / 1e3, "ms"),
+            _ => (us / 1e6, "s"),
+        };
+        Shown { value, unit, places: significant_places(value), is_grouped: false, is_never_zero: false }
+    }
+
+    fn of_bytes(bytes: f64) -> Self {
+        // What rounds to a thousand is one of the next unit.
+        let (divisor, unit) = match bytes.abs() {
+            m if m >= 999.995e9 => (1e12, "TB"),
+            m if m >= 999.995e6 => (1e9, "GB"),
+            m if m >= 999.995e3 => (1e6, "MB"),
+            m if m >= 1e3 => (1e3, "kB"),
+            _ => (1.0, "B"),
+        };
+        Shown { value: bytes / divisor, unit, places: 2, is_grouped: false, is_never_zero: false }
+    }
+
+    fn digits(&self) -> String {
+        let digits = if self.is_grouped { grouped(self.value, self.places) } else { trimmed(self.value, self.places) };
+        if digits == "0" && self.value != 0.0 && self.is_never_zero { small(self.value) } else { digits }
+    }
+
+    fn with_unit(&self, digits: &str) -> String {
+        if self.unit.is_empty() { digits.to_owned() } else { format!("{digits} {}", self.unit) }
+    }
+
+    fn text(&self) -> String {
+        self.with_unit(&self.digits())
+    }
+}
+
+/// Figures that stand beside one another, as in a chart or a column: each as [`value`] has it, with zeros where others of the same
+/// unit have digits, as far as it has been measured: `5.99 ms` and `6.00 ms`, `12.3 ms` and `100 ms`.
+pub(crate) struct Beside<'a> {
+    unit_key: &'a str,
+    /// By unit, the most decimal places that one has.
+    places: Vec<(&'a str, usize)>,
+}
+
+impl<'a> Beside<'a> {
+    pub(crate) fn of(values: impl Iterator<Item = f64>, unit_key: &'a str) -> Self {
+        let mut places: Vec<(&str, usize)> = Vec::new();
+        for figure in values.map(|value| Shown::of(value, unit_key)) {
+            // One next to zero has more than the others can have.
+            let own = Some(places_of(&figure.digits())).filter(|own| *own <= figure.places).unwrap_or(0);
+            match places.iter_mut().find(|(unit, _)| *unit == figure.unit) {
+                Some((_, most)) => *most = own.max(*most),
+                None => places.push((figure.unit, own)),
+            }
+        }
+        Beside { unit_key, places }
+    }
+
+    /// One of them.
+    pub(crate) fn text(&self, value: f64) -> String {
+        let figure = Shown::of(value, self.unit_key);
+        let most = self.places.iter().find(|(unit, _)| *unit == figure.unit).map_or(0, |(_, most)| *most);
+        let (digits, wanted) = (figure.digits(), most.min(figure.places));
+        // A zero is exact, and what is next to it has the places that it needs.
+        if figure.value == 0.0 || digits.contains('e') || places_of(&digits) >= wanted {
+            return figure.with_unit(&digits);
+        }
+        figure.with_unit(&format!("{:.wanted$}", figure.value))
+    }
+}
+
+fn places_of(digits: &str) -> usize {
+    digits.split_once('.').map_or(0, |(_, places)| if places.contains('e') { 0 } else { places.len() })
 }
 
 /// A number next to zero: `0.00003`, or `2.5e-12` where that would be zeroes only.
@@ -160,15 +247,7 @@ fn small(value: f64) -> String {
 
 /// A size or an offset in bytes, decimal: `512 B`, `8 GB`.
 pub(crate) fn bytes(value: f64) -> String {
-    // What rounds to a thousand is one of the next unit.
-    let (divisor, unit) = match value.abs() {
-        m if m >= 999.995e9 => (1e12, "TB"),
-        m if m >= 999.995e6 => (1e9, "GB"),
-        m if m >= 999.995e3 => (1e6, "MB"),
-        m if m >= 1e3 => (1e3, "kB"),
-        _ => (1.0, "B"),
-    };
-    format!("{} {unit}", trimmed(value / divisor, 2))
+    Shown::of_bytes(value).text()
 }
 
 /// The size of a transfer: binary where it comes out even (`4 KiB`, `1 MiB`), bytes otherwise.
@@ -310,6 +389,21 @@ mod tests {
         assert_eq!(label("iops_autocorrelation_max"), "Autocorrelation of IOPS, largest, last 75 s");
         assert_eq!(label("longest_gap_share"), "Longest time without an answer, of the run");
         assert_eq!(label("fill_bandwidth"), "Bandwidth of the sequential fill");
+    }
+
+    #[test]
+    fn figures_beside_one_another_have_equal_digits() {
+        let told = |values: &[f64], unit| -> Vec<String> {
+            let beside = Beside::of(values.iter().copied(), unit);
+            values.iter().map(|&v| beside.text(v)).collect()
+        };
+        assert_eq!(told(&[5_990.0, 6_000.0, 12_000.0, 100_000.0], "us"), ["5.99 ms", "6.00 ms", "12.0 ms", "100 ms"]);
+        // Not for more than it takes, and by the unit that is printed.
+        assert_eq!(told(&[6_000.0, 12_000.0, 0.0, 42.5], "us"), ["6 ms", "12 ms", "0 µs", "42.5 µs"]);
+        assert_eq!(told(&[101.5, 200.0, 3_000.0], "MB/s"), ["101.5 MB/s", "200.0 MB/s", "3,000 MB/s"]);
+        assert_eq!(told(&[1.5, 30.42, 0.0, 4e-4], "ratio"), ["1.50", "30.42", "0", "0.0004"]);
+        assert_eq!(told(&[7.0, 3e-5], "%"), ["7 %", "0.00003 %"]);
+        assert_eq!(told(&[75_900.4, 80.0], "IOPS"), ["75,900 IOPS", "80 IOPS"]);
     }
 
     #[test]

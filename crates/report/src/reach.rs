@@ -132,14 +132,24 @@ pub(crate) fn percent(share: f64) -> String {
     number::trimmed(share, if share < 0.1 { 3 } else { usize::from(share < 10.0) })
 }
 
-/// The same for a reader, with the time that it took.
+/// How often all of a drive was gone over, the least and the most, behind what it was: nothing where that is once.
+pub(crate) fn times_over((least, most): (f64, f64)) -> String {
+    let [least, most] = [least, most].map(|turns| number::trimmed(turns, 1));
+    match (least == most, most.as_str()) {
+        (true, "1") => String::new(),
+        (true, _) => format!(", {most} times"),
+        (false, _) => format!(", {least} to {most} times"),
+    }
+}
+
+/// What a run went over, for a reader, with the time that it took.
 pub(crate) fn told(outcome: &Outcome, capacity: f64) -> String {
     let span = span_of(outcome, capacity).map(|bytes| format!("over {}", number::bytes(rounded(bytes))));
     let in_turns = turns(outcome, capacity).filter(|_| in_sequence(outcome));
     let where_to = match (span, in_turns) {
         (Some(span), _) => span,
         (None, Some(turns)) if turns >= 1.0 => {
-            format!("over all of its {}, {} times", number::bytes(capacity), number::trimmed(turns, 1))
+            format!("over all of its {}{}", number::bytes(capacity), times_over((turns, turns)))
         }
         (None, Some(turns)) => format!("over the first {} %", percent(100.0 * turns)),
         (None, None) => "over all of it".to_owned(),
@@ -251,6 +261,8 @@ mod tests {
         assert!(!of(2.1e9).is_like(&of(256e9)) && of(512e9).is_like(&of(256e9)));
         assert_eq!(told(&run, 2.1e9), "over all of its 2.1 GB, 5.4 times in 8 s");
         assert_eq!(told(&run, 256e9), "over the first 4.5 % in 8 s");
+        assert_eq!(told(&run, 11.4e9), "over all of its 11.4 GB in 8 s");
+        assert_eq!([(1.0, 1.04), (1.0, 2.3)].map(times_over), ["", ", 1 to 2.3 times"]);
     }
 
     #[test]

@@ -50,6 +50,8 @@ pub struct ReviewedDevice {
     pub traits: Vec<String>,
     /// What is collected at once, if it is flash that maps by pages.
     pub superblock_bytes: Option<u64>,
+    /// Whether it is a drive that takes writes into cells at one bit each first.
+    pub has_slc_cache: bool,
     /// Writes that an adapter's cache without a battery answers for at most, before the drives have them.
     pub lost_with_power_bytes: Option<u64>,
     /// Whether a FLUSH is answered before what it is for is safe, so that a power cut takes that all the same.
@@ -114,6 +116,10 @@ pub struct DeviceFacts {
     /// Digest of the saved drive that it began as, and of how long that had lain; `None` if it was new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begins_as: Option<String>,
+    /// Functions of a program that took the place of keys of its drives, as in `victim=oldest`. Nobody knows whether two of one name
+    /// do the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<String>,
 }
 
 impl From<&DeviceInfo> for DeviceFacts {
@@ -128,6 +134,7 @@ impl From<&DeviceInfo> for DeviceFacts {
             over_provisioning_percent: info.over_provisioning_percent,
             identity: None,
             begins_as: None,
+            functions: Vec::new(),
         }
     }
 }

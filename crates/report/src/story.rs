@@ -166,7 +166,7 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
     // Where the cause of the slowest is told, that is enough.
     let waits_untold = if cause.is_none() { waits.as_str() } else { "" };
     let tells_lowest = facts.tells_of_the_lowest(s);
-    Some(if s.is_flat() {
+    Some(if s.holds() {
         // Rounded up: the lowest second is no lower than is said.
         let within = (100.0 * (s.figure() - s.lowest) / s.figure().max(1.0)).ceil();
         let within = format!(", and no second is more than {} % below", number::trimmed(within, 0));
@@ -174,6 +174,13 @@ fn steady_state(facts: &Facts<'_>, steady: Option<&Steady>) -> Option<Finding> {
             "Random writes settle to a flat line: ",
             format!("{} IOPS{}", iops(s.figure()), if tells_lowest { &within } else { "" }),
             format!(".{waits}"),
+            random_writes::TEST,
+        )
+    } else if let Some((before, length)) = s.before.zip(facts.last_part_seconds()).filter(|_| s.is_flat()) {
+        finding(
+            "Random writes come to ",
+            format!("{} IOPS in the last {length:.0} s", iops(s.figure())),
+            format!("; in the {length:.0} s before that they went at {}.{waits}", iops(before)),
             random_writes::TEST,
         )
     } else if s.stalls() {
@@ -513,6 +520,7 @@ fn sequential_writes(facts: &Facts<'_>) -> Option<Finding> {
             // Of an adapter it is its memory.
             _ if facts.device.facts.kind != "ssd" => ": the first go to a cache, in an adapter or in the drives",
             _ if facts.falls_with_its_buffer() => ": the first go to the write buffer, until it is full",
+            _ if !facts.device.has_slc_cache => "",
             Some(false) => ": the first go to a pseudo-SLC cache (one bit a cell), the others past it",
             _ => ": the first go to a pseudo-SLC cache (one bit a cell), which then has to be emptied",
         };

@@ -42,7 +42,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ssdlab_core::{Nanos, Rng, SECTOR_BYTES};
-use ssdlab_device::{Completion, Device, DeviceInfo, FlashCounters, HostCounters};
+use ssdlab_device::{Completion, Device, DeviceInfo, FlashCounters, HostCounters, name_of_model};
 use ssdlab_ftl::{
     ChooseVictim, HostUnits, Journal, LogBlock, LogBlockConfig, LogBlockFault, MappingSpec, PageMap, PageMapConfig,
     RecoveryFault, SlcCacheSpec, Translation,
@@ -84,6 +84,8 @@ pub type Ssd = SimulatedSsd<true, true>;
 #[derive(Clone, Debug)]
 pub struct SimulatedSsd<const EXPLAIN: bool, const CHECK: bool, T: Translation = PageMap> {
     info: DeviceInfo,
+    /// The model by whose name chance draws for it.
+    drawn_as: Box<str>,
     now: Nanos,
     translation: T,
     frontend: Frontend,
@@ -180,9 +182,9 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
         self.translation.break_recovery(fault);
     }
 
-    /// From now on blocks go bad in use, at moments drawn from `seed`.
+    /// From now on blocks go bad in use, at moments drawn from `seed` for the model that the drive is drawn as.
     pub fn inject(&mut self, faults: GrowingFaults, seed: u64) {
-        self.translation.inject(faults, &chance(&self.info.name, seed));
+        self.translation.inject(faults, &chance(&self.drawn_as, seed));
     }
 }
 
@@ -329,6 +331,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         };
         let mut ssd = SimulatedSsd {
             info,
+            drawn_as: model.drawn_as.into(),
             now: 0,
             translation,
             frontend: Frontend::new(drive),
@@ -505,13 +508,6 @@ impl<'a> From<&'a String> for Model<'a> {
     fn from(name: &'a String) -> Self {
         Model::from(name.as_str())
     }
-}
-
-/// What a drive is called, wherever its file lies: of a path only the last part counts.
-#[must_use]
-pub fn name_of_model(name: &str) -> &str {
-    let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    last.strip_suffix(".toml").unwrap_or(last)
 }
 
 /// What chance gives a drive.

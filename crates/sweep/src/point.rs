@@ -10,8 +10,8 @@ use ssdlab_bench::fio_run::{FioError, FioOptions, run_file_whole};
 use ssdlab_bench::plan::guarded;
 use ssdlab_bench::suite::run_test;
 use ssdlab_bench::{BenchError, HostError, Lab, Metric, Monitor, PoweredOn};
-use ssdlab_catalog::{BuildSsd, DeviceRecipe, Parts, reference_identity};
-use ssdlab_device::{Device, Status};
+use ssdlab_catalog::{BuildSsd, DeviceRecipe, Parts, of_spare, reference_identity};
+use ssdlab_device::{Device, Status, name_of_file};
 use ssdlab_nand::DieSpec;
 use ssdlab_ssd::{DriveSpec, Model, build_unexplained};
 
@@ -58,6 +58,8 @@ pub(crate) struct BareSsd {
     drawn_as: String,
     drive: DriveSpec,
     die: DieSpec,
+    /// As [`Drive::capacity_follows`](ssdlab_catalog::Drive::capacity_follows).
+    capacity_follows: bool,
 }
 
 impl Built {
@@ -65,7 +67,8 @@ impl Built {
         match recipe.parts {
             Parts::Ssd(drive) => {
                 let drawn_as = drive.model().drawn_as.to_owned();
-                Built::Ssd(Box::new(BareSsd { drawn_as, drive: drive.spec, die: drive.die.spec }))
+                let capacity_follows = drive.capacity_follows();
+                Built::Ssd(Box::new(BareSsd { drawn_as, drive: drive.spec, die: drive.die.spec, capacity_follows }))
             }
             _ => Built::Device(Arc::new(recipe)),
         }
@@ -111,7 +114,8 @@ impl Lab for PointLab<'_> {
         let device: Box<dyn Device> = match self.built {
             Built::Ssd(ssd) => {
                 let model = Model { name: self.name, drawn_as: &ssd.drawn_as };
-                build_unexplained(model, &ssd.drive, &ssd.die, seed).map_err(|e| e.to_string())?
+                let as_asked = |e| if ssd.capacity_follows { of_spare(e) } else { e };
+                build_unexplained(model, &ssd.drive, &ssd.die, seed).map_err(|e| as_asked(e).to_string())?
             }
             Built::Device(recipe) => {
                 let ssd: &BuildSsd<'_> =
@@ -161,8 +165,10 @@ impl Point {
             Ok(Built::Device(recipe)) => recipe.identity(),
             Err(reason) => json!({ "impossible": reason }),
         };
+        // Where its file lies makes no other point.
+        let name = name_of_file(drive);
         let identity = json!({
-            "schema": SCHEMA, "program": FINGERPRINT, "name": drive, "built": built_json, "task": what, "seed": seed,
+            "schema": SCHEMA, "program": FINGERPRINT, "name": name, "built": built_json, "task": what, "seed": seed,
         });
         let key = hex(&identity.to_string());
         Point { number: 0, cells, task: index, seed, key, settings, drive: drive.to_owned(), built }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ssdlab_bench::fio_run::Prefill;
-use ssdlab_bench::suite::{COUNTS_RATES, TestDef};
+use ssdlab_bench::suite::TestDef;
+use ssdlab_report::{metric_label, metric_label_of};
 use ssdlab_workload::fio::JobFile;
 
 /// What a point is put through.
@@ -22,10 +23,13 @@ pub enum What {
 }
 
 impl Task {
-    /// Whether it is the test of which some figures are of the last part of its run, and others of all of it.
+    /// What a figure of it is called.
     #[must_use]
-    pub(crate) fn counts_rates(&self) -> bool {
-        matches!(&self.what, What::Test { def, .. } if def.name == COUNTS_RATES)
+    pub(crate) fn label(&self, metric: &str) -> String {
+        match &self.what {
+            What::Test { def, .. } => metric_label_of(def.name, metric),
+            What::Job { .. } => metric_label(metric),
+        }
     }
 
     /// What the user should be told of a job file.

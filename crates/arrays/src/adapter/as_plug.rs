@@ -32,7 +32,7 @@ pub struct SavedAdapter {
 
 /// Which adapter it is: of what file. What is in its cache stands in lines, of which another one may have others.
 pub fn specimen(name: &str, spec: &AdapterSpec) -> Specimen {
-    Specimen::new(FORMAT, &format!("{name}\n{}", adapter_keys().identity(spec)), 0)
+    Specimen::new(FORMAT, name, &adapter_keys().identity(spec), 0)
 }
 
 /// What an adapter has counted in its life, and the device behind it.

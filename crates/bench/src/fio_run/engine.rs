@@ -7,6 +7,7 @@ use ssdlab_core::{Nanos, Op, SECOND};
 use ssdlab_workload::Source;
 use ssdlab_workload::fio::ExitWhat;
 
+use super::latency_target::LatencyTarget;
 use super::logs::AllLogs;
 use super::meter::EntryMeter;
 use super::steady::Watch;
@@ -61,7 +62,8 @@ pub(super) fn run<S: Source>(
         return Err(HostError::BadJob { job: MAX_JOBS, reason }.into());
     }
     let started = host.port.now;
-    let mut stage = Stage::begin(tasks, started, Recorders { entries, watches, logs });
+    let apart = tasks.iter().map(|_| None).collect();
+    let mut stage = Stage::begin(tasks, started, Recorders { entries, apart, watches, logs });
     let mut tick = started + SECOND;
     loop {
         stage.count_from(host);
@@ -90,30 +92,60 @@ pub(super) fn run<S: Source>(
 /// Where what the tasks do is written down.
 struct Recorders<'r, 'l> {
     entries: &'r mut [EntryMeter],
+    /// By task: what is measured of one that searches a depth, where its entry has others. It is left out if the search ends.
+    apart: Vec<Option<Box<EntryMeter>>>,
     watches: &'r mut [Watch],
     logs: &'r mut AllLogs<'l>,
 }
 
 impl Recorders<'_, '_> {
+    /// Where what a task does is measured now.
+    #[inline]
+    fn meter(&mut self, index: usize, entry: usize) -> &mut EntryMeter {
+        match &mut self.apart[index] {
+            Some(apart) => apart,
+            None => &mut self.entries[entry],
+        }
+    }
+
     /// The task starts now.
-    fn begin<S: Source>(&mut self, task: &mut Task<S>, watch: Option<usize>, now: Nanos) {
+    fn begin<S: Source>(&mut self, index: usize, task: &mut Task<S>, watch: Option<usize>, now: Nanos) {
         task.start(now);
         self.logs.begin(task.number, task.measure_from());
-        self.entries[task.entry].begin(task.measure_from());
+        let entry = &self.entries[task.entry];
+        let is_apart = entry.clones > 1 && task.latency_target.as_ref().is_some_and(LatencyTarget::begins_anew);
+        self.apart[index] = is_apart.then(|| Box::new(entry.emptied()));
+        self.meter(index, task.entry).begin(task.measure_from());
         if let Some(watch) = watch {
             self.watches[watch].begin(task.measure_from());
         }
     }
 
-    fn end<S: Source>(&mut self, task: &Task<S>, now: Nanos) -> std::io::Result<()> {
+    /// What was measured of the task so far is left out.
+    fn begin_anew(&mut self, index: usize, entry: usize, host: &mut Host<'_>) {
+        let entry = &mut self.entries[entry];
+        if self.apart[index].take().is_none() {
+            *entry = entry.emptied();
+        }
+        entry.begin(host.port.now);
+        entry.count_from(host.port.now, || host.counters());
+    }
+
+    fn end<S: Source>(&mut self, index: usize, task: &Task<S>, host: &mut Host<'_>) -> std::io::Result<()> {
+        let now = host.port.now;
         let ended_at = task.ended_at(now);
         self.logs.ended(task.number, ended_at)?;
+        let meter = self.meter(index, task.entry);
+        meter.count_to(now, || host.counters());
         if task.never_began() {
             return Ok(());
         }
-        self.entries[task.entry].end((task.measure_from(), ended_at), &task.passes(ended_at), task.did());
+        meter.end((task.measure_from(), ended_at), &task.passes(ended_at), task.did());
+        let entry = &mut self.entries[task.entry];
+        if let Some(apart) = self.apart[index].take() {
+            entry.merge(*apart);
+        }
         if let Some(target) = &task.latency_target {
-            let entry = &mut self.entries[task.entry];
             entry.searched_depth = Some(target.depth);
             entry.still_searched |= !target.found;
             entry.missed_target |= target.missed();
@@ -183,7 +215,7 @@ struct Stage<'r, 'l, S> {
     reaped: Vec<u32>,
     running: usize,
     ending: Ending,
-    /// When entries begin to be measured.
+    /// When tasks begin to be measured.
     to_count: Vec<(Nanos, usize)>,
 }
 
@@ -199,12 +231,12 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
             if task.wait_for.is_some() {
                 pending.push(index);
             } else {
-                recorders.begin(task, watch_of[index], now);
+                recorders.begin(index, task, watch_of[index], now);
                 ready.push(index);
             }
         }
-        let begun = tasks.iter().filter(|task| task.wait_for.is_none());
-        let to_count = begun.map(|task| (task.measure_from(), task.entry)).collect();
+        let begun = tasks.iter().enumerate().filter(|(_, task)| task.wait_for.is_none());
+        let to_count = begun.map(|(index, task)| (task.measure_from(), index)).collect();
         Stage {
             recorders,
             watch_of,
@@ -225,14 +257,14 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
         self.to_count.iter().map(|count| count.0).min().unwrap_or(Nanos::MAX)
     }
 
-    /// Notes what the device has counted, for entries that begin to be measured.
+    /// Notes what the device has counted, for tasks that begin to be measured.
     fn count_from(&mut self, host: &mut Host<'_>) {
         let now = host.port.now;
         if self.first_count() > now {
             return;
         }
-        for (at, entry) in self.to_count.extract_if(.., |count| count.0 <= now) {
-            self.recorders.entries[entry].count_from(at, || host.counters());
+        for (at, index) in self.to_count.extract_if(.., |count| count.0 <= now) {
+            self.recorders.meter(index, self.tasks[index].entry).count_from(at, || host.counters());
         }
     }
 
@@ -253,10 +285,10 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
                 match task.step(host.port.now) {
                     Step::Send(command) => {
                         if task.begins_anew() {
-                            self.recorders.entries[task.entry].begin_anew(host.port.now, || host.counters());
+                            self.recorders.begin_anew(index, task.entry, host);
                         }
                         if task.measures(host.port.now) {
-                            self.recorders.entries[task.entry].submitted(task.in_flight());
+                            self.recorders.meter(index, task.entry).submitted(task.in_flight());
                         }
                         host.set_compressibility(task.compress_percent.into());
                         if let Some((flow, _)) = task.flow {
@@ -272,8 +304,7 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
                     }
                     Step::Ended => {
                         self.running -= 1;
-                        self.recorders.end(task, host.port.now)?;
-                        self.recorders.entries[task.entry].count_to(host.port.now, || host.counters());
+                        self.recorders.end(index, task, host)?;
                         moved.ended.push(index);
                     }
                 }
@@ -303,8 +334,8 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
         let waits = |job| alive.get(&job).is_some_and(|&n| n > 0);
         let due = self.pending.extract_if(.., |&mut index| !self.tasks[index].wait_for.is_some_and(waits));
         for index in due.collect::<Vec<_>>() {
-            self.recorders.begin(&mut self.tasks[index], self.watch_of[index], now);
-            self.to_count.push((self.tasks[index].measure_from(), self.tasks[index].entry));
+            self.recorders.begin(index, &mut self.tasks[index], self.watch_of[index], now);
+            self.to_count.push((self.tasks[index].measure_from(), index));
             self.ready.push(index);
         }
         if !flows.is_empty() {
@@ -364,7 +395,7 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
             let measured = task.measures(c.completed);
             if measured {
                 task.measured(c.op);
-                recorders.entries[task.entry].record(c, task.verifies());
+                recorders.meter(index, task.entry).record(c, task.verifies());
                 if logged.is_ok() {
                     logged = recorders.logs.record(task.number, c);
                 }
@@ -381,7 +412,7 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
         for &index in &*ready {
             let count = std::mem::take(&mut reaped[index]);
             if count > 0 {
-                recorders.entries[tasks[index].entry].reaped(count);
+                recorders.meter(index, tasks[index].entry).reaped(count);
             }
         }
         Ok(())

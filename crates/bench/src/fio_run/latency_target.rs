@@ -82,6 +82,11 @@ impl LatencyTarget {
         self.missed() && !self.goes_on
     }
 
+    /// Whether what is measured begins anew once a depth is found.
+    pub(super) fn begins_anew(&self) -> bool {
+        !self.goes_on
+    }
+
     /// Whether nothing is to be sent before what is in flight has completed.
     pub(super) fn drains(&self) -> bool {
         self.drains
@@ -92,7 +97,7 @@ impl LatencyTarget {
     pub(super) fn drained(&mut self, now: Nanos) -> bool {
         self.drains = false;
         self.begin(now);
-        self.found && !self.goes_on
+        self.found && self.begins_anew()
     }
 
     /// Not even depth 1 was good.

@@ -38,6 +38,16 @@ impl LatencyBins {
             self.ms[bin(&BINS_MS, latency / MILLISECOND)] += 1;
         }
     }
+
+    fn merge(&mut self, other: &LatencyBins) {
+        add_each(&mut self.ns, &other.ns);
+        add_each(&mut self.us, &other.us);
+        add_each(&mut self.ms, &other.ms);
+    }
+}
+
+fn add_each(to: &mut [u64], more: &[u64]) {
+    to.iter_mut().zip(more).for_each(|(to, more)| *to += more);
 }
 
 /// Requests and bytes that completed in a window.
@@ -45,6 +55,12 @@ impl LatencyBins {
 struct Window {
     ios: u64,
     bytes: u64,
+}
+
+impl Window {
+    fn and(self, other: Window) -> Window {
+        Window { ios: self.ios + other.ios, bytes: self.bytes + other.bytes }
+    }
 }
 
 /// Smallest, largest, mean and deviation of samples.
@@ -83,6 +99,10 @@ type Range = (Nanos, Nanos);
 fn wider(range: Option<Range>, time: Nanos) -> Option<Range> {
     let (min, max) = range.unwrap_or((time, time));
     Some((min.min(time), max.max(time)))
+}
+
+fn widest(one: Option<Range>, other: Option<Range>) -> Option<Range> {
+    other.map_or(one, |(min, max)| wider(wider(one, min), max))
 }
 
 /// The measurement of an entry.
@@ -171,15 +191,58 @@ impl EntryMeter {
         self.all.begin(0, at);
     }
 
-    /// What was measured so far is left out. Not where others are measured as well: theirs would be gone.
-    pub(super) fn begin_anew(&mut self, at: Nanos, counters: impl FnOnce() -> Counters) {
-        if self.clones == 1 {
-            *self = EntryMeter {
-                max_windows: self.max_windows,
-                ..EntryMeter::new(self.jobs.clone(), self.group, self.depth, 1)
-            };
-            self.begin(at);
-            self.count_from(at, counters);
+    /// What was measured so far is left out: an empty meter of the same jobs.
+    pub(super) fn emptied(&self) -> Self {
+        EntryMeter { max_windows: self.max_windows, ..EntryMeter::new(self.jobs.clone(), self.group, self.depth, 1) }
+    }
+
+    /// Adds what one of its clones did that was measured apart until it had ended.
+    pub(super) fn merge(&mut self, mut other: EntryMeter) {
+        let begins = [self.all.began(), other.all.began()];
+        self.all.merge(&other.all);
+        self.merge_windows(begins, &mut other);
+        self.bins.merge(&other.bins);
+        add_each(&mut self.depths, &other.depths);
+        add_each(&mut self.reaps, &other.reaps);
+        self.runtimes = widest(self.runtimes, other.runtimes);
+        for op in 0..DIRECTIONS.len() {
+            self.times[op] = widest(self.times[op], other.times[op]);
+            self.ends[op] = self.ends[op].max(other.ends[op]);
+        }
+        self.outside = self.outside.max(other.outside);
+        self.verified_from = [self.verified_from, other.verified_from].into_iter().flatten().min();
+        self.verified.0 += other.verified.0;
+        self.verified.1 += other.verified.1;
+        if let Some(from) = other.counted_from {
+            if self.counted_from.as_ref().is_none_or(|mine| from.0 < mine.0) {
+                self.counted_from = Some(from);
+            }
+            if other.counted_to.0 > self.counted_to.0 {
+                self.counted_to = other.counted_to;
+            }
+        }
+    }
+
+    /// Adds windows to those that are nearest in time. `begins`: when those of both began, before they were put together.
+    fn merge_windows(&mut self, begins: [Nanos; 2], other: &mut EntryMeter) {
+        while self.window < other.window {
+            self.widen();
+        }
+        while other.window < self.window {
+            other.widen();
+        }
+        let began = self.all.began();
+        let mut both: Vec<[Window; 3]> = Vec::new();
+        for (at, windows) in begins.into_iter().zip([&self.windows, &other.windows]).filter(|(_, w)| !w.is_empty()) {
+            let first = ((at - began + self.window / 2) / self.window) as usize;
+            both.resize(both.len().max(first + windows.len()), Default::default());
+            for (to, more) in both[first..].iter_mut().zip(windows) {
+                *to = std::array::from_fn(|op| to[op].and(more[op]));
+            }
+        }
+        self.windows = both;
+        while self.windows.len() > self.max_windows {
+            self.widen();
         }
     }
 
@@ -258,10 +321,7 @@ impl EntryMeter {
     fn widen(&mut self) {
         let both = |pair: &[[Window; 3]]| {
             let (first, second) = (pair[0], pair.get(1).copied().unwrap_or_default());
-            std::array::from_fn(|op| Window {
-                ios: first[op].ios + second[op].ios,
-                bytes: first[op].bytes + second[op].bytes,
-            })
+            std::array::from_fn(|op| first[op].and(second[op]))
         };
         self.windows = self.windows.chunks(2).map(both).collect();
         self.window *= 2;
@@ -276,7 +336,7 @@ impl EntryMeter {
         let outside = time.saturating_sub(passes.took);
         self.runtimes = wider(self.runtimes, time);
         self.outside = self.outside.max(outside);
-        if let Some((first, _)) = passes.begins {
+        if let Some(first) = passes.begins {
             self.verified_from = Some(self.verified_from.map_or(first, |at| at.min(first)));
         }
         for (op, did) in DIRECTIONS.into_iter().zip(did) {
@@ -284,7 +344,7 @@ impl EntryMeter {
                 (Op::Read, false, Some(_)) => (passes.took, to),
                 (_, false, _) => continue,
                 (Op::Read, true, _) | (_, true, None) => (time, to),
-                (_, true, Some((_, last))) => (outside, last),
+                (_, true, Some(_)) => (outside, passes.others_until),
             };
             self.times[op as usize] = wider(self.times[op as usize], took);
             self.ends[op as usize] = self.ends[op as usize].max(end);
@@ -360,11 +420,8 @@ impl EntryMeter {
             return Default::default();
         }
         let window = |i: usize| {
-            let of = |w: &[Window; 3], op: Op| w[op as usize];
-            let sum = |a: Window, b: Window| Window { ios: a.ios + b.ios, bytes: a.bytes + b.bytes };
-            self.windows
-                .get(i)
-                .map_or(Window::default(), |w| ops.iter().map(|&op| of(w, op)).fold(Window::default(), sum))
+            let all = |w: &[Window; 3]| ops.iter().map(|&op| w[op as usize]).fold(Window::default(), Window::and);
+            self.windows.get(i).map_or(Window::default(), all)
         };
         let per_second = 1e9 / self.window as f64;
         // As in fio, a window without a command is no sample.

@@ -29,6 +29,7 @@ impl<'a> Plan<'a> {
     pub(super) fn new(file: &'a JobFile, capacity_bytes: u64, seed: u64) -> Result<Self, JobFileError> {
         let groups = file.group_ids();
         let rng = Rng::new(seed).stream("fio");
+        let ends_others = file.ends_others();
         let mut plan = Plan { file, stages: Vec::new(), entries: Vec::new(), spans: Vec::new(), verified: Vec::new() };
         for stage in file.stages() {
             let mut tasks = Vec::new();
@@ -47,6 +48,7 @@ impl<'a> Plan<'a> {
                     task.job = index;
                     task.number = plan.spans.len() - 1;
                     task.group = groups[index];
+                    task.exits = ends_others.then_some(job.exit_what);
                     // A stage before has ended anyway.
                     let named = |name: &String| (first..index).rev().find(|&i| file.jobs[i].name == *name);
                     task.wait_for = job.wait_for.as_ref().and_then(named);
@@ -143,7 +145,6 @@ fn task(
     let rates = job.byte_rates();
     let mut task = Task::new(job.source(capacity_bytes, (index, clone), rng)?, entry, job.depth());
     task.clone = clone;
-    task.exits = job.exit_all.then_some(job.exit_what);
     task.flow = job.flow.map(|weight| (job.flow_id, weight));
     if job.poisson {
         let sizes = job.sizes();

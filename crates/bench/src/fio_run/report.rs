@@ -415,7 +415,7 @@ pub(super) fn says_of_a_job(file: &JobFile, entry: &EntryMeter) -> Option<String
     }
     (entry.clones > 1 && !job.latency_run).then(|| {
         format!(
-            "{name}: its figures are those of the whole search of latency_target, not of the depth that was found alone"
+            "{name}: its figures are those of a window of each clone at the depth that it has found; these need not be the same time"
         )
     })
 }

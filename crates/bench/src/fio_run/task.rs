@@ -57,10 +57,12 @@ fn exponential(rng: &mut Rng, rate: f64) -> Nanos {
 pub(super) struct Passes {
     /// The one that runs.
     since: Option<Nanos>,
-    /// When the first and the last of them began.
-    pub(super) begins: Option<(Nanos, Nanos)>,
+    /// When the first of them began.
+    pub(super) begins: Option<Nanos>,
     /// How long those took that are over.
     pub(super) took: Nanos,
+    /// Of a clone that has ended: when it was last in none of them.
+    pub(super) others_until: Nanos,
 }
 
 impl Passes {
@@ -70,7 +72,7 @@ impl Passes {
             None if verifies => {
                 let at = now.max(measured_from);
                 self.since = Some(at);
-                self.begins = Some((self.begins.map_or(at, |b| b.0), at));
+                self.begins.get_or_insert(at);
             }
             Some(since) if !verifies => {
                 self.took += now.saturating_sub(since);
@@ -82,6 +84,7 @@ impl Passes {
 
     /// All of them, of a clone that ended then.
     fn ended(mut self, at: Nanos) -> Self {
+        self.others_until = self.since.unwrap_or(at);
         self.turn(false, at, 0);
         self
     }

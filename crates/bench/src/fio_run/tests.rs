@@ -6,7 +6,7 @@ use ssdlab_device::{Completion, Device};
 use ssdlab_workload::{Command, Source};
 
 use super::meter::EntryMeter;
-use super::task::Task;
+use super::task::{Step, Task};
 use super::*;
 use crate::model::{ModelDevice, ModelSpec};
 
@@ -549,6 +549,29 @@ fn a_latency_target_finds_the_depth_that_meets_it() {
     assert_eq!(long.jobs[0].reads().runtime, 3_000);
 }
 
+/// As in fio, whose clones each leave out their search; what one did that has not ended its search counts whole.
+#[test]
+fn clones_of_one_entry_that_search_a_depth_have_the_figures_of_their_last_windows() {
+    let text = "[j]\nrw=randread\nnorandommap\nioengine=libaio\niodepth=2\nlatency_target=110\nlatency_window=50000\ntime_based\n\
+                numjobs=3\nruntime=60\n";
+    let [apart, together] = ["", "group_reporting\n"].map(|more| run(&format!("{text}{more}")));
+    let (clones, job) = (apart.jobs.iter().map(|job| job.reads()), &together.jobs[0]);
+    assert!(clones.clone().all(|reads| reads.runtime == 50 && reads.iops == 20_000.0), "{clones:?}");
+    let reads = job.reads();
+    assert_eq!((reads.runtime, reads.total_ios, reads.iops, job.latency_depth), (50, 3_000, 60_000.0, 2));
+    assert_eq!(reads.total_ios, clones.map(|reads| reads.total_ios).sum::<u64>());
+    let said = "j: its figures are those of a window of each clone at the depth that it has found; these need not be the same time";
+    assert_eq!(together.ssdlab.notices, [said]);
+    // The first is in its last window when the second, which began later, is cut short.
+    let text = "[global]\nrw=randread\nnorandommap\nlatency_target=110\nlatency_window=1000000\ntime_based\ngroup_reporting\n\
+                ioengine=libaio\niodepth=1\n[a]\nruntime=60\n[b]\nstartdelay=750ms\nruntime=600ms\n";
+    let job = &run(text).jobs[0];
+    let reads = job.reads();
+    assert_eq!((reads.runtime, reads.total_ios, job.job_runtime), (1_000, 16_000, 1_000));
+    // Windows of the one go to the nearest of the other: half a second of the second, then 100 ms of it with 750 of the first.
+    assert_eq!((reads.iops_samples, reads.iops_min, reads.iops_max), (2, 10_000, 17_000));
+}
+
 #[test]
 fn a_job_that_is_over_within_its_ramp_says_that_nothing_was_measured() {
     let run = |ramp: &str| {
@@ -642,6 +665,11 @@ fn jobs_end_with_others_and_wait_for_others() {
     assert_eq!(e[0].all.requests(), 100);
     assert!(e[1].all.requests() <= 101, "{}", e[1].all.requests());
     assert_eq!(e[2].all.requests(), 100, "the next stage runs");
+    // As in fio, it makes no difference in which of them it stands: whichever ends first ends others.
+    let in_the_last = text.replace("exitall\n", "") + "exitall\n";
+    let e = entries(&in_the_last);
+    assert!(e[0].all.requests() == 100 && e[1].all.requests() <= 101, "{}", e[1].all.requests());
+    assert_eq!(e[2].all.requests(), 100);
     let all = run(&text.replace("exitall", "exitall\nexit_what=all"));
     assert_eq!(all.jobs.iter().map(|job| &*job.jobname).collect::<Vec<_>>(), ["a", "b"]);
     let waits = entries("[global]\nrw=read\nbs=4k\n[a]\nsize=400k\nnumjobs=2\n[b]\nwait_for=a\nsize=40k\n");
@@ -651,10 +679,11 @@ fn jobs_end_with_others_and_wait_for_others() {
 
 #[test]
 fn what_others_keep_from_beginning_is_told_and_has_no_figures() {
+    // In groups of their own: one that is ended by another ends those of its group in turn, as in fio.
     let run = |what: &str| {
         let text = format!(
             "[global]\nrw=randread\ntime_based\nnorandommap\n[a]\nruntime=1\nexitall\nexit_what={what}\n[b]\nruntime=3\nnew_group\n\
-             [c]\nruntime=3\nwait_for=a\n[d]\nruntime=3\nstartdelay=2\n[e]\nstonewall\nruntime=1\n"
+             [c]\nruntime=3\nwait_for=a\nnew_group\n[d]\nruntime=3\nstartdelay=2\nnew_group\n[e]\nstonewall\nruntime=1\n"
         );
         let file = JobFile::parse("test.fio", &text).unwrap_or_else(|e| panic!("{e}"));
         run_file_logging(&file, &ModelSpec::default(), FioOptions::default(), &mut NoLogs, &Monitor::silent())
@@ -673,6 +702,20 @@ fn what_others_keep_from_beginning_is_told_and_has_no_figures() {
         let jobs = run(what).report.jobs;
         assert_eq!(jobs.iter().map(|job| job.job_runtime).collect::<Vec<_>>(), runtimes, "{what}");
     }
+}
+
+/// Neither does it flush what it has never written.
+#[test]
+fn a_job_that_is_ended_before_its_start_delay_is_over_has_sent_nothing() {
+    let text = "[global]\nrw=write\nbs=4k\nsize=64k\nend_fsync=1\n[a]\nexitall\n[b]\nstartdelay=2\n";
+    assert_eq!(run(text).jobs.iter().map(|job| &*job.jobname).collect::<Vec<_>>(), ["a"]);
+    let write = Command { op: Op::Write, offset_bytes: 0, length_bytes: 4096, fua: false };
+    let mut task = Task::new(List(vec![write].into_iter()), 0, 1);
+    (task.start_delay, task.end_flush) = (2 * SECOND, true);
+    task.start(0);
+    assert_eq!(task.step(0), Step::WaitUntil(2 * SECOND));
+    task.close(SECOND);
+    assert_eq!(task.step(SECOND), Step::Ended);
 }
 
 /// As in fio.
@@ -765,6 +808,18 @@ fn what_verification_takes_is_none_of_the_writes_time() {
     let job = &run(&format!("{text}rate_iops=,512\n")).jobs[0];
     assert!(job.writes().iops_min > 500 && job.writes().iops_samples == 2, "{job:?}");
     assert!(job.reads().iops_min > 0, "{job:?}");
+}
+
+#[test]
+fn what_is_written_after_a_pass_of_verification_is_in_the_chart_up_to_a_cut() {
+    let text = "[j]\nrw=write\nbs=64k\nsize=8m\nrate_iops=,64\nloops=2\nverify=crc32c\nruntime=3500ms\n";
+    let file = JobFile::parse("test.fio", text).unwrap_or_else(|e| panic!("{e}"));
+    let run = run_file_logging(&file, &ModelSpec::default(), FioOptions::default(), &mut NoLogs, &Monitor::silent());
+    let run = run.unwrap_or_else(|e| panic!("{e}"));
+    let chart = run.outcomes[0].charts.iter().find(|c| c.id == "iops-over-time").expect("the chart of the rate");
+    let written = chart.series.iter().find(|s| s.name == "write").map_or(&[][..], |s| &s.points);
+    assert!(written.len() == 7 && written[6][1] > 60.0, "{written:?}");
+    assert_eq!(run.report.jobs[0].writes().bw_samples, 7);
 }
 
 /// As in fio.

@@ -237,6 +237,7 @@ impl Host<'_> {
 /// Why a device is not put away.
 pub(crate) fn cannot_be_saved(name: &str) -> BenchError {
     BenchError::Unsuitable(format!(
-        "{name} cannot be saved: it has no plug (real devices, sets of drives that number their writes differently)"
+        "{name} cannot be saved: it has no plug (real devices, sets of a drive of more than 64 GiB with a smaller one or a disk, stripes that \
+         are no whole 4 KiB)"
     ))
 }

@@ -4,7 +4,7 @@ use ssdlab_core::{MICROSECOND, MILLISECOND, Nanos, Op, SECTOR_BYTES};
 use ssdlab_workload::{Mix, Pattern};
 
 use super::common::{build, fill_drive, gigabytes, note_if_few};
-use super::context::{Context, check_sectors};
+use super::context::Context;
 use super::definition::{PLAIN, TestDef, integer, metric};
 use super::figures::{chart, put, put_causes, put_counters, put_latencies, series};
 use super::stalls::{put_stalls, show_stalls};
@@ -81,6 +81,7 @@ pub(super) const DEF: TestDef = TestDef {
         .lower(),
     ],
     weight: 6.0,
+    sends_single_sectors: true,
     ..PLAIN
 };
 
@@ -98,7 +99,6 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let requests = ctx.params.integer("requests");
     let (runs, counters, flush, capacity) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
-        check_sectors(host, "its requests are of", SECTOR_BYTES)?;
         ctx.monitor().step(0.0, 0.8);
         fill_drive(host)?;
         ctx.settle(host)?;

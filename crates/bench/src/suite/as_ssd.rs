@@ -57,6 +57,7 @@ pub(super) const DEF: TestDef = TestDef {
         ),
     ],
     weight: 12.0,
+    sends_single_sectors: true,
     ..PLAIN
 };
 

@@ -88,6 +88,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
                 size(length)
             )));
         }
+        ctx.settle_unprepared(host)?;
         let before = host.counters();
         let mut runs = Vec::new();
         for (i, &block) in sizes.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ssdlab_core::{Nanos, Rng, SECOND, nanos_from_us};
+use ssdlab_core::{Nanos, Rng, SECOND, SECTOR_BYTES, nanos_from_us};
 use ssdlab_device::{Device, ExpectedErrors, LinkPolicy};
 
 use super::definition::{QUICK_DIVISOR, TestDef};
@@ -35,7 +35,7 @@ fn is_request_size(key: &str) -> bool {
 }
 
 /// Refuses requests of a part of a sector, of which `what` says what they are.
-pub(super) fn check_sectors(host: &Host<'_>, what: &str, bytes: u64) -> Result<(), BenchError> {
+fn check_sectors(host: &Host<'_>, what: &str, bytes: u64) -> Result<(), BenchError> {
     let (name, sector_bytes) = (&host.info().name, u64::from(host.info().sector_bytes));
     if bytes.is_multiple_of(sector_bytes) {
         return Ok(());
@@ -294,6 +294,9 @@ impl<'a> Context<'a> {
 
     /// Before anything is done to the drive: what cannot be sent to it is no reason to trim and fill it first.
     fn set_up(&self, host: &mut Host<'_>) -> Result<(), BenchError> {
+        if self.def.sends_single_sectors {
+            check_sectors(host, "it sends requests of", SECTOR_BYTES)?;
+        }
         for key in self.def.all_params().map(|param| param.key).filter(|key| is_request_size(key)) {
             check_sectors(host, &format!("{key} is"), self.params.integer(key))?;
         }
@@ -332,6 +335,16 @@ impl<'a> Context<'a> {
     /// As [`Host::idle`].
     pub fn settle(&self, host: &mut Host<'_>) -> Result<(), BenchError> {
         Ok(host.idle(nanos_from_us(self.rest_seconds() * 1e6))?)
+    }
+
+    /// The same of a drive to which nothing was done before: one that was saved may have left something undone, another has nothing
+    /// to do, unless a rest was asked for.
+    ///
+    /// # Errors
+    /// As [`Host::idle`].
+    pub fn settle_unprepared(&self, host: &mut Host<'_>) -> Result<(), BenchError> {
+        let rests = self.begins() == Begins::Saved || self.params.is_set_otherwise(REST);
+        if rests { self.settle(host) } else { Ok(()) }
     }
 
     /// How long that is: in small as much less as the drive is smaller, unless somebody set it.

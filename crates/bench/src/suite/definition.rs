@@ -152,6 +152,8 @@ pub struct TestDef {
     pub needs_power_figures: bool,
     /// What it counts and times is of the drive's size: a quick run has the drive whole.
     pub on_whole_drive: bool,
+    /// It sends single sectors of 512 bytes, or from odd ones of these on, whatever its parameters say: nothing for larger sectors.
+    pub sends_single_sectors: bool,
     /// The device of the catalog that it measures others by.
     pub reference: Option<&'static str>,
 }
@@ -170,6 +172,7 @@ pub(crate) const PLAIN: TestDef = TestDef {
     hangs_on_time: false,
     needs_power_figures: false,
     on_whole_drive: false,
+    sends_single_sectors: false,
     reference: None,
 };
 
@@ -254,7 +257,8 @@ impl Better {
     pub(super) fn by_unit(unit: &str) -> Option<Better> {
         match unit {
             "IOPS" | "MB/s" | "points" => Some(Better::Higher),
-            "us" | "ms" | "W" | "mW" | "J" | "J/GB" => Some(Better::Lower),
+            // Not joules: in a given time, who does less draws less.
+            "us" | "ms" | "W" | "mW" | "J/GB" => Some(Better::Lower),
             _ => None,
         }
     }

@@ -25,6 +25,7 @@ pub(super) const DEF: TestDef = TestDef {
     metrics: METRICS,
     weight: 120.0,
     leads: LEADS,
+    sends_single_sectors: true,
     ..PLAIN
 };
 

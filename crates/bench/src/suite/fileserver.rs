@@ -38,6 +38,7 @@ pub(super) const DEF: TestDef = TestDef {
         metric("latency_mean_qd{depth}", "us", "at each load"),
     ],
     weight: 20.0,
+    sends_single_sectors: true,
     ..PLAIN
 };
 

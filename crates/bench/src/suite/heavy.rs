@@ -29,6 +29,7 @@ pub(super) const DEF: TestDef = TestDef {
     metrics: METRICS,
     weight: 16.0,
     leads: LEADS,
+    sends_single_sectors: true,
     ..PLAIN
 };
 

@@ -61,7 +61,7 @@ pub use definition::{
 
 pub use slc_stages::FOLDING_SHARE;
 pub use stalls::{FELT_FIGURES, LONGEST_GAPS, cause_of_longest_gap};
-pub use steady_state::means_of_parts;
+pub use steady_state::{STEADY_TOLERANCE, means_of_parts};
 
 use std::borrow::Cow;
 
@@ -139,8 +139,30 @@ pub fn find_test(name: &str) -> Result<&'static TestDef, ParamError> {
     })
 }
 
-/// Which end of a figure is the good one for who uses the drive, as the tests declare it; of a figure of no test its unit says
-/// it. `None` where neither is.
+/// Tests that ask the same of every drive, however long it takes: of two drives, the better one draws less energy in them.
+const SAME_WORK: &[&str] = &[
+    "destroyer",
+    "heavy",
+    "light",
+    "atto",
+    "analyzedisk",
+    "storagemark-desktop",
+    "storagemark-boot",
+    "storagemark-workstation",
+    "storagemark-database",
+    "storagemark-streaming",
+    replay::TEST,
+];
+
+/// Which end of a figure of this test is the good one: as [`better_end`], and less energy where each drive has the same work.
+#[must_use]
+pub fn better_end_in(test: &str, figure: &str, unit: &str) -> Option<Better> {
+    let is_for_same_work = unit == "J" && SAME_WORK.contains(&test);
+    if is_for_same_work { Some(Better::Lower) } else { better_end(figure, unit) }
+}
+
+/// Which end of a figure is the good one for who uses the drive, whatever the test, as the tests declare it; of a figure of no test
+/// its unit says it. `None` where neither is.
 #[must_use]
 pub fn better_end(figure: &str, unit: &str) -> Option<Better> {
     let declared = || TESTS.iter().flat_map(|test| test.all_metrics());

@@ -99,6 +99,8 @@ fn run_part(
         if part.read {
             fill_drive(host)?;
             ctx.settle(host)?;
+        } else {
+            ctx.settle_unprepared(host)?;
         }
         let span = fit_span(if asked == u64::MAX { capacity } else { asked }, capacity, block, notes)?;
         let pattern = match (part.random, part.read) {

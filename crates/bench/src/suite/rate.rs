@@ -75,6 +75,8 @@ pub(super) fn run_rate(ctx: &mut Context<'_>, op: Op, random: bool) -> Result<Ou
             host.fill(0, filled, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
             ctx.monitor().step(PREFILL_SHARE, 1.0);
             ctx.settle(host)?;
+        } else {
+            ctx.settle_unprepared(host)?;
         }
         let mix = if op == Op::Read { Mix::Read } else { Mix::Write };
         let pattern = if random { Pattern::random(mix, span, block) } else { Pattern::sequential(mix, span, block) };

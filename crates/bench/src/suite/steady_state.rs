@@ -162,6 +162,9 @@ pub(super) struct Criterion {
 /// Rounds of the window by default; `consistency` divides the last part of its run into as many.
 const STEADY_PARTS: usize = 5;
 
+/// How far the mean of each may be from that of all, as a share of it.
+pub const STEADY_TOLERANCE: f64 = 0.1;
+
 /// Means of the parts of a run that are judged as rounds are: as long as one another, as nearly as can be, and no value is in none.
 /// Of fewer values than there are parts: the values.
 #[must_use]
@@ -173,7 +176,7 @@ pub fn means_of_parts(values: &[f64]) -> Vec<f64> {
 
 impl Criterion {
     /// The defaults of this test, by which `consistency` judges as well.
-    pub const DEFAULT: Criterion = Criterion { window: STEADY_PARTS, tolerance: 0.1, trend: 0.05 };
+    pub const DEFAULT: Criterion = Criterion { window: STEADY_PARTS, tolerance: STEADY_TOLERANCE, trend: 0.05 };
 
     pub fn is_met(&self, values: &[f64]) -> bool {
         self.is_within(values) && change(values).abs() <= self.trend

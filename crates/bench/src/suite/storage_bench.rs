@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ssdlab_core::{MILLISECOND, Nanos, SECTOR_BYTES, nanos_from_ms};
+use ssdlab_core::{MILLISECOND, Nanos, nanos_from_ms};
 use ssdlab_device::Counters;
 use ssdlab_workload::storage_bench::{Joint, Plan, Statistics, Trace};
 
@@ -307,12 +307,6 @@ fn play(
     let idle_cap = if choice.idle_kept { Nanos::MAX } else { nanos_from_ms(ctx.params.number("idle_cap_ms")) };
     ctx.on_fresh_drive(|host| {
         let monitor = ctx.monitor();
-        let sector_bytes = u64::from(host.info().sector_bytes);
-        if sector_bytes > SECTOR_BYTES {
-            let name = &host.info().name;
-            let problem = format!("the trace has single sectors, and {name} takes multiples of {sector_bytes} bytes");
-            return Err(BenchError::Unsuitable(problem));
-        }
         let footprint_bytes =
             footprint(trace, requests, ctx.params.integer("footprint_bytes"), host.info().capacity_bytes)?;
         let plan = Plan::new(trace, requests, footprint_bytes).map_err(|e| BenchError::Unsuitable(e.to_string()))?;
@@ -479,14 +473,14 @@ fn put_charts(out: &mut Outcome, trace: Trace, form: &str, runs: &[Played]) {
 }
 
 /// Seconds waited by all requests up to the end of each part of a curve of mean service times in µs, which stand at the
-/// middles of parts of as many requests each.
+/// middles of parts that follow one another.
 fn added_up(curve: &[[f64; 2]], requests: u64) -> Vec<[f64; 2]> {
-    let half = curve.first().map_or(0.0, |p| p[0]);
-    let each = requests as f64 * 2.0 * half / 100.0;
-    let mut waited = 0.0;
+    let (mut end, mut waited) = (0.0, 0.0);
     let so_far = curve.iter().map(|[middle, mean_us]| {
-        waited += mean_us * each / 1e6;
-        [middle + half, waited]
+        let of_part = 2.0 * (middle - end);
+        end += of_part;
+        waited += mean_us * of_part * requests as f64 / 100.0 / 1e6;
+        [end, waited]
     });
     [[0.0, 0.0]].into_iter().chain(so_far).collect()
 }

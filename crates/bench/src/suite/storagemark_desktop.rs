@@ -17,6 +17,7 @@ pub(super) const DEF: TestDef = TestDef {
     weight: 5.0,
     leads: LEADS,
     reference: Some(REFERENCE),
+    sends_single_sectors: true,
     ..PLAIN
 };
 

@@ -8,6 +8,7 @@ use ssdlab_core::{MICROSECOND, Nanos, Op, SECOND};
 use ssdlab_device::{Completion, Counters, Device, DeviceInfo, Refusal, Request};
 
 use super::*;
+use crate::host::Host;
 use crate::lab::{Begins, PoweredOn};
 use crate::model::ModelSpec;
 use crate::outcome::{Mark, Unsettled};
@@ -579,6 +580,53 @@ impl Lab for RecordedAsSaved {
     fn begins(&self) -> Begins {
         Begins::Saved
     }
+}
+
+/// A model that still has some seconds of writing to do when it begins.
+struct Busy(Recorded, Begins);
+
+impl Lab for Busy {
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
+        let mut powered = self.0.fresh(seed)?;
+        let monitor = Monitor::silent();
+        let mut host = Host::resuming(&mut *powered.device, &monitor, powered.ready);
+        host.fill(0, 4 << 20, 128 << 10, 1, &mut ()).map_err(|e| e.to_string())?;
+        powered.ready = host.now();
+        self.0.1.lock().unwrap().clear();
+        Ok(powered)
+    }
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+    fn begins(&self) -> Begins {
+        self.1
+    }
+}
+
+#[test]
+fn a_drive_that_was_saved_rests_before_it_is_measured_as_a_filled_one() {
+    let at_rest = |test: &str, begins, settings: &[(&str, &str)]| {
+        let spec = ModelSpec {
+            reads_wait_for_drain: true,
+            cache_bytes: 8 << 20,
+            drain_bytes_per_second: 1_000_000,
+            ..device_for(test)
+        };
+        let lab = Busy(Recorded(spec, Arc::default()), begins);
+        let all = [small(test), settings].concat();
+        let all: Vec<_> = all.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+        run_test(find_test(test).unwrap(), &lab, &all, 1, false, &Monitor::silent()).unwrap();
+        let sent = lab.0.1.lock().unwrap();
+        sent[0].at_rest
+    };
+    let (none, writes) = (("prefill", "none"), ("pattern", "random-write"));
+    for (test, as_it_is) in [("random-read", none), ("sequential-write", none), ("qd-scaling", writes)] {
+        assert!(at_rest(test, Begins::Saved, &[as_it_is]), "{test}");
+        assert!(!at_rest(test, Begins::Saved, &[as_it_is, ("settle_seconds", "1")]), "{test}");
+        assert!(!at_rest(test, Begins::AsFound, &[as_it_is]), "{test}");
+        assert!(at_rest(test, Begins::AsFound, &[as_it_is, ("settle_seconds", "20")]), "{test}");
+    }
+    assert!(at_rest("atto", Begins::Saved, &[]));
 }
 
 #[test]
@@ -1337,6 +1385,11 @@ impl Device for RealModel {
     }
     fn submit(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
         self.used.store(true, Ordering::Relaxed);
+        let Request { op, offset_bytes, length_bytes, .. } = request;
+        let sector_bytes = self.info.sector_bytes;
+        if ![offset_bytes, length_bytes].iter().all(|bytes| bytes.is_multiple_of(sector_bytes.into())) {
+            return Err(Refusal::NotWholeSectors { op, offset_bytes, length_bytes, sector_bytes });
+        }
         self.now = now;
         self.in_flight += 1;
         self.inner.submit(now, request)
@@ -1403,7 +1456,7 @@ fn a_real_drive_has_not_begun_when_a_test_is_refused() {
     assert!(run_as_real(plain(), "sequential-write", &[("seconds", "1")]).1);
     // Its sectors are larger than what it would be sent.
     for (test, settings, what) in [
-        ("analyzedisk", &[][..], "its requests are of 512 bytes"),
+        ("analyzedisk", &[][..], "it sends requests of 512 bytes"),
         ("atto", &[("length_bytes", "1MiB"), ("size_max_bytes", "64KiB")], "size_min_bytes is 512 bytes"),
         ("random-write", &[("block_size", "512")], "block_size is 512 bytes"),
         ("mixed-random", &[("block_size", "6144")], "block_size is 6144 bytes"),
@@ -1413,6 +1466,19 @@ fn a_real_drive_has_not_begun_when_a_test_is_refused() {
         assert!(told == format!("{what}, and model takes multiples of 4096 bytes") && !used, "{test}: {used} {told}");
     }
     assert!(run_as_real_with(4096, plain(), "sequential-write", &[("seconds", "1")]).1);
+}
+
+/// Who sends less than a sector says so before anything is done to the drive, and nobody else is kept from it.
+#[test]
+fn no_test_fills_a_drive_whose_sectors_are_larger_than_its_requests() {
+    for def in TESTS {
+        let spec = ModelSpec { tells_of_flash: false, ..device_for(def.name) };
+        let (out, used) = run_as_real_with(4096, spec, def.name, small(def.name));
+        match out {
+            Ok(_) => assert!(!def.sends_single_sectors, "{}", def.name),
+            Err(e) => assert!(matches!(e, BenchError::Unsuitable(_)) && !used, "{}: {used} {e}", def.name),
+        }
+    }
 }
 
 #[test]

@@ -157,6 +157,7 @@ pub(super) const DEF: TestDef = TestDef {
     metrics: METRICS,
     variants: &[Variant { name: "", settings: &[], in_review: false }],
     weight: 60.0,
+    sends_single_sectors: true,
     ..PLAIN
 };
 

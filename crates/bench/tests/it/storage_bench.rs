@@ -12,6 +12,6 @@ fn a_drive_that_takes_no_single_sectors_is_refused_before_anything_is_sent() {
         let settings = [("requests".to_owned(), "1000".to_owned())];
         let e = run_test(find_test(name).unwrap(), &lab, &settings, 1, false, &Monitor::silent()).unwrap_err();
         let BenchError::Unsuitable(told) = &e else { panic!("{name}: {e}") };
-        assert_eq!(told, "the trace has single sectors, and model takes multiples of 4096 bytes", "{name}");
+        assert_eq!(told, "it sends requests of 512 bytes, and model takes multiples of 4096 bytes", "{name}");
     }
 }

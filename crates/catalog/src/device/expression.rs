@@ -163,6 +163,15 @@ impl Parser<'_> {
     }
 }
 
+impl Node {
+    /// The same with other names where `name` has one.
+    pub(super) fn renamed(&self, name: &dyn Fn(&str) -> Option<String>) -> Node {
+        let argument = |argument: &Argument| Argument { node: argument.node.renamed(name), ..argument.clone() };
+        let arguments = self.arguments.as_ref().map(|all| all.iter().map(argument).collect());
+        Node { name: name(&self.name).unwrap_or_else(|| self.name.clone()), arguments, ..self.clone() }
+    }
+}
+
 /// As one would write it by hand: one space behind a comma.
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -21,8 +21,8 @@ use crate::disk::Disk;
 use crate::keys::{Origin, SpecRow};
 use crate::resolve::Drive;
 
-pub use reader::{DEVICE_ARGUMENT, device, reference, reference_identity};
-pub use template::{DEVICE, DeviceTemplate};
+pub use reader::{DEVICE_ARGUMENT, as_written, device, one_spelling, reference, reference_identity};
+pub use template::{DEVICE, DeviceTemplate, Function};
 
 /// A device that was found, read and checked.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct DeviceRecipe {
     /// A line for people.
     pub description: String,
     pub parts: Parts,
+    /// What functions of a program take the place of in its drives, as in `victim=oldest`: of [`DeviceTemplate::set_with`].
+    pub functions: Vec<String>,
     /// Where an expression stands that might not be possible to build.
     place: Option<Box<Place>>,
 }
@@ -158,13 +160,14 @@ impl DeviceRecipe {
         }
     }
 
-    /// The same with the model that a single drive is drawn as.
+    /// The same with the model that a single drive is drawn as, and with the names of functions that take the place of keys.
     #[must_use]
     pub fn named_identity(&self) -> Value {
-        match &self.parts {
+        let device = match &self.parts {
             Parts::Ssd(drive) => json!({ "name": drive.model().drawn_as, "built": self.identity() }),
             _ => self.identity(),
-        }
+        };
+        if self.functions.is_empty() { device } else { json!({ "device": device, "functions": self.functions }) }
     }
 
     /// The members, equal neighbours once with their number.

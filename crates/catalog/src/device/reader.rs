@@ -1,5 +1,6 @@
 //! From what stands where a drive name can stand to a device that can be built.
 
+use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use toml::Table;
 
 use super::expression::{Argument, MAX_DEPTH, MAX_DEVICES, Node, parse};
 use super::{DeviceRecipe, Parts};
-use crate::adapter::{Unfit, adapter_names, key_named, read_adapter};
+use crate::adapter::{Unfit, adapter_names, key_named, parse_adapter, read_adapter};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::disk::{Disk, disk, disk_names, parse_disk};
 use crate::embedded::{ADAPTERS, ARRAYS, DISKS, DRIVES, EmbeddedFile, find};
@@ -74,6 +75,28 @@ pub fn reference_identity(test: &TestDef) -> Option<Value> {
     test.reference.and_then(|name| device(name).ok()).map(|recipe| recipe.identity())
 }
 
+/// What stands for a device as one would write it by hand, which is the name of the device.
+#[must_use]
+pub fn as_written(text: &str) -> String {
+    spelled(text, &|_| None)
+}
+
+/// The same with each file by its one path: what names the same files in the same way is the same.
+#[must_use]
+pub fn one_spelling(text: &str) -> String {
+    spelled(text, &|name| fs::canonicalize(name).ok().map(|path| path.display().to_string()))
+}
+
+/// `path`: what stands for the path of a file.
+fn spelled(text: &str, path: &dyn Fn(&str) -> Option<String>) -> String {
+    let trimmed = text.trim();
+    if Path::new(trimmed).exists() {
+        return path(trimmed).unwrap_or_else(|| trimmed.to_owned());
+    }
+    let of_file = |name: &str| name.ends_with(".toml").then(|| path(name)).flatten();
+    parse(trimmed).map_or_else(|_| trimmed.to_owned(), |node| node.renamed(&of_file).to_string())
+}
+
 /// As [`device`], with paths that begin at `folder`.
 pub(super) fn device_beside(text: &str, folder: &Path) -> Result<DeviceRecipe, Diagnostic> {
     let trimmed = text.trim();
@@ -120,7 +143,8 @@ fn of_text(
         None => Ok(ssd(drive_of(name, file, text, folder)?)),
         Some("disk") => parse_disk(file, text).map(disk_recipe),
         Some("array") => array_file(name, file, text, folder.unwrap_or(Path::new("")), depth),
-        Some("adapter") => Err(nothing_attached(name)),
+        // What is wrong with the file comes first.
+        Some("adapter") => Err(parse_adapter(file, text).err().unwrap_or_else(|| nothing_attached(name))),
         Some(other) => {
             let known = ["disk", "array", "adapter"];
             let place = keys_of(text).into_iter().find(|key| key.path == "kind").map_or(0..0, |key| key.value);
@@ -136,6 +160,7 @@ fn ssd(drive: Drive) -> DeviceRecipe {
         name: drive.name.clone(),
         description: drive.spec.description.clone(),
         parts: Parts::Ssd(Box::new(drive)),
+        functions: Vec::new(),
         place: None,
     }
 }
@@ -161,6 +186,7 @@ fn disk_recipe(disk: Disk) -> DeviceRecipe {
         name: disk.name.clone(),
         description: disk.spec.description.clone(),
         parts: Parts::Disk(Box::new(disk)),
+        functions: Vec::new(),
         place: None,
     }
 }
@@ -402,7 +428,7 @@ impl Origin<'_> {
     fn array(&self, node: &Node, parts: Parts) -> Result<DeviceRecipe, Diagnostic> {
         let name = Node { count: None, ..node.clone() }.to_string();
         let place = Some(Box::new(self.place(node.span.clone())));
-        let recipe = DeviceRecipe { description: String::new(), name, parts, place };
+        let recipe = DeviceRecipe { description: String::new(), name, parts, functions: Vec::new(), place };
         let drives = recipe.drives();
         if drives > MAX_DEVICES {
             let error = self.wrong(format!("{drives} drives"), &node.span);
@@ -446,6 +472,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_file_has_one_spelling_in_every_expression() {
+        let folder = std::env::temp_dir().join(format!("ssdlab-spelling-{}", std::process::id()));
+        fs::create_dir_all(folder.join("sub")).unwrap();
+        fs::write(folder.join("a.toml"), "base = \"ideal-32die\"\n").unwrap();
+        let [one, other] = ["a.toml", "sub/../a.toml"].map(|name| folder.join(name).display().to_string());
+        assert_ne!(one, other);
+        for around in
+            ["NAME", "raid0(NAME*2)", "arc-1280ml(raid0(ideal-32die, NAME, stripe=64KiB), cache.battery=true)"]
+        {
+            let spelled = |name: &str| one_spelling(&around.replace("NAME", name));
+            assert_eq!(spelled(&one), spelled(&other), "{around}");
+            assert_ne!(spelled(&one), spelled("ideal-32die"), "{around}");
+        }
+        assert_eq!(one_spelling("raid0( ideal-32die*2 )"), "raid0(ideal-32die*2)");
+        assert_eq!(one_spelling("no-drive"), "no-drive");
+        assert_eq!(as_written("raid0( ./a.toml*2,ideal-32die )"), "raid0(./a.toml*2, ideal-32die)");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
     fn a_kind_that_there_is_not_is_marked_where_it_stands() {
         let text = "description = \"my raid5\"\nkind = \"raid5\"\n";
         let place = device_of_text("my.toml", text).unwrap_err().place.unwrap();
@@ -458,6 +504,8 @@ mod tests {
         assert!(matches!(recipe.unwrap_or_else(|e| panic!("{e}")).parts, Parts::Disk(_)));
         let error = device_of_text("my.toml", "base = \"arc-1280ml\"\nports = 8\n").unwrap_err().to_string();
         assert!(error.starts_with("error: `my.toml` is an adapter with nothing attached\n"), "{error}");
+        let error = device_of_text("my.toml", "base = \"arc-1280ml\"\nports = 0\n").unwrap_err().to_string();
+        assert!(error.starts_with("error: ports: "), "{error}");
         let error = crate::parse_die("my.toml", "base = \"arc-1280ml\"\nports = 8\n").unwrap_err().to_string();
         assert!(error.starts_with("error: this file describes an adapter, and a die type is wanted\n"), "{error}");
     }

@@ -20,6 +20,26 @@ use crate::template::{DIE_PREFIX, Refusal, Template};
 /// The key whose value is another device: a name or a device expression.
 pub const DEVICE: &str = "device";
 
+/// A function of a program that takes the place of a key in every drive that maps by pages.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// The key, which is then not asked.
+    pub key: &'static str,
+    /// What the program calls the function's place, as in `victim`.
+    pub argument: &'static str,
+    /// The function's own name.
+    pub name: String,
+    /// A value for the key with which the function is asked, if no change gives one.
+    pub stand_in: Option<&'static str>,
+}
+
+impl Function {
+    /// As in the name of a changed device: `victim=oldest`.
+    fn given(&self) -> String {
+        format!("{}={}", self.argument, self.name)
+    }
+}
+
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct DeviceTemplate {
@@ -115,8 +135,21 @@ impl DeviceTemplate {
     /// # Errors
     /// A key or a value that does not exist, [`DEVICE`], which only sweeps have, or a device that cannot be; without a place.
     pub fn set(&self, changes: &[(String, String)]) -> Result<DeviceRecipe, Diagnostic> {
+        self.set_with(changes, &[])
+    }
+
+    /// The same where functions of a program take the place of keys: the device says so in its name, in the rows of those keys and in
+    /// its identity. Who builds it puts them in.
+    ///
+    /// # Errors
+    /// As [`DeviceTemplate::set`].
+    pub fn set_with(&self, changes: &[(String, String)], functions: &[Function]) -> Result<DeviceRecipe, Diagnostic> {
+        let is_given = |key: &str| changes.iter().any(|(given, _)| given == key);
+        let stand_in = |function: &Function| Some((function.key.to_owned(), function.stand_in?.to_owned()));
+        let stand_ins = functions.iter().filter(|function| !is_given(function.key)).filter_map(stand_in);
+        let all: Vec<(String, String)> = changes.iter().cloned().chain(stand_ins).collect();
         let mut values = Vec::new();
-        for (key, text) in changes {
+        for (key, text) in &all {
             if key == DEVICE {
                 return Err(Diagnostic::new("another device cannot be set in place of the one that is named")
                     .help("name the other one; the plan of a sweep may have `device` among its keys"));
@@ -132,9 +165,12 @@ impl DeviceTemplate {
             Refusal::Value { key, problem } => Diagnostic { what: format!("{key}: {}", problem.what), ..problem },
             Refusal::Impossible(error) => Diagnostic::new(error.to_string()),
         })?;
-        restate(&mut recipe, changes);
+        restate(&mut recipe, &all);
+        functions.iter().for_each(|function| restate_function(&mut recipe, function));
+        recipe.functions = functions.iter().map(Function::given).collect();
         // A changed device must not be mistaken for the one it was made from.
-        let given: Vec<String> = changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let changed = changes.iter().map(|(key, value)| format!("{key}={value}"));
+        let given: Vec<String> = changed.chain(recipe.functions.iter().cloned()).collect();
         for said in [&mut recipe.name, &mut recipe.description] {
             *said = format!("{said} with {}", given.join(", "));
         }
@@ -148,6 +184,8 @@ impl DeviceTemplate {
             if spec.flash.die != drive.spec.flash.die {
                 drive.die = template.die_named(&spec.flash.die)?;
             }
+            let is_spare_asked = changes.iter().any(|(key, _)| key == OVER_PROVISIONING);
+            drive.capacity_follows = is_spare_asked && spec.flash.exact_spare_per_10000.is_none();
             (drive.spec, drive.die.spec) = (spec, die);
             return Ok(());
         }
@@ -173,13 +211,31 @@ fn restate(recipe: &mut DeviceRecipe, changes: &[(String, String)]) {
     recipe.members_mut().for_each(|member| restate(member, changes));
 }
 
+/// Puts a function into what a device says of the key whose place it takes.
+fn restate_function(recipe: &mut DeviceRecipe, function: &Function) {
+    if let Parts::Ssd(drive) = &mut recipe.parts {
+        if drive.spec.log_blocks.is_none() {
+            let source = format!("a function of a program ({}): the drive file is not asked", function.argument);
+            let row = row(drive_keys(), function.key, &function.name, Origin::Source(source));
+            row.into_iter().for_each(|row| put_row(&mut drive.rows, row));
+        }
+        return;
+    }
+    recipe.members_mut().for_each(|member| restate_function(member, function));
+}
+
 /// The value that a key has in `spec`, in its row or in a new one behind those of its section.
 fn put(rows: &mut Vec<SpecRow>, keys: &KeyTable, key: &str, spec: &impl Serialize) {
     let Ok(values) = Value::try_from(spec) else { return };
     let Some(value) = key.split('.').try_fold(&values, |value, name| value.get(name)) else { return };
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let Some(row) = row(keys, key, &text, Origin::Source("set on the command line".to_owned())) else { return };
-    match rows.iter().position(|known| known.key == key) {
+    let row = row(keys, key, &text, Origin::Source("set on the command line".to_owned()));
+    row.into_iter().for_each(|row| put_row(rows, row));
+}
+
+/// In place of the row of its key, or behind those of its section.
+fn put_row(rows: &mut Vec<SpecRow>, row: SpecRow) {
+    match rows.iter().position(|known| known.key == row.key) {
         Some(place) => rows[place] = row,
         None => {
             let place = rows.iter().rposition(|known| known.section == row.section);
@@ -230,6 +286,42 @@ mod tests {
         let exact = set("ideal-32die", &[(OVER_PROVISIONING, "12.5")]);
         let row = exact.ssds()[0].rows.iter().find(|row| row.key == "flash.exact_spare_per_10000").unwrap();
         assert_eq!(row.value, "1250");
+    }
+
+    #[test]
+    fn a_capacity_that_follows_from_the_spare_area_is_told_by_that() {
+        let told =
+            |changes| set("mtron-mobi-3000-16gb", changes).build(1).err().map(|e| e.to_string()).unwrap_or_default();
+        let asked = told(&[(OVER_PROVISIONING, "0")]);
+        assert!(asked.starts_with("error: over_provisioning_percent: too little: "), "{asked}");
+        assert!(!asked.contains("capacity_bytes") && !asked.contains("mtron-mobi-3000-16gb.toml"), "{asked}");
+        let sold = told(&[("capacity_bytes", "17179869184")]);
+        assert!(sold.starts_with("error: capacity_bytes: "), "{sold}");
+    }
+
+    #[test]
+    fn a_function_in_the_place_of_a_key_stands_where_the_key_did() {
+        let function = |key, argument, stand_in| Function { key, argument, name: "mine".to_owned(), stand_in };
+        let functions = [function("gc.policy", "victim", None), function("gc.host_share", "pacing", Some("balanced"))];
+        let changes = [("gc.tie_break".to_owned(), "fifo".to_owned())];
+        for device in ["ideal-16k-32die", "raid0(ideal-16k-32die*2)"] {
+            let template = DeviceTemplate::open(device, Path::new("")).unwrap();
+            let (plain, with) = (template.set(&changes).unwrap(), template.set_with(&changes, &functions).unwrap());
+            assert_eq!(with.name, format!("{device} with gc.tie_break=fifo, victim=mine, pacing=mine"));
+            assert_ne!(with.named_identity(), plain.named_identity(), "{device}");
+            for drive in with.ssds() {
+                assert_eq!(drive.spec.gc.host_share, ssdlab_ftl::HostShare::Balanced, "with which it is asked");
+                for key in ["gc.policy", "gc.host_share"] {
+                    let row = drive.rows.iter().find(|row| row.key == key).unwrap();
+                    assert_eq!(row.value, "mine");
+                    assert!(matches!(&row.origin, Origin::Source(text) if text.starts_with("a function of a program")));
+                }
+            }
+        }
+        let template = DeviceTemplate::open("ideal-16k-32die", Path::new("")).unwrap();
+        let given = [("gc.host_share".to_owned(), "in-step".to_owned())];
+        let with = template.set_with(&given, &functions[1..]).unwrap();
+        assert_eq!(with.ssds()[0].spec.gc.host_share, ssdlab_ftl::HostShare::InStep, "what is given stays");
     }
 
     #[test]

@@ -349,6 +349,46 @@ fn two_sets_of_drives_that_are_drawn_as_two_models_are_two() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// As it is saved, and as results tell it.
+#[test]
+fn a_file_makes_one_device_by_each_of_its_paths() {
+    let folder = std::env::temp_dir().join(format!("ssdlab-paths-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("sub")).unwrap();
+    let own = include_str!("../../../../catalog/drives/x25-m-80gb.toml");
+    let on_its_own_die = "base = \"ideal-32die\"\n[flash]\ndie = \"die.toml\"\n";
+    for (file, text) in [
+        ("ssd.toml", "base = \"ideal-32die\"\n[gc]\npolicy = \"fifo\"\n"),
+        ("own.toml", own),
+        ("die.toml", "base = \"ideal\"\n"),
+        ("on-die.toml", on_its_own_die),
+        ("disk.toml", "base = \"raptor-wd360gd-36gb\"\n[controller]\nqueue_depth = 32\n"),
+        ("adapter.toml", "base = \"arc-1280ml\"\n[cache]\nbattery = true\n"),
+    ] {
+        std::fs::write(folder.join(file), text).unwrap();
+    }
+    for text in [
+        "FOLDER/ssd.toml",
+        "FOLDER/own.toml",
+        "FOLDER/on-die.toml",
+        "FOLDER/disk.toml",
+        "raid0(FOLDER/disk.toml*2)",
+        "FOLDER/adapter.toml(raid0(FOLDER/disk.toml*2))",
+    ] {
+        let by = |way: &str| {
+            let path = format!("{}{way}", folder.display());
+            device(&text.replace("FOLDER", &path)).unwrap_or_else(|e| panic!("{e}"))
+        };
+        let (one, other) = (by(""), by("/sub/.."));
+        assert_eq!(one.named_identity(), other.named_identity(), "{text}");
+        let [mut saved, mut loaded] = [one, other].map(|recipe| recipe.build(1).unwrap_or_else(|e| panic!("{e}")));
+        let plug = saved.plug().unwrap();
+        plug.cut(0);
+        let state = plug.save();
+        assert_eq!(loaded.plug().unwrap().load(&state), Ok(()), "{text}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn what_is_made_small_moves_data_as_often_for_being_read() {
     let template = DeviceTemplate::open("sm2256-500gb", Path::new("")).unwrap();

@@ -9,6 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::WithRawSiginfo;
 use ssdlab_attach::{
     CutPlan, Drive, Export, Limits, Listener, Lock, OnCut, Protocol, Server, ServerOptions, captive, iscsi,
     lateness_line, lateness_warning, serial,
@@ -63,7 +66,9 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     // Before anything is made: what is then left by a signal is ours to remove.
     let (stop, stopper) = UnixStream::pair().map_err(failed)?;
     let told = Arc::new(AtomicUsize::new(NO_SIGNAL));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    // Before the others: it is known who has sent a signal once it is known that one has come.
+    let mut interrupts = SignalsInfo::<WithRawSiginfo>::new([SIGINT]).map_err(failed)?;
+    for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register_usize(signal, Arc::clone(&told), signal as usize).map_err(failed)?;
         signal_hook::low_level::pipe::register(signal, stopper.try_clone().map_err(failed)?).map_err(failed)?;
     }
@@ -130,13 +135,26 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
         }
     };
     made.keep();
-    let server = Server::new(drive, now, listeners, Some(control), stop, options).map_err(failed)?;
-    let (drive, now, statistics, snapshots) = server.run().map_err(failed)?;
-    let told = told.load(Ordering::Relaxed);
+    let served = Server::new(drive, now, listeners, Some(control), stop, options).and_then(Server::run);
+    let told = match told.load(Ordering::Relaxed) {
+        // Without a server the command is told to end as we are by whoever manages services.
+        NO_SIGNAL if served.is_err() => SIGTERM as usize,
+        told => told,
+    };
     if let (Some(captive), true) = (&captive, told != NO_SIGNAL) {
-        captive.pass_on(told as i32);
+        // What no process has sent.
+        let by_key = interrupts.pending().any(|signal| signal.si_code > 0);
+        captive.pass_on(told as i32, by_key && told == SIGINT as usize);
     }
     drop(places);
+    let (drive, now, statistics, snapshots) = match served {
+        Ok(served) => served,
+        Err(e) => {
+            // How the command ends tells nothing of the server.
+            captive.into_iter().for_each(|captive| drop(conclude(&captive, true)));
+            return Err(failed(e));
+        }
+    };
     let warning = lateness_warning(&statistics, &drive, args.time_scale);
     let closed = close(drive, now);
     // After that, so that the drive is safe first.

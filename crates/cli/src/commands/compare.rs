@@ -7,10 +7,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 use ssdlab_bench::fio_run;
 use ssdlab_bench::replay::{self, TRACE_DIGEST};
-use ssdlab_bench::suite::{Better, COUNTS_RATES, better_end, rates_a_second};
+use ssdlab_bench::suite::{Better, COUNTS_RATES, better_end_in, rates_a_second};
 use ssdlab_catalog::Diagnostic;
 use ssdlab_core::input;
-use ssdlab_report::{DeviceFacts, ResultRow, ResultsDocument, figure_text, metric_label, no_order_of};
+use ssdlab_report::{DeviceFacts, ResultRow, ResultsDocument, figure_text, metric_label_of, no_order_of};
 
 use crate::args::CompareArgs;
 use crate::failure::Failure;
@@ -35,6 +35,8 @@ struct Pair {
     /// Nothing but the seed sets the two apart, so that a reader must not take one for better.
     by_chance: bool,
     metric: String,
+    /// What the metric is called of this test.
+    label: String,
     unit: String,
     values: [f64; 2],
 }
@@ -121,9 +123,11 @@ impl Beginnings<'_> {
     }
 
     /// Whether all of it is known, and the same. Of a job file it is not: a result has its own job's options, and neither those of the
-    /// jobs beside it nor with what the drive was filled.
+    /// jobs beside it nor with what the drive was filled; nor of functions of a program, which do what they do by then.
     fn are_alike(&self) -> bool {
-        if self.rows.iter().any(|row| row.test == fio_run::TEST) {
+        let has_functions = |drive: &DeviceFacts| !drive.functions.is_empty();
+        let has_functions = self.drives.into_iter().flatten().any(has_functions);
+        if has_functions || self.rows.iter().any(|row| row.test == fio_run::TEST) {
             return false;
         }
         let is_same = |what: [Option<_>; 2]| what[0].is_some() && what[0] == what[1];
@@ -189,7 +193,7 @@ impl Pair {
         let [first, second] = self.values;
         let shown = self.change().or(self.points());
         let differ = shown.map_or(second != first, |change| change.abs() >= LEAST_SHOWN_PERCENT);
-        let end = better_end(&self.metric, &self.unit).filter(|_| differ)?;
+        let end = better_end_in(&self.test, &self.metric, &self.unit).filter(|_| differ)?;
         Some((second > first) == (end == Better::Higher))
     }
 }
@@ -363,6 +367,7 @@ fn compared(documents: &[ResultsDocument; 2]) -> Result<Compared, Failure> {
                     changed: begun.changed(),
                     by_chance,
                     metric: metric.clone(),
+                    label: metric_label_of(&row.test, metric),
                     unit: figure.unit.clone(),
                     values,
                 });
@@ -440,7 +445,7 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], compared: &Compare
         };
         let [first, second] = pair.values.map(|v| figure_text(v, &pair.unit));
         let verdict = pair.is_better().map_or("", |better| if better { "better" } else { "worse" });
-        rows.push(vec![format!("  {}", metric_label(&pair.metric)), first, second, change, verdict.to_owned()]);
+        rows.push(vec![format!("  {}", pair.label), first, second, change, verdict.to_owned()]);
     }
     flush(&mut rows, &mut text);
     for OneSided { test, metrics } in one_sided {
@@ -521,6 +526,7 @@ mod tests {
             changed: None,
             by_chance: false,
             metric: metric.to_owned(),
+            label: String::new(),
             unit: unit.to_owned(),
             values,
         };
@@ -529,6 +535,12 @@ mod tests {
         assert_eq!(pair("latency_p99", "us", [100.0, 99.0]).is_better(), Some(true));
         assert_eq!(pair("waf", "ratio", [2.0, 3.0]).is_better(), Some(false));
         assert_eq!(pair("zero_iops_seconds", "s", [0.0, 3.0]).is_better(), Some(false));
+        // Who does less in a given time draws less; a trace is the same work for both.
+        let energy =
+            |test: &str, figure: &str| Pair { test: test.to_owned(), ..pair(figure, "J", [2.0, 1.0]) }.is_better();
+        assert_eq!([energy("consistency", "energy"), energy("run", "energy")], [None, None]);
+        assert_eq!([energy("heavy", "energy"), energy("heavy", "energy_full")], [Some(true), Some(true)]);
+        assert_eq!(energy("replay", "energy"), Some(true));
         // Less than is shown, and a figure that is neither good nor bad.
         assert_eq!(pair("iops", "IOPS", [100.0, 100.04]).is_better(), None);
         assert_eq!(pair("iops_autocorrelation_max", "ratio", [0.1, 0.9]).is_better(), None);
@@ -539,6 +551,17 @@ mod tests {
         assert_eq!(pair("trimmed_shortfall", "%", [-0.1, 5.0]).points().map(f64::round), Some(5.0));
         let states = vec!["the first had not settled: the mean falls".to_owned()];
         assert_eq!(Pair { states, ..pair("iops", "IOPS", [100.0, 101.0]) }.is_better(), None);
+    }
+
+    #[test]
+    fn a_figure_of_consistency_says_which_part_of_the_run_it_is_of() {
+        let figures =
+            json!({ "waf": { "value": 2.0, "unit": "ratio" }, "waf_tail": { "value": 3.0, "unit": "ratio" } });
+        let documents = || document(vec![row("consistency", json!({ "metrics": figures })), row("trim", json!({}))]);
+        let compared = compared(&[documents(), documents()]).unwrap_or_else(|e| panic!("{e}"));
+        let labels: Vec<&str> = compared.pairs.iter().map(|pair| pair.label.as_str()).collect();
+        let of_part = ["Write amplification, whole run", "Write amplification, last part of the run"];
+        assert_eq!(labels, [of_part[0], of_part[1], "IOPS"]);
     }
 
     #[test]
@@ -622,6 +645,21 @@ mod tests {
         changed.device.as_mut().unwrap().name = "a with gc.policy=fifo".to_owned();
         let compared = compared(&[of(1, "d", 100.0), changed]).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(compared.pairs[0].is_better(), None);
+    }
+
+    #[test]
+    fn what_a_function_of_a_program_chose_is_not_called_chance() {
+        let of = |seed: u64, functions: &[&str]| {
+            let mut document = about(document(vec![row("random-read", json!({}))]), &["a with victim=mine"]);
+            let functions = functions.iter().map(|&function| function.to_owned()).collect();
+            document.device.as_mut().unwrap().functions = functions;
+            ResultsDocument { seed, ..document }
+        };
+        let by_chance = |functions: &[&str]| {
+            let json = super::document(&[of(1, functions), of(2, functions)]).unwrap_or_else(|e| panic!("{e}"));
+            json["differ_by_chance_alone"].as_bool()
+        };
+        assert_eq!([by_chance(&[]), by_chance(&["victim=mine"])], [Some(true), Some(false)]);
     }
 
     #[test]

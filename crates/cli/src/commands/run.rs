@@ -51,7 +51,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if !names.is_empty() {
         std::fs::create_dir_all(&args.log_dir)
             .map_err(|e| Failure::bad_input(format!("cannot write to {}: {e}", args.log_dir.display())))?;
-        names.iter().try_for_each(|name| check_folder(&args.log_dir.join(name)))?;
+        names.iter().try_for_each(|name| check_log(&args.log_dir.join(name)))?;
     } else if args.log_dir != Path::new(HERE) {
         complain(&format!("notice: no job asks for a log, so that nothing is written into {}", args.log_dir.display()));
     }
@@ -174,6 +174,16 @@ fn check_folder(path: &Path) -> Result<(), Failure> {
     }
 }
 
+/// A log can be written. One that is there is written where it is, and not by a file beside it.
+fn check_log(path: &Path) -> Result<(), Failure> {
+    match std::fs::OpenOptions::new().write(true).open(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => check_folder(path),
+        Err(e) => Err(Failure::bad_input(format!("cannot write {}: {e}", path.display()))
+            .help("choose another name, or another folder with --log-dir")),
+        Ok(_) => Ok(()),
+    }
+}
+
 /// Logs in a folder, each begun anew.
 struct LogFolder {
     dir: PathBuf,
@@ -185,7 +195,9 @@ impl LogSink for LogFolder {
         let first = self.begun.insert(name.to_owned());
         let mut options = std::fs::OpenOptions::new();
         options.create(true).write(true).truncate(first).append(!first);
-        options.open(self.dir.join(name))?.write_all(text.as_bytes())
+        let path = self.dir.join(name);
+        let written = options.open(&path).and_then(|mut log| log.write_all(text.as_bytes()));
+        written.map_err(|e| std::io::Error::new(e.kind(), format!("{}: {e}", path.display())))
     }
 }
 

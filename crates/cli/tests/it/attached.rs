@@ -107,6 +107,42 @@ fn a_server_that_is_told_to_end_tells_its_command_with_all_that_it_has_started()
     assert_eq!((server.wait().unwrap().code(), rest.as_str()), (Some(7), "told\n"));
 }
 
+/// Its command has set a limit of open files that no server can wait with.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_that_fails_tells_its_command_to_end() {
+    let program = env!("CARGO_BIN_EXE_ssdlab");
+    let line = format!(
+        "trap 'echo told; exit 7' TERM; prlimit --nofile=2 --pid $PPID; {program} ctl $control status; sleep 20 & echo begun; wait"
+    );
+    let mut command = Command::new("setsid");
+    let output = command.arg(program).args(["attach", &small(), "--run", &line]).output().unwrap();
+    let [told, error] = [&output.stdout, &output.stderr].map(|said| String::from_utf8_lossy(said).into_owned());
+    assert!(output.status.code() == Some(1) && error.contains("error: cannot serve "), "{error}");
+    assert!(told.ends_with("told\n"), "{told}");
+}
+
+/// The key of a terminal would have told the command as well.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_at_a_terminal_passes_on_an_interrupt_that_it_alone_was_sent() {
+    let folder = place("interrupted");
+    let line = "trap 'echo told; exit 7' INT; kill -INT $PPID; while :; do sleep 0.01; done";
+    std::fs::write(
+        folder.join("line"),
+        format!("{} attach {} --run \"{}\"", env!("CARGO_BIN_EXE_ssdlab"), small(), line.replace('$', "\\$")),
+    )
+    .unwrap();
+    let mut command = Command::new("script");
+    let output = command
+        .args(["--quiet", "--return", "--command", "sh ./line", "typescript"])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.code() == Some(7) && told.contains("told"), "{told}");
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn a_server_removes_no_socket_of_another() {

@@ -209,6 +209,12 @@ const SAME_COUNTS: &[&str] = &[
     "ioengine=null rw=trimwrite bs=4k size=1m number_ios=100",
     "ioengine=null rw=randtrimwrite bs=4k size=16m io_size=8m",
     "ioengine=null rw=randtrim bs=4k size=1m",
+    "ioengine=null rw=trimwrite bs=4k size=256k io_size=768k loops=2",
+    "ioengine=null rw=randtrimwrite bs=4k size=256k io_size=300k",
+    "rw=write bs=48k size=12m zonemode=strided zonesize=1m zoneskip=1m",
+    "rw=write bs=4k size=256k verify=null",
+    "rw=write bs=4k size=64k fsync=4 verify=md5",
+    "rw=write bs=4k size=1m number_ios=0 loops=0 io_size=0% thinktime_blocks=0 flow=0 zonesize=0",
 ];
 
 /// The same, nearly: sizes, times or an order are drawn.

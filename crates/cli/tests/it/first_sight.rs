@@ -589,6 +589,23 @@ fn n29_reports_and_logs_of_a_run_overwrite_nothing() {
     place.ssdlab(&["run", "j.fio", DRIVE, "--log-dir", "logs", "--output", "r.json", "--force"]).done();
 }
 
+/// Not even the system's administrator writes into a program that runs.
+#[test]
+#[cfg(target_os = "linux")]
+fn n29_a_log_that_cannot_be_written_is_told_before_anything_runs() {
+    let place = Place::new("29-log");
+    let log = place.path("mine_bw.1.log");
+    fs::copy("/bin/sleep", &log).unwrap();
+    let mut runs = Command::new(&log).arg("60").spawn().unwrap();
+    place.file("j.fio", job("write_bw_log=mine\n"));
+    // Some kernels let a program that runs be written.
+    if fs::OpenOptions::new().write(true).open(&log).is_err() {
+        place.ssdlab(&["run", "j.fio", DRIVE, "--force"]).refused("mine_bw.1.log: ");
+    }
+    runs.kill().unwrap();
+    runs.wait().unwrap();
+}
+
 #[test]
 fn n30_predictions_of_a_folder_that_is_not_there_are_refused() {
     Place::new("30").ssdlab(&["predict", "--dir", "nowhere"]).refused("there is no folder nowhere");
@@ -766,6 +783,8 @@ fn n39_advice_can_be_followed_where_it_is_given() {
 fn n40_one_drive_file_under_two_paths_is_one_drive() {
     let place = Place::new("40");
     place.ssdlab(&["review", DRIVE, "./small.toml", "--only", "atto"]).refused("./small.toml is named twice");
+    let arrays = ["raid0(small.toml*2)", "raid0(./small.toml*2)"];
+    place.ssdlab(&["review", arrays[0], arrays[1], "--only", "atto"]).refused("raid0(./small.toml*2) is named twice");
     assert!(!place.path("review").exists());
     let figure = "[[claim]]\nid = \"o-1\"\ndevices = [\"small.toml\"]\nquantity = \"reads\"\npublished = \"40 us\"\nsource = \"me\"\n\
         check.value = { test = \"random-read\", metric = \"latency_mean\", value = 40.0, unit = \"us\", tolerance_percent = 5 }\n";

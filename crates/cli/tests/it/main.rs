@@ -1,6 +1,7 @@
 //! The command line, through the program itself.
 
 mod attached;
+mod examples;
 mod fio;
 mod first_sight;
 mod image_space;

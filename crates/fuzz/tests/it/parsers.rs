@@ -13,7 +13,7 @@ use ssdlab_fuzz::{Fuzz, fuzz};
 use ssdlab_sweep::Plan;
 use ssdlab_workload::Source;
 use ssdlab_workload::fio::JobFile;
-use ssdlab_workload::trace::{FORMATS, TraceOptions, TraceReader};
+use ssdlab_workload::trace::{FORMATS, TraceReader};
 
 /// Every file in a folder of the repository.
 fn corpus(folder: &str) -> Vec<Vec<u8>> {
@@ -161,7 +161,7 @@ fn job_file(input: &[u8]) -> Result<(), String> {
 
 fn trace(input: &[u8]) -> Result<(), String> {
     for format in std::iter::once(None).chain(FORMATS.map(|f| Some(f.0))) {
-        let reader = match TraceReader::new("f.trace", input, format, TraceOptions::default()) {
+        let reader = match TraceReader::new("f.trace", input, format) {
             Ok(reader) => reader,
             Err(error) => {
                 check_message(&error.to_string(), "f.trace")?;
@@ -265,7 +265,7 @@ fn mutants_of_job_files() {
 fn of_every_format_of_traces_a_valid_file_is_spoiled() {
     let files = corpus("crates/workload/tests/data");
     let recognised = files.iter().filter_map(|file| {
-        let reader = TraceReader::new("f.trace", &file[..], None, TraceOptions::default()).ok()?;
+        let reader = TraceReader::new("f.trace", &file[..], None).ok()?;
         let format = reader.format();
         let records: Vec<_> = reader.collect::<Result<_, _>>().ok()?;
         (records.len() > 1).then_some(format)

@@ -478,8 +478,7 @@ fn detail(review: &Review, headline: &Headline, beside: bool) -> String {
             format!("the first {} % of an empty drive", range([least, most].map(reach::percent)))
         }
         Some(Covered::Times(least, most)) => {
-            let times = range([least, most].map(|turns| number::trimmed(turns, 1)));
-            format!("over all of a drive that was empty, {times} times")
+            format!("over all of a drive that was empty{}", reach::times_over((least, most)))
         }
     };
     format!("{}, {where_to}{others}", headline.detail)

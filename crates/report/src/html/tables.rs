@@ -1,6 +1,6 @@
 //! The tables of a test: metrics, time by cause, slowest I/Os, parameters, and the data behind a chart.
 
-use ssdlab_bench::{Mark, SHARE_BELOW, SlowIo, percentile_of};
+use ssdlab_bench::{Mark, SHARE_BELOW, Series, SlowIo, percentile_of};
 use ssdlab_core::CAUSES;
 
 use crate::compare::TestGroup;
@@ -273,19 +273,17 @@ fn by_position(out: &mut String, figure: &Figure) {
     let names: Vec<String> = figure.series.iter().map(|s| name(&s.name)).collect();
     columns.extend(names.iter().map(|n| (n.as_str(), true)));
     head(out, &columns);
+    let beside = |s: &Series| number::Beside::of(s.points.iter().map(|p| p[1]), &figure.y.unit);
+    let series: Vec<_> = figure.series.iter().map(|s| (s, beside(s))).collect();
     for x in figure.positions() {
         let label = match figure.x.categories.get(x as usize) {
             Some(category) => category.clone(),
             None => number::value(x, &figure.x.unit),
         };
         out.push_str(&format!("<tr><th scope=\"row\">{}</th>", escape(&label)));
-        for series in &figure.series {
-            let found: Vec<String> = series
-                .points
-                .iter()
-                .filter(|p| p[0].to_bits() == x.to_bits())
-                .map(|p| number::value(p[1], &figure.y.unit))
-                .collect();
+        for (series, beside) in &series {
+            let at = series.points.iter().filter(|p| p[0].to_bits() == x.to_bits());
+            let found: Vec<String> = at.map(|p| beside.text(p[1])).collect();
             let text = if found.is_empty() { "–".to_owned() } else { found.join(", ") };
             out.push_str(&format!("<td class=\"n\">{}</td>", escape(&text)));
         }
@@ -345,10 +343,14 @@ const CORNERS: usize = 12;
 fn by_point(out: &mut String, figure: &Figure) {
     let (x, y) = (axis_title(&figure.x), axis_title(&figure.y));
     head(out, &[("Point", false), ("Series", false), (&x, true), (&y, true)]);
+    let points = || figure.series.iter().flat_map(|s| &s.points);
+    let beside = [
+        number::Beside::of(points().map(|p| p[0]), &figure.x.unit),
+        number::Beside::of(points().map(|p| p[1]), &figure.y.unit),
+    ];
     for (series, names) in figure.series.iter().zip(&figure.point_names) {
         for ([at, value], name) in series.points.iter().zip(names) {
-            let cells = [number::value(*at, &figure.x.unit), number::value(*value, &figure.y.unit)];
-            let [at, value] = cells.map(|text| escape(&text));
+            let [at, value] = [beside[0].text(*at), beside[1].text(*value)].map(|text| escape(&text));
             out.push_str(&format!(
                 "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"n\">{at}</td><td class=\"n\">{value}</td></tr>\n",
                 escape(name),

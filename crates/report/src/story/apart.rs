@@ -118,7 +118,7 @@ impl Full {
             _ if last.mean == 0.0 => Full::Stops,
             _ if last.stalls() => Full::Stalls,
             _ if last.bursts() => Full::Bursts,
-            Some(s) if s.is_flat() => Full::Holds,
+            Some(s) if s.holds() => Full::Holds,
             Some(_) => Full::Varies,
             None if facts.random_writes().is_some_and(Outcome::is_too_short_to_tell) => Full::TooFew,
             None => Full::Unsettled,

@@ -4,7 +4,7 @@ use ssdlab_bench::suite::{COMPLETIONS_OF_A_MOMENT, FOLDING_SHARE, is_as_declared
 use ssdlab_bench::{Outcome, Unsettled};
 
 use super::steady::{NEAR, Steady};
-use super::words::{iops, rounded};
+use super::words::iops;
 use crate::headline::{ByCache, HEADLINES, Headline, are_level};
 use crate::number;
 use crate::random_writes;
@@ -252,6 +252,11 @@ impl<'a> Drive<'a> {
         self.falling_stages().is_some_and(|(first, _)| first < self.first_past_buffer())
     }
 
+    /// Whether a write over the whole drive was measured: a test of a minute says nothing of the time after it.
+    pub fn is_written_whole(&self) -> bool {
+        self.outcome("slc-cache", "").is_some() || self.of_random_writes("fill_bandwidth").is_some()
+    }
+
     /// Whether the cache is emptied while the host writes past it; `None` if that was not measured.
     pub fn folds_past_cache(&self) -> Option<bool> {
         let of = |key: &str| self.metric("slc-cache", "", key);
@@ -269,8 +274,7 @@ impl<'a> Drive<'a> {
         match (amount, of(first, "end")) {
             (Some(gb), _) => format!(" for the first {}", number::value(gb, "GB")),
             (None, Some(percent)) => {
-                let of_drive =
-                    number::bytes(rounded(percent / 100.0 * self.device.facts.capacity_bytes as f64 / 1e9) * 1e9);
+                let of_drive = about(percent / 100.0 * self.device.facts.capacity_bytes as f64);
                 let percent = reach::percent(percent);
                 format!(" for the first {percent} % of the drive (about {of_drive})")
             }
@@ -320,6 +324,12 @@ pub(super) fn not_settled(run: &Outcome, tail: &Steady) -> String {
     format!("had not settled, at {} to {} so far", iops(tail.parts.0), iops(tail.parts.1))
 }
 
+/// An amount of data that is known to a few digits: to a gigabyte, and of less than ten to two digits.
+fn about(bytes: f64) -> String {
+    let step = libm::pow(10.0, libm::floor(libm::log10(bytes.max(1.0))) - 1.0).clamp(1.0, 1e9);
+    number::bytes((bytes / step).round() * step)
+}
+
 /// Seconds of writing back that a reader should know of.
 const LONG_FLUSH: f64 = 5.0;
 
@@ -338,9 +348,16 @@ pub(super) const FALLS: f64 = 0.8;
 /// Writes at random in the last part of a run.
 pub(super) fn tail_of(run: &Outcome) -> Option<Steady> {
     let (from, curve) = (tail_from(run)?, random_writes::curve_of(run));
-    let tail: Vec<f64> = curve.iter().filter(|p| p[0] > from).map(|p| p[1]).collect();
+    let length = curve.last()?[0] - from;
+    let before = stretch_of(curve, (from - length, from)).filter(|_| from >= length);
+    Some(Steady { before: before.map(|s| s.level_or_mean()), ..stretch_of(curve, (from, f64::INFINITY))? })
+}
+
+/// The same in a part of the seconds of a run.
+fn stretch_of(curve: &[[f64; 2]], (from, to): (f64, f64)) -> Option<Steady> {
+    let values: Vec<f64> = curve.iter().filter(|p| p[0] > from && p[0] <= to).map(|p| p[1]).collect();
     let moment = curve.get(1).map_or(1.0, |second| second[0] - curve[0][0]);
-    let (rates, joined) = pooled(&tail, moment);
+    let (rates, joined) = pooled(&values, moment);
     let moment = joined as f64 * moment;
     let of_rates = Steady::of_moments(&rates, moment)?;
     Some(Steady { period: of_rates.period.map(|values| values * moment), ..of_rates })

@@ -130,22 +130,20 @@ impl<'a> Facts<'a> {
         self.others_by(headline).first()?.0.tail()
     }
 
-    /// The best rate of sequential writes that another drive keeps, as far as is known. `seen`: without shipped drives of which only
-    /// the first part of a write is known, whose rate is no more than the most that they keep.
+    /// The best rate of sequential writes that another drive keeps, as far as is known. `seen`: without drives of which only the first
+    /// part of a write is known, whose rate is no more than the most that they keep.
     pub fn best_other_sustained(&self, headline: &Headline, seen: bool) -> Option<Sustained<'_>> {
-        let rates = self.others_by(headline).into_iter().filter_map(|(other, rate)| match &other.source {
-            Source::Shipped(drive) => {
-                let whole = drive.fill_mb_per_s;
-                let rate = whole.filter(|&whole| whole < FALLS * rate).unwrap_or(rate);
-                (whole.is_some() || !seen).then_some(Sustained { name: &other.name, rate, is_seen: whole.is_some() })
-            }
-            Source::Reviewed(drive) => {
-                let slowest = drive.long_write().map(|(_, slowest)| slowest);
-                // A test of a minute says nothing of the time after it.
-                let is_seen = slowest.is_some() || drive.outcome("slc-cache", "").is_some();
-                Some(Sustained { name: &other.name, rate: slowest.unwrap_or(rate), is_seen })
-            }
+        let all = self.others_by(headline).into_iter().map(|(other, rate)| {
+            let (slowest, is_seen) = match &other.source {
+                Source::Shipped(drive) => {
+                    let whole = drive.fill_mb_per_s;
+                    (whole.filter(|&whole| whole < FALLS * rate), whole.is_some())
+                }
+                Source::Reviewed(drive) => (drive.long_write().map(|(_, slowest)| slowest), drive.is_written_whole()),
+            };
+            Sustained { name: &other.name, rate: slowest.unwrap_or(rate), is_seen }
         });
+        let rates = all.filter(|other| other.is_seen || !seen);
         rates.reduce(|best, other| if other.rate > best.rate { other } else { best })
     }
 

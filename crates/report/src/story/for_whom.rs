@@ -48,11 +48,13 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
         // nothing that this drive is behind, and the most that it can be ahead of.
         let other = facts.best_other_sustained(&headline, true);
         let kept = other.as_ref().map_or(rate, |other| other.rate);
-        let most = facts.best_other_sustained(&headline, false).map_or(rate, |other| other.rate);
+        let at_most = facts.best_other_sustained(&headline, false);
+        let most = at_most.as_ref().map_or(rate, |other| other.rate);
         if let Some((rates, slowest)) = facts.long_write() {
             // Where it goes on at the rate of the best, or faster, its fall is no reason to choose another.
-            let stays_ahead =
-                other.as_ref().filter(|other| other.rate <= slowest || are_level(other.rate, slowest)).cloned();
+            let stays_ahead = (other.as_ref().or(at_most.as_ref()))
+                .filter(|other| other.rate <= slowest || are_level(other.rate, slowest))
+                .cloned();
             let goes_on =
                 other.filter(|other| other.is_seen && other.rate > slowest && !are_level(other.rate, slowest));
             if stays_ahead.is_none() && slowest < 0.5 * kept.max(rate) {

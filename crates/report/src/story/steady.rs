@@ -1,6 +1,6 @@
 //! How random writes go in a part of a run, second by second.
 
-use ssdlab_bench::suite::means_of_parts;
+use ssdlab_bench::suite::{STEADY_TOLERANCE, means_of_parts};
 
 use crate::headline::are_level;
 use crate::number;
@@ -33,6 +33,8 @@ pub(crate) struct Steady {
     pub parts: (f64, f64),
     /// How many of the values come from one stall to the next, if they come regularly; of the last part of a run, seconds.
     pub period: Option<f64>,
+    /// Of the last part of a run, the usual rate of the stretch before it that is as long, if the run has one.
+    pub before: Option<f64>,
 }
 
 impl Steady {
@@ -69,6 +71,7 @@ impl Steady {
             below_half: count(&|v| v < 0.5 * mean),
             parts: (parts.iter().copied().fold(f64::MAX, f64::min), parts.iter().copied().fold(0.0, f64::max)),
             period,
+            before: None,
         })
     }
 
@@ -89,6 +92,12 @@ impl Steady {
     /// Not of a drive that answers in so few of them that the median is none: a line at zero is no rate.
     pub fn is_flat(&self) -> bool {
         self.level > 0.0 && self.on_the_line >= 95.0 && self.deep == 0.0
+    }
+
+    /// Whether it is flat, and as far as is known was at that rate before: the last part of a curve that climbs may lie on its top.
+    pub fn holds(&self) -> bool {
+        let is_near = |before: f64| (before - self.mean).abs() <= STEADY_TOLERANCE * self.mean;
+        self.is_flat() && self.before.is_none_or(is_near)
     }
 
     /// Whether so few completions are in each value that its median comes in steps: of two drives that are level it would tell figures

@@ -544,6 +544,7 @@ fn long_writes_of_a_device_that_does_not_say_it_is_flash_are_told_as_they_were_m
 #[test]
 fn a_drive_whose_long_writes_fall_says_to_what() {
     let mut review = review(Figures { sequential: 900.0, ..GOOD });
+    review.devices[0].has_slc_cache = true;
     let stages = [("stages", 2.0, ""), ("stage1_bandwidth", 900.0, "MB/s"), ("stage2_bandwidth", 92.0, "MB/s")];
     review.outcomes.push(outcome("slc-cache", "", &stages));
     let story = story(&review, &review.devices[0]);
@@ -569,6 +570,80 @@ fn a_drive_whose_long_writes_fall_says_to_what() {
     review.outcomes.last_mut().unwrap().metrics.insert("buffer_stages".into(), Metric::new(1.0, "count"));
     let told = super::story(&review, &review.devices[0]).unsuited;
     assert!(told.contains("Long copies and video: 600 MB/s at first, then 90."), "{told}");
+}
+
+#[test]
+fn what_another_drive_writes_in_a_minute_is_nothing_that_a_long_copy_is_behind() {
+    let drive = |sequential: f64, fill: Option<f64>| {
+        let mut review = review(Figures { sequential, ..GOOD });
+        let fill = fill.map(|rate| ("fill_bandwidth".to_owned(), Metric::new(rate, "MB/s")));
+        review.outcomes[0].metrics.extend(fill);
+        review
+    };
+    let slow = |beside: Review| {
+        let both = together(vec![("slow-1tb", drive(150.0, None)), ("fast-1tb", beside)]);
+        story(&both, &both.devices[0]).unsuited
+    };
+    assert!(!slow(drive(504.0, None)).contains("opies"), "{}", slow(drive(504.0, None)));
+    // It was seen to go on.
+    let seen = drive(504.0, Some(480.0));
+    assert!(slow(seen.clone()).contains("Long copies and video: 150 MB/s, 504 elsewhere."), "{}", slow(seen));
+    // What falls to more than another reaches in its first minute stays ahead of it.
+    let both = together(vec![("falls-1tb", drive(500.0, Some(200.0))), ("slow-1tb", drive(180.0, None))]);
+    let falls = story(&both, &both.devices[0]);
+    assert!(falls.suits.contains("Copies and video: 500 MB/s in the mean over the first part of the drive, 200"));
+    assert!(!falls.unsuited.contains("opies"), "{falls:?}");
+}
+
+#[test]
+fn a_first_stage_is_that_of_a_cache_only_where_the_drive_has_one() {
+    // As 2 MB of a write buffer, which counters that are read once a second do not show.
+    let stages = [
+        ("stages", 2.0, "count"),
+        ("stage1_bandwidth", 197.0, "MB/s"),
+        ("stage1_end", 0.2075, "%"),
+        ("stage2_bandwidth", 129.0, "MB/s"),
+        ("stage2_folded", 0.0, "ratio"),
+    ];
+    let told = |has_slc_cache: bool, capacity: u64| {
+        let mut mine = review(Figures { sequential: 150.0, ..GOOD });
+        mine.devices[0].has_slc_cache = has_slc_cache;
+        mine.devices[0].facts.capacity_bytes = capacity;
+        mine.outcomes.push(outcome("slc-cache", "", &stages));
+        text(&story(&mine, &mine.devices[0]).findings)
+    };
+    let none = told(false, 1_073_741_824);
+    let rates = "Sequential writes go at 197 MB/s for the first 0.2 % of the drive";
+    assert!(none.contains(&format!("{rates} (about 2.2 MB), then 129.")), "{none}");
+    let cache = ": the first go to a pseudo-SLC cache (one bit a cell), the others past it.";
+    for (capacity, about) in [(334_000_000_000, "690 MB"), (1_700_000_000_000, "3.5 GB"), (64 << 40, "146 GB")] {
+        let one = told(true, capacity);
+        assert!(one.contains(&format!("{rates} (about {about}), then 129{cache}")), "{one}");
+    }
+}
+
+#[test]
+fn a_curve_that_still_climbed_before_its_last_part_is_no_flat_line() {
+    let told = |before: f64| {
+        let mut review = with_seconds(GOOD, &[960.0], true);
+        let run = &mut review.outcomes[0];
+        run.params.insert("tail_from_seconds".to_owned(), 200.into());
+        run.charts[0].series[0].points[100..200].iter_mut().for_each(|point| point[1] = before);
+        // Of writes that go to what is still spare few seconds are quick.
+        run.charts[0].series[0].points[100..110].iter_mut().for_each(|point| point[1] = 90_000.0);
+        format!("{}{}", text(&story(&review, &review.devices[0]).findings), decks(&review).each[0])
+    };
+    let climbs = told(790.0);
+    assert!(
+        climbs.contains("come to 960 IOPS in the last 100 s; in the 100 s before that they went at 790."),
+        "{climbs}"
+    );
+    assert!(!climbs.contains("flat") && !climbs.contains("holds") && climbs.contains("its rate varies"), "{climbs}");
+    let holds = told(900.0);
+    assert!(
+        holds.contains("settle to a flat line: 960 IOPS") && holds.contains("once full it holds its rate"),
+        "{holds}"
+    );
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use ssdlab_bench::{Axis, Chart, Mark, Series};
 
-use super::marks::Style;
+use super::marks::{MARKERS, Style};
 use super::scale::Extent;
+use super::skin::{DASHES, DOTS, HATCHES, SERIES, bar_fill, cause_index};
 use crate::sweep::Steps;
 
 /// Lines that differ in two ways: by drive (colour and marker) and by what the curve is (dash).
@@ -16,6 +17,28 @@ pub(crate) struct Crossed {
     /// Drive and kind of each series.
     pub series: Vec<(usize, usize)>,
 }
+
+impl Crossed {
+    /// What all lines of a drive have in common.
+    pub fn style(&self, drive: usize) -> Style {
+        let colour = |i: usize| self.colours.get(i).copied().unwrap_or(i) % SERIES.len();
+        Style { dash: 0, marker: look_of(drive, MARKERS, colour), colour: colour(drive) }
+    }
+}
+
+/// Which of so many looks the series at this place has: by its place, or the next one that no earlier series of its colour has. A
+/// colour may come again at any place, since a drive keeps its own; its look must not come again with it.
+fn look_of(index: usize, looks: usize, colour: impl Fn(usize) -> usize) -> usize {
+    let mut taken = Vec::new();
+    for i in (0..=index).filter(|&i| colour(i) == colour(index)) {
+        let free = (i..i + looks).map(|look| look % looks).find(|look| !taken.contains(look));
+        taken.push(free.unwrap_or(i % looks));
+    }
+    taken.last().copied().unwrap_or(index % looks)
+}
+
+/// More series than these are too many to listen to.
+const MOST_DESCRIBED: usize = 8;
 
 /// Lines of more points than this have no markers, only their dash.
 pub(super) const MARKED_POINTS: usize = 48;
@@ -39,8 +62,8 @@ pub(crate) struct Figure {
     pub x: Axis,
     pub y: Axis,
     pub series: Vec<Series>,
-    /// Colour of each series; by its place if empty. In a comparison a drive keeps its colour, and marker or hatch, which always go by
-    /// place, tell its series apart; so does the dash where there are no markers.
+    /// Colour of each series; by its place if empty. In a comparison a drive keeps its colour, and marker or hatch tell its series apart;
+    /// so does the dash where there are no markers.
     pub colours: Vec<usize>,
     /// Of lines of several drives with several curves each: what tells them apart, in place of each one's name.
     pub crossed: Option<Crossed>,
@@ -96,20 +119,34 @@ impl Figure {
     }
 
     pub fn colour(&self, index: usize) -> usize {
-        self.colours.get(index).copied().unwrap_or(index) % super::skin::SERIES.len()
+        self.colours.get(index).copied().unwrap_or(index) % SERIES.len()
     }
 
     pub fn style(&self, index: usize) -> Style {
-        match self.crossed.as_ref().and_then(|c| c.series.get(index)) {
-            Some(&(drive, kind)) => Style { dash: kind, marker: drive, colour: self.colour(index) },
+        match self.crossed.as_ref().and_then(|c| Some((c, c.series.get(index)?))) {
+            Some((crossed, &(drive, kind))) => Style { dash: kind, ..crossed.style(drive) },
             None => {
                 // Where markers tell the series apart, a dash would look like the kind that it is elsewhere.
                 let is_marked = self.mark == Mark::Line && self.series.iter().all(|s| s.points.len() <= MARKED_POINTS);
-                // Colours come again after as many series; dot or dash must not come again with them.
-                let dash = if is_marked { 0 } else { index + index / super::skin::SERIES.len() };
-                Style { dash, marker: index, colour: self.colour(index) }
+                let dash = match self.mark {
+                    _ if is_marked => 0,
+                    Mark::Scatter => self.look(index, DOTS.len()),
+                    _ => self.look(index, DASHES.len()),
+                };
+                Style { dash, marker: self.look(index, MARKERS), colour: self.colour(index) }
             }
         }
+    }
+
+    /// How the bars of a series are filled.
+    pub fn fill(&self, index: usize) -> (String, usize) {
+        let cause = self.series.get(index).and_then(|series| cause_index(&series.name));
+        bar_fill(self.look(index, HATCHES), self.colour(index), cause)
+    }
+
+    /// Which of so many looks a series has beside its colour.
+    fn look(&self, index: usize, looks: usize) -> usize {
+        look_of(index, looks, |i| self.colour(i))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -128,15 +165,18 @@ impl Figure {
         if !self.x.label.is_empty() {
             text.push_str(&format!(" Horizontal axis: {}.", axis_title(&self.x)));
         }
-        for series in self.series.iter().take(8) {
-            if let Some(e) = Extent::of(series.points.iter().map(|p| p[1])) {
-                let name = if series.name.is_empty() { "Values" } else { &series.name };
-                let (min, max) = (crate::number::value(e.min, &self.y.unit), crate::number::value(e.max, &self.y.unit));
-                text.push_str(&match series.points.len() {
-                    1 => format!(" {name}: {max}."),
-                    n => format!(" {name}: {n} points from {min} to {max}."),
-                });
-            }
+        let drawn = || self.series.iter().filter_map(|s| Some((s, Extent::of(s.points.iter().map(|p| p[1]))?)));
+        for (series, e) in drawn().take(MOST_DESCRIBED) {
+            let name = if series.name.is_empty() { "Values" } else { &series.name };
+            let (min, max) = (crate::number::value(e.min, &self.y.unit), crate::number::value(e.max, &self.y.unit));
+            text.push_str(&match series.points.len() {
+                1 => format!(" {name}: {max}."),
+                n => format!(" {name}: {n} points from {min} to {max}."),
+            });
+        }
+        let rest = drawn().count().saturating_sub(MOST_DESCRIBED);
+        if rest > 0 {
+            text.push_str(&format!(" And {rest} more series."));
         }
         text
     }
@@ -156,27 +196,71 @@ pub(crate) fn axis_title(axis: &Axis) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::skin::{DASHES, DOTS};
     use super::*;
+
+    fn figure(mark: Mark, series: usize, points: usize) -> Figure {
+        let one = Series { name: String::new(), points: vec![[0.0, 1.0]; points] };
+        let chart = Chart {
+            id: String::new(),
+            title: String::new(),
+            caption: String::new(),
+            mark,
+            x: Axis::linear("", ""),
+            y: Axis::linear("", ""),
+            series: vec![one; series],
+            overlay_drives: true,
+        };
+        Figure::of_chart(&chart, "", String::new(), None)
+    }
+
+    /// What a series is told by in a picture.
+    fn look(figure: &Figure, i: usize) -> String {
+        let Style { dash, marker, colour } = figure.style(i);
+        let is_marked = figure.series[i].points.len() <= MARKED_POINTS;
+        match figure.mark {
+            Mark::Scatter => format!("{colour} {:?}", DOTS[dash % DOTS.len()]),
+            Mark::Line if is_marked => format!("{colour} {}", marker % MARKERS),
+            Mark::Line => format!("{colour} {}", DASHES[dash % DASHES.len()]),
+            Mark::Bars | Mark::StackedBars => format!("{:?}", figure.fill(i)),
+        }
+    }
+
+    fn assert_all_differ(figure: &Figure) {
+        let n = figure.series.len();
+        let different: std::collections::BTreeSet<_> = (0..n).map(|i| look(figure, i)).collect();
+        assert_eq!(different.len(), n, "{:?} {:?}", figure.mark, figure.colours);
+    }
+
+    const KINDS: [(Mark, usize); 4] =
+        [(Mark::Scatter, 3), (Mark::Line, MARKED_POINTS + 1), (Mark::Line, 3), (Mark::Bars, 1)];
 
     #[test]
     fn no_two_of_thirty_series_look_alike() {
-        let series = |points: usize| Series { name: String::new(), points: vec![[0.0, 1.0]; points] };
-        for (mark, looks, points) in [(Mark::Scatter, DOTS.len(), 3), (Mark::Line, DASHES.len(), MARKED_POINTS + 1)] {
-            let chart = Chart {
-                id: String::new(),
-                title: String::new(),
-                caption: String::new(),
-                mark,
-                x: Axis::linear("", ""),
-                y: Axis::linear("", ""),
-                series: vec![series(points); 30],
-                overlay_drives: true,
-            };
-            let figure = Figure::of_chart(&chart, "", String::new(), None);
-            let look = |i: usize| (figure.style(i).colour, figure.style(i).dash % looks);
-            let different: std::collections::BTreeSet<_> = (0..30).map(look).collect();
-            assert_eq!(different.len(), 30, "{mark:?}");
+        KINDS.into_iter().for_each(|(mark, points)| assert_all_differ(&figure(mark, 30, points)));
+    }
+
+    #[test]
+    fn no_two_look_alike_where_drives_keep_their_colours() {
+        for (mark, points) in KINDS {
+            for drives in 2..=16 {
+                // Without one that has no such chart; two curves of each, the same curve of all of them together.
+                for without in 0..=drives {
+                    let places: Vec<usize> = (0..drives).filter(|&drive| drive != without).collect();
+                    let figure = figure(mark, 2 * places.len(), points);
+                    assert_all_differ(&Figure { colours: places.repeat(2), ..figure });
+                }
+            }
         }
+        // As crossed lines, which tell their curves by the dash.
+        let crossed = Crossed { colours: (0..16).filter(|drive| *drive != 3).collect(), ..Crossed::default() };
+        let of = |drive| (crossed.style(drive).colour, crossed.style(drive).marker % MARKERS);
+        let different: std::collections::BTreeSet<_> = (0..15).map(of).collect();
+        assert_eq!(different.len(), 15);
+    }
+
+    #[test]
+    fn a_description_says_how_many_series_it_leaves_out() {
+        let told = |series| figure(Mark::Line, series, 1).description();
+        assert!(told(8).ends_with("Values: 1.") && told(11).ends_with("Values: 1. And 3 more series."), "{}", told(11));
     }
 }

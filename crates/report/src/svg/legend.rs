@@ -5,8 +5,7 @@ use ssdlab_bench::{Mark, Series};
 use super::Measures;
 use super::canvas::{Anchor, Canvas, Hides};
 use super::figure::Figure;
-use super::marks::{self, Style};
-use super::skin;
+use super::marks;
 use crate::text;
 
 /// Draws the names of the series in rows above the plot; returns where the plot may begin. A single series that has
@@ -32,15 +31,14 @@ pub(crate) fn draw(canvas: &mut Canvas, figure: &Figure, m: Measures, indent: f6
         match (entry.looks, figure.mark) {
             (Looks::Dash(dash), _) => marks::dash_swatch(canvas, dash, x, middle, swatch - 4.0),
             (Looks::Series(i), Mark::Bars | Mark::StackedBars) => {
-                let fill = skin::bar_fill(i, figure.colour(i), skin::cause_index(&figure.series[i].name));
-                canvas.bar(x, middle - 6.0, 16.0, 12.0, &fill, &figure.series[i].name);
+                canvas.bar(x, middle - 6.0, 16.0, 12.0, &figure.fill(i), &figure.series[i].name);
             }
             (Looks::Series(i), Mark::Line) => marks::line_swatch(canvas, figure.style(i), x, middle, swatch - 4.0),
             (Looks::Series(i), Mark::Scatter) => marks::dot_swatch(canvas, figure.style(i), x + 6.0, middle),
             (Looks::Drive(drive), _) => {
-                let colour = figure.crossed.as_ref().map_or(drive, |crossed| crossed.colours[drive]);
-                let style = Style { dash: 0, marker: drive, colour: colour % skin::SERIES.len() };
-                marks::line_swatch(canvas, style, x, middle, swatch - 4.0);
+                if let Some(crossed) = &figure.crossed {
+                    marks::line_swatch(canvas, crossed.style(drive), x, middle, swatch - 4.0);
+                }
             }
         }
         canvas.text(x + swatch + 4.0, y, m.font, Anchor::Start, "l", &name);

@@ -98,6 +98,9 @@ pub(super) fn dash_swatch(c: &mut Canvas, dash: usize, x: f64, y: f64, length: f
     c.path(&format!("M{} {}h{}", coord(x), coord(y), coord(length)), &attributes);
 }
 
+/// Number of shapes of markers.
+pub(super) const MARKERS: usize = 8;
+
 /// A closed shape that differs from series to series.
 pub(super) fn append_marker(d: &mut String, index: usize, x: f64, y: f64, r: f64) {
     let at = |dx: f64, dy: f64| format!("{} {}", coord(x + dx * r), coord(y + dy * r));
@@ -105,8 +108,7 @@ pub(super) fn append_marker(d: &mut String, index: usize, x: f64, y: f64, r: f64
         let corners: Vec<String> = points.iter().map(|&(dx, dy)| at(dx, dy)).collect();
         format!("M{}Z", corners.join("L"))
     };
-    // Dashes come again after as many series; the two together do not.
-    let shape = match (index + index / DASHES.len()) % 8 {
+    let shape = match index % MARKERS {
         0 => format!("M{}a{1} {1} 0 1 0 {2} 0a{1} {1} 0 1 0 -{2} 0", at(-1.0, 0.0), coord(r), coord(2.0 * r)),
         1 => polygon(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
         2 => polygon(&[(0.0, -1.2), (1.15, 0.9), (-1.15, 0.9)]),

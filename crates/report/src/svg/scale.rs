@@ -101,7 +101,13 @@ impl Scale {
             values = finer.unwrap_or(values);
         }
         let label = if at_data { number::tick_in_full } else { number::tick };
-        let ticks = values.into_iter().map(|v| Tick { value: v, label: label(v, &axis.unit) }).collect();
+        let mut labels: Vec<String> = values.iter().map(|&v| label(v, &axis.unit)).collect();
+        // Ticks that are rounded to the same figure tell nothing.
+        if !is_share && labels.windows(2).any(|pair| pair[0] == pair[1]) {
+            let step = values.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
+            labels = values.iter().map(|&v| number::tick_to_step(v, step, &axis.unit)).collect();
+        }
+        let ticks = values.into_iter().zip(labels).map(|(value, label)| Tick { value, label }).collect();
         Scale { lo, hi, log: axis.log, zero_strip, ticks, minor, from: 0.0, to: 1.0 }
     }
 
@@ -299,6 +305,24 @@ mod tests {
         };
         assert_eq!(of(Axis::linear("IOPS", ""), 7000.0, 14_365.9), ["6K", "8K", "10K", "12K", "14K"]);
         assert!(of(Axis::log("IOPS", ""), 1200.0, 1900.0).len() > 1);
+    }
+
+    #[test]
+    fn no_two_ticks_read_the_same() {
+        let labels = |axis: Axis, low: f64, high: f64| {
+            let scale = Scale::new(&axis, Extent::of([low, high]), Role::Position, 9, &[]);
+            scale.ticks.iter().map(|t| t.label.clone()).collect::<Vec<_>>()
+        };
+        let rates = labels(Axis::linear("Bandwidth", "MB/s"), 558.759936, 558.891008);
+        assert_eq!(rates.iter().map(String::as_str).take(3).collect::<Vec<_>>(), ["558.74", "558.76", "558.78"]);
+        let sizes = labels(Axis::linear("Capacity", "KiB"), 131_072.0, 131_096.0);
+        assert_eq!(sizes[..2], ["131,070", "131,075"]);
+        let times = labels(Axis::linear("Latency", "us"), 12_341.0, 12_342.0);
+        assert_eq!(times[..2], ["12,341.0 µs", "12,341.2 µs"]);
+        for all in [rates, sizes, times, labels(Axis::log("IOPS", ""), 10_001.0, 10_004.0)] {
+            let different: std::collections::BTreeSet<_> = all.iter().collect();
+            assert!(all.len() > 1 && different.len() == all.len(), "{all:?}");
+        }
     }
 
     #[test]

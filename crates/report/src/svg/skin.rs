@@ -159,11 +159,11 @@ pub(crate) fn hatch_definitions() -> String {
     out
 }
 
-/// How a series of bars is filled: class of its colour, hatch.
-pub(crate) fn bar_fill(index: usize, colour: usize, cause: Option<usize>) -> (String, usize) {
+/// How a series of bars is filled: class of its colour, hatch. `look`: which of so many hatches it has, unless it is of a cause.
+pub(crate) fn bar_fill(look: usize, colour: usize, cause: Option<usize>) -> (String, usize) {
     match cause {
         Some(k) => (format!("k{k}"), CAUSE_HATCHES[k]),
-        None => (format!("f{colour}"), [0, 1, 3, 2, 5, 4, 6][index % HATCHES]),
+        None => (format!("f{colour}"), [0, 1, 3, 2, 5, 4, 6][look % HATCHES]),
     }
 }
 

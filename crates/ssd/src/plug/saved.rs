@@ -56,7 +56,7 @@ impl SavedDrive {
 pub fn specimen(name: &str, drive: &DriveSpec, die: &DieSpec, seed: u64) -> Specimen {
     // All values, and the name, from which follows what chance has given it.
     let files = drive_keys().identity(drive) + &die_keys().identity(die);
-    Specimen::new(FORMAT, &format!("{}\n{files}", crate::name_of_model(name)), seed)
+    Specimen::new(FORMAT, name, &files, seed)
 }
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {

@@ -4,7 +4,7 @@ use ssdlab_core::{Nanos, Op, Rng};
 use ssdlab_device::{Completion, Device, Request, Security, Status};
 use ssdlab_ftl::Translation;
 use ssdlab_nand::{GrowingFaults, LogicalPage};
-use ssdlab_ssd::{DriveSpec, Ssd};
+use ssdlab_ssd::{DriveSpec, Model, Ssd};
 use ssdlab_testkit::{ideal_die, ideal_drive};
 
 struct Host {
@@ -16,13 +16,17 @@ struct Host {
 impl Host {
     /// A small drive with the ideal drive's policies: 4 dies of 4 KiB pages, a tenth of the blocks in reserve.
     fn new(faults: GrowingFaults, change: impl FnOnce(&mut DriveSpec)) -> Self {
+        Host::of("small".into(), faults, change)
+    }
+
+    fn of(model: Model<'_>, faults: GrowingFaults, change: impl FnOnce(&mut DriveSpec)) -> Self {
         let (mut drive, mut die) = (ideal_drive(), ideal_die());
         (die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (40, 16);
         (drive.flash.dies, drive.flash.exact_spare_per_10000) = (4, None);
         (drive.mapping.reserved_blocks_per_1000, drive.write_buffer.capacity_kib) = (100, 64);
         drive.capacity_bytes = 1600 * 4096;
         change(&mut drive);
-        let mut drive = Ssd::new("small", &drive, &die, 1).expect("it can be built");
+        let mut drive = Ssd::new(model, &drive, &die, 1).expect("it can be built");
         drive.inject(faults, 1);
         Host { drive, now: 0, tag: 0 }
     }
@@ -96,6 +100,24 @@ fn without_a_reserve_a_drive_becomes_read_only_and_keeps_what_it_has() {
         }
     }
     host.drive.check_books().expect("the books balance");
+}
+
+#[test]
+fn blocks_of_one_model_go_bad_alike_under_another_name() {
+    let failures = |name, drawn_as| {
+        let faults = GrowingFaults { programs_per_failure: 300, erases_per_failure: 0, in_bursts: false };
+        let mut host = Host::of(Model { name, drawn_as }, faults, |_| {});
+        let mut after = Vec::new();
+        for page in 0..1600 {
+            host.command(Op::Write, page, false);
+            after.push(host.drive.translation().counters().program_failures);
+        }
+        after
+    };
+    let of_base = failures("small", "small");
+    assert!(of_base.last().is_some_and(|&failed| failed > 1), "{of_base:?}");
+    assert_eq!(failures("copy.toml", "small"), of_base);
+    assert_ne!(failures("copy.toml", "copy.toml"), of_base);
 }
 
 /// Found by torture: the journal starts anew after a SECURITY ERASE, what it has cost does not.

@@ -53,7 +53,21 @@ fn best_of_means(values: &[(Spread, Spread)], front: &[usize], y_better: Better)
     best
 }
 
-/// The picture and the table of one trade-off; nothing if no row has both figures.
+/// The least width of an axis of a measured figure, as a share of it: what differs by one request in thousands does not stand at the
+/// two ends of a picture.
+const LEAST_WIDTH: f64 = 0.01;
+
+fn at_least_as_wide(axis: ChartAxis, values: &[f64]) -> ChartAxis {
+    let (low, high) = (values.iter().copied().reduce(f64::min), values.iter().copied().reduce(f64::max));
+    let Some((low, high)) = low.zip(high) else { return axis };
+    let (middle, width) = ((low + high) / 2.0, LEAST_WIDTH * (low + high).abs() / 2.0);
+    if axis.log || high - low >= width {
+        return axis;
+    }
+    ChartAxis { min: Some(middle - width / 2.0), max: Some(middle + width / 2.0), ..axis }
+}
+
+/// The picture and the table of one trade-off; nothing if there are no two drives that have both figures.
 pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRow, SweepTable)> {
     let finished: BTreeSet<usize> = data.rows(task).collect();
     // One for each drive: its first point, and its figures over all seeds.
@@ -71,7 +85,7 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
             Some((first, (spread(&pareto.x)?, spread(&pareto.y)?)))
         })
         .unzip();
-    if rows.is_empty() {
+    if rows.len() < 2 {
         return None;
     }
     // Figures that are none of the steady state by which the others are ranked beat nobody.
@@ -94,6 +108,13 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
         let (label, unit) = (data.label(task, name), data.unit(name));
         let all: Vec<f64> = values.iter().map(of).collect();
         if spans_decades(&all) { ChartAxis::log(&label, &unit) } else { ChartAxis::linear(&label, &unit) }
+    };
+    let x_axis = axis(&pareto.x, &|v| v.0.mean);
+    // Values of a key were chosen, and are as far apart as they are.
+    let x_axis = if data.is_measured(&pareto.x) {
+        at_least_as_wide(x_axis, &values.iter().map(|v| v.0.mean).collect::<Vec<_>>())
+    } else {
+        x_axis
     };
     let word = |better: Better| if better == Better::Lower { "lower" } else { "higher" };
     let (x_label, y_label) = (data.label(task, &pareto.x), data.label(task, &pareto.y));
@@ -119,7 +140,7 @@ pub(super) fn draw(data: &Data, task: usize, pareto: &Pareto) -> Option<(SweepRo
             },
         ),
         mark: Mark::Scatter,
-        x: axis(&pareto.x, &|v| v.0.mean),
+        x: x_axis,
         y: axis(&pareto.y, &|v| v.1.mean),
         series: [("beaten by another point", &beaten), ("on the front", &from_left), ("not settled", &doubtful)]
             .into_iter()
@@ -214,6 +235,18 @@ mod tests {
         let on_front = front(&values, true, Better::Lower, Better::Lower);
         assert_eq!(on_front, [1, 0, 2, 3, 4]);
         assert_eq!(best_of_means(&values, &on_front, Better::Lower), [1, 3]);
+    }
+
+    #[test]
+    fn figures_that_hardly_differ_do_not_stand_at_the_ends_of_an_axis() {
+        let ends = |values: &[f64]| {
+            let axis = at_least_as_wide(ChartAxis::linear("Bandwidth", "MB/s"), values);
+            (axis.min, axis.max)
+        };
+        let (Some(min), Some(max)) = ends(&[558.76, 558.89]) else { panic!() };
+        assert!((556.0..556.1).contains(&min) && (561.6..561.7).contains(&max), "{min} {max}");
+        assert_eq!(ends(&[558.0, 565.0]), (None, None));
+        assert_eq!(ends(&[0.0, 0.0]), (None, None));
     }
 
     #[test]

@@ -4,7 +4,7 @@ mod axis;
 mod front;
 
 use ssdlab_bench::{Axis as ChartAxis, Chart, Mark, Series};
-use ssdlab_report::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable, metric_label, metric_label_with_part};
+use ssdlab_report::{SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable};
 
 use crate::idle::keys_without_effect;
 use crate::plan::{Pareto, Plan, usually_better};
@@ -132,10 +132,16 @@ fn notes(data: &Data) -> Vec<String> {
         }
     }
     notes.extend(without_effect(data));
-    for key in data.plan.charts.metrics.iter().filter(|key| !data.metrics.iter().any(|m| m.0 == **key)) {
+    for key in data.plan.charts.metrics.iter().filter(|key| !data.is_measured(key)) {
         notes.push(format!("No point has {key}: there is no chart of it."));
     }
-    if data.plan.seeds.len() > 1 {
+    if positions(data).is_empty() {
+        notes.push(format!(
+            "No key takes more than one value: there is nothing to draw figures against, and no trade-off between drives. {} has \
+             every run.",
+            data.table
+        ));
+    } else if data.plan.seeds.len() > 1 {
         let seeds = data.plan.seeds.len();
         let of = match is_unfinished(data.states) {
             true => format!("the runs finished so far, of up to {seeds} seeds"),
@@ -234,6 +240,10 @@ impl Data<'_> {
         }
     }
 
+    fn is_measured(&self, name: &str) -> bool {
+        self.metrics.iter().any(|m| m.0 == name)
+    }
+
     /// What tells a row from its neighbours.
     pub(crate) fn name_of(&self, row: usize) -> String {
         let words: Vec<String> = self.varied.iter().map(|&a| self.with_value(a, &self.cell(row, a).text)).collect();
@@ -249,10 +259,10 @@ impl Data<'_> {
     }
 
     fn label(&self, task: usize, name: &str) -> String {
-        if !self.metrics.iter().any(|m| m.0 == name) {
+        if !self.is_measured(name) {
             return key_label(name, &self.plan.axes);
         }
-        if self.plan.tasks[task].counts_rates() { metric_label_with_part(name) } else { metric_label(name) }
+        self.plan.tasks[task].label(name)
     }
 
     /// The figure of the last part of a run that begins on a fresh drive, if the task has it; otherwise that of the whole run.
@@ -291,6 +301,9 @@ fn metric_sections(data: &Data, task: usize) -> Vec<SweepSection> {
     };
     let metrics: Vec<String> = if asked.is_empty() { usual() } else { asked.clone() };
     let xs = positions(data);
+    if xs.is_empty() {
+        return Vec::new();
+    }
     let several = data.plan.tasks.len() > 1;
     metrics
         .into_iter()
@@ -304,7 +317,7 @@ fn metric_sections(data: &Data, task: usize) -> Vec<SweepSection> {
         .collect()
 }
 
-/// The keys that metrics are drawn against: those asked for, else every number, else the first.
+/// The keys that metrics are drawn against: those asked for, else every number, else the first; none where no key is varied.
 fn positions(data: &Data) -> Vec<usize> {
     let asked: Vec<usize> =
         data.plan.charts.x.iter().filter_map(|key| data.plan.axes.iter().position(|a| a.key == *key)).collect();
@@ -329,8 +342,7 @@ fn metric_row(data: &Data, task: usize, key: &str, roles: &Roles) -> SweepRow {
         None => vec![None],
     };
     let all: Vec<f64> = data.rows(task).filter_map(|i| metric(&data.states[i], key)).collect();
-    let y_label = metric_label(key);
-    let y = value_axis(&y_label, &data.unit(key), &all, mark_along(data, roles.x));
+    let y = value_axis(&data.label(task, key), &data.unit(key), &all, mark_along(data, roles.x));
     let left_out = roles.panel.map_or(0, |axis| data.axis(axis).values.len() - panels.len());
     let figures = panels.iter().map(|panel| metric_figure(data, task, key, roles, *panel, &y)).collect();
     let mut heading = format!("Against {}", lower_first(&data.axis_label(roles.x)));

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 use ssdlab_bench::suite::TESTS;
 use ssdlab_catalog::drive_names;
 
+use super::MAX_SEED;
+
 /// JSON Schema (draft 2020-12) of a plan. Keys of drive and die files stand in `set`, `grid` and `list` by their dotted
 /// path; docs/drive-files.md has them, and `ssdlab check` checks them.
 #[must_use]
@@ -18,6 +20,15 @@ pub fn plan_schema() -> Value {
         "type": "object",
         "additionalProperties": false,
         "required": ["drive", "test"],
+        "$defs": {
+            "swept": {
+                "description": "the values of a key, or keys of a section",
+                "anyOf": [
+                    { "type": "array", "minItems": 1 },
+                    { "type": "object", "additionalProperties": { "$ref": "#/$defs/swept" } },
+                ],
+            },
+        },
         "properties": {
             "drive": {
                 "type": "string",
@@ -28,15 +39,20 @@ pub fn plan_schema() -> Value {
             "seeds": {
                 "type": "array",
                 "minItems": 1,
-                "items": { "type": "integer", "minimum": 0 },
+                "uniqueItems": true,
+                "items": { "type": "integer", "minimum": 0, "maximum": MAX_SEED },
                 "default": [1],
                 "description": "every point is run once with each; several give intervals",
             },
             "set": changes("changes of drive and die that hold for every point"),
-            "grid": changes("lists of values by key: every combination is a point"),
+            "grid": {
+                "type": "object",
+                "additionalProperties": { "$ref": "#/$defs/swept" },
+                "description": "lists of values by key: every combination is a point",
+            },
             "list": {
                 "type": "array",
-                "items": { "type": "object" },
+                "items": { "type": "object", "minProperties": 1 },
                 "description": "drives that differ in several keys at once; each goes through the whole grid",
             },
             "test": {
@@ -47,6 +63,10 @@ pub fn plan_schema() -> Value {
                     "type": "object",
                     "additionalProperties": false,
                     "oneOf": [{ "required": ["name"] }, { "required": ["job"] }],
+                    // A test has parameters, a job what is written before it.
+                    "not": { "required": ["name", "prefill"] },
+                    "if": { "required": ["job"] },
+                    "then": { "properties": { "set": { "maxProperties": 0 } } },
                     "properties": {
                         "name": {
                             "enum": TESTS.iter().map(|t| t.name).collect::<Vec<_>>(),
@@ -93,6 +113,7 @@ pub fn plan_schema() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Plan;
     use crate::plan::file::PlanFile;
 
     /// A plan in which everything that the schema knows stands once.
@@ -139,6 +160,31 @@ mod tests {
         for key in in_schema.iter().filter(|k| !k.contains("set") && !k.contains("grid") && !k.contains("list")) {
             let last = key.rsplit('.').next().unwrap_or(key);
             assert!(toml::from_str::<PlanFile>(&WHOLE.replace(last, "nonsense")).is_err(), "{key}");
+        }
+    }
+
+    #[test]
+    fn the_schema_refuses_what_no_plan_may_say() {
+        let schema = plan_schema();
+        let test = "[[test]]\nname = \"trim\"\n";
+        let (no_prefill, one, unique) = (json!(["name", "prefill"]), json!(1), json!(true));
+        for (place, says, text, refusal) in [
+            ("/properties/seeds/uniqueItems", &unique, format!("seeds = [1, 1]\n{test}"), "is there twice"),
+            (
+                "/properties/seeds/items/maximum",
+                &json!(MAX_SEED),
+                format!("seeds = [{}]\n{test}", MAX_SEED + 1),
+                "digits",
+            ),
+            ("/properties/test/items/not/required", &no_prefill, format!("{test}prefill = \"read\"\n"), "for fio jobs"),
+            ("/properties/list/items/minProperties", &one, format!("{test}[[list]]\n"), "has no keys"),
+            ("/$defs/swept/anyOf/0/minItems", &one, format!("{test}[grid]\ngc.policy = []\n"), "has no values"),
+            ("/$defs/swept/anyOf/0/type", &json!("array"), format!("{test}[grid]\ngc.policy = \"fifo\"\n"), "no list"),
+        ] {
+            assert_eq!(schema.pointer(place), Some(says), "{place}");
+            let plan = format!("drive = \"ideal-32die\"\n{text}");
+            let error = Plan::parse("plan.toml", &plan).map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains(refusal), "{plan}\n{error}");
         }
     }
 

@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use ssdlab_bench::Metric;
 use ssdlab_sweep::{Better, Plan, PointResult, Progress, State, Store, Sweep, Table, What, sweep, write_results};
 
 /// Four drives of 32 MiB that settle in a moment, and one that cannot be.
@@ -562,6 +563,38 @@ fn a_front_says_which_of_its_points_have_not_settled() {
 }
 
 #[test]
+fn figures_of_several_tests_have_the_name_of_their_test_and_the_part_of_its_run() {
+    let text = TWO_DEPTHS
+        .replacen("name = \"random-read\"\nset.seconds = 1\nset.queue_depth = 1", "name = \"consistency\"", 1)
+        .replace("[\"stall_longest\", \"latency_p99\"]", "[\"iops\"]\npareto = [{ x = \"iops\", y = \"latency_max\" }]")
+        .replace("[charts]", "[grid]\ncontroller.read_command_us = [1, 9]\n[charts]");
+    let plan = Plan::parse("tests.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let state = |place: usize| {
+        let metric = |value: f64, unit: &str| Metric { value, unit: unit.to_owned() };
+        let metrics = [("iops", metric(100.0 + place as f64, "IOPS")), ("latency_max", metric(9.0, "us"))];
+        let metrics = metrics.map(|(key, metric)| (key.to_owned(), metric)).into();
+        State::Done(PointResult::Finished { capacity_bytes: 1 << 25, spare_percent: None, metrics, notes: Vec::new() })
+    };
+    let states: Vec<State> = (0..plan.points.len()).map(state).collect();
+    let page = ssdlab_sweep::page(&plan, &states, "0", Vec::new());
+    let titles: Vec<&str> = page.sections.iter().map(|section| section.title.as_str()).collect();
+    let of_reads = ["Trade-offs: random-read", "IOPS: random-read"];
+    assert_eq!(titles, [&["Trade-offs: consistency", "IOPS, whole run: consistency"], &of_reads[..]].concat());
+    let axes: Vec<[&str; 2]> = page
+        .sections
+        .iter()
+        .map(|section| {
+            let chart = &section.rows[0].figures[0].chart;
+            [chart.x.label.as_str(), chart.y.label.as_str()]
+        })
+        .collect();
+    let read_command = "Read command";
+    assert_eq!(axes[0], ["IOPS, whole run", "Latency, worst, whole run"]);
+    assert_eq!(axes[1], [read_command, "IOPS, whole run"]);
+    assert_eq!(axes[2..], [["IOPS", "Latency, worst"], [read_command, "IOPS"]]);
+}
+
+#[test]
 fn a_page_of_several_seeds_says_of_how_many_runs_its_figures_are() {
     let text = PLAN.replace("drive = ", "seeds = [1, 2]\ndrive = ").replace("[0, 2000, 5000]", "[2000, 5000]");
     let plan = Plan::parse("small.toml", &text).unwrap_or_else(|e| panic!("{e}"));
@@ -578,6 +611,27 @@ fn a_page_of_several_seeds_says_of_how_many_runs_its_figures_are() {
     let stopped = page(&states, "unfinished.html");
     assert!(stopped.contains("Charts show means of the runs finished so far, of up to 2 seeds, and"));
     assert!(stopped.contains("(one run)") && stopped.contains("; unfinished.csv has every run."));
+}
+
+#[test]
+fn a_page_of_one_drive_over_several_seeds_has_no_empty_sections() {
+    let text = TWO_DEPTHS.replace("drive = ", "seeds = [1, 2, 3]\ndrive = ").replace(
+        "[\"stall_longest\", \"latency_p99\"]",
+        "[\"iops\"]\npareto = [{ x = \"iops\", y = \"latency_max\" }]",
+    );
+    let plan = Plan::parse("seeds.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let state = |place: usize| {
+        let metric = |value: f64, unit: &str| Metric { value, unit: unit.to_owned() };
+        let metrics = [("iops", metric(100.0 + place as f64, "IOPS")), ("latency_max", metric(9.0, "us"))];
+        let metrics = metrics.map(|(key, metric)| (key.to_owned(), metric)).into();
+        State::Done(PointResult::Finished { capacity_bytes: 1 << 25, spare_percent: None, metrics, notes: Vec::new() })
+    };
+    let states: Vec<State> = (0..plan.points.len()).map(state).collect();
+    let page = ssdlab_sweep::page(&plan, &states, "0", Vec::new());
+    assert!(page.sections.is_empty(), "{:?}", page.sections.iter().map(|section| &section.title).collect::<Vec<_>>());
+    let why = "No key takes more than one value: there is nothing to draw figures against, and no trade-off between drives. \
+               results.csv has every run.";
+    assert_eq!(page.notes, [why]);
 }
 
 #[test]

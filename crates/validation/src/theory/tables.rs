@@ -109,6 +109,12 @@ fn log_blocks() -> Vec<Table> {
         let of = |(logs, (cell, bus_us))| Point { logs, cell, bus_us, ..Point::new(kind) };
         pairs(logs, &[(Cell::Slc, 0), (Cell::Mlc, 0), (Cell::Mlc, 100)]).into_iter().map(of).collect::<Vec<_>>()
     };
+    let mut mean_waits = by_logs(Kind::FastMergesMeanWait, &[1, 2, 16, 64]);
+    // Where most of what a log holds, or a good part of it, has been written again when it is closed.
+    let many = [16, 64].map(|logs| Point { blocks: 64, pages: 8, logs, ..Point::new(Kind::FastMergesMeanWait) });
+    mean_waits.extend(many);
+    let mut fixed_map_times = cells(Kind::FixedMapTime);
+    fixed_map_times.push(Point { cell: Cell::Slc, bus_us: 100, ..Point::new(Kind::FixedMapTime) });
     vec![
         Table {
             name: "Log blocks of one block each (BAST): merges",
@@ -130,16 +136,20 @@ fn log_blocks() -> Vec<Table> {
             name: "Shared log blocks (FAST): merges",
             about: "The same writes; logs take the pages of all blocks. Merges for each write: 1/(1 + L b/D). \
                 A page waits half a log less than the L b writes of the formula, in the mean: few logs merge somewhat more often. \
-                Of first order in b/D: for D of 32 b at least.",
+                Of first order in b/D and L/D: where it is more than 1.6 % off the next table's, a point is not judged.",
             first: "blocks of data, pages of each, log blocks",
             points: by_logs(Kind::FastMerges, &[4, 8, 32, 128]),
         },
         Table {
             name: "Shared log blocks (FAST): merges, with the mean wait",
-            about: "The same for any D, as logs are closed whole: D/(b (1/(1 - q) + L - 1)), where q = (1 - 1/D)^b is the chance \
-                that none of a log's b pages is of a given block. To first order that is half a log less: 1/(1 + (L - 1/2) b/D).",
+            about: "The same for any D and L up to D, as logs are closed whole and as a page that was written again meanwhile is \
+                not valid in the log that is closed, so that its block may wait on: D/(b (J + L - 1)). The Jth log after a merge is, in \
+                the mean, the next one that has a page of the block which none of the L - 1 logs behind it has. J is the sum of g(n)^b \
+                from n = 0 on, where g(n) = g(n - 1) - p (1 - p)^(L - 1) g(n - L), with p = 1/D and with 1 up to n = 0, is the chance \
+                that a given page is in none of n logs in that way. With one log that is 1/(1 - (1 - p)^b); with few, merges are those \
+                of half a log less: 1/(1 + (L - 1/2) b/D).",
             first: "blocks of data, pages of each, log blocks",
-            points: by_logs(Kind::FastMergesMeanWait, &[1, 2, 16, 64]),
+            points: mean_waits,
         },
         Table {
             name: "Shared log blocks (FAST): time",
@@ -150,14 +160,15 @@ fn log_blocks() -> Vec<Table> {
         },
         Table {
             name: "A fixed map of blocks: time",
-            about: "Random writes of one sector, each of which has a block read, erased and programmed: b (tR + tP) + tE, in \
-                milliseconds. The article on JMF602B drives gives 37.2 for SLC and 123.6 for MLC.",
+            about: "Random writes of one sector, each of which has a block of many read, erased and programmed: \
+                b (tR + tP + bus) + bus + tE, in milliseconds, as what is left of the sector's page crosses the bus to the controller \
+                and back. The article on JMF602B drives gives 37.2 for SLC and 123.6 for MLC, without the bus.",
             first: "blocks of data, pages of each, cells, us of a page on the bus",
-            points: cells(Kind::FixedMapTime),
+            points: fixed_map_times,
         },
         Table {
             name: "A fixed map of blocks: data",
-            about: "The same writes: bytes programmed for each of the host's 512. The article gives 1,024.",
+            about: "The same writes to a drive of many blocks: bytes programmed for each of the host's 512. The article gives 1,024.",
             first: "blocks of data, pages of each, cells, us of a page on the bus",
             points: cells(Kind::FixedMapData),
         },
@@ -178,7 +189,9 @@ fn write_amplification() -> Vec<Table> {
         },
         Table {
             name: "Write amplification: FIFO",
-            about: "Uniform random writes; the block closed longest ago goes.",
+            about: "Uniform random writes; the block closed longest ago goes. Drives of so few pages that the write buffer, of 16, \
+                counts beside them are not judged, here and with random victims: those of blocks of 4 pages, and of 8 and 16 where \
+                little is spare.",
             first: "over-provisioning, pages per block",
             points: grid(Kind::Fifo, &[64, 256]),
         },

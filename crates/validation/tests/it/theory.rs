@@ -249,9 +249,33 @@ fn merges_of_log_blocks_and_what_they_take() {
         ("fast-merges-mean-wait:blocks=1024,b=32,logs=8", 0.6),
         ("fixed-map-time:blocks=2048,cell=slc", 0.1),
         ("fixed-map-time:blocks=2048,cell=mlc", 0.1),
+        ("fixed-map-time:blocks=1024,b=16,cell=slc,bus=100", 0.1),
         ("fixed-map-data:blocks=2048", 0.1),
     ] {
         within(text, Point::parse(text).expect("a point").theory(), effort, percent);
+    }
+}
+
+/// With `L/D` of a quarter to one, a good part of what a log holds has been written again when it is closed: were its blocks merged
+/// all the same, there would be 5 to 24 % more merges. The values are those of a model in a program of its own.
+#[test]
+fn blocks_whose_pages_were_written_again_are_not_merged_yet() {
+    let effort = Effort { measured_units: 100_000.0, ..SHORT };
+    let mut theories = Vec::new();
+    for (text, model) in [
+        ("fast-merges-mean-wait:blocks=64,b=8,logs=16", 0.324_46),
+        ("fast-merges-mean-wait:blocks=128,b=4,logs=32", 0.480_32),
+        ("fast-merges-mean-wait:blocks=64,b=8,logs=64", 0.096_80),
+        ("fast-merges-mean-wait:blocks=16,b=4,logs=16", 0.166_69),
+        ("fast-merges-mean-wait:blocks=256,b=16,logs=128", 0.105_10),
+    ] {
+        let theory = Point::parse(text).expect("a point").theory();
+        let Expectation::Value(value) = theory else { panic!("{text} has a bracket") };
+        assert!((value / model - 1.0).abs() < 4e-3, "{text}: {value}");
+        theories.push((text, theory));
+    }
+    for &(text, theory) in &theories[..2] {
+        within(text, theory, effort, 1.0);
     }
 }
 
@@ -312,6 +336,7 @@ fn points_that_make_no_sense_are_refused() {
         ("demand-map:entries=1000000", "entries: 1000000 is out of range; use 128 to 262144"),
         ("bast-merges:blocks=16,logs=16", "logs: 16 are no fewer than blocks of data; use 1 to 15"),
         ("bast-time:logs=1024,blocks=64", "logs: 1024 are no fewer than blocks of data; use 1 to 63"),
+        ("fast-time:logs=65,blocks=64", "logs: 65 are more than blocks of data; use 1 to 64"),
     ] {
         let error = Point::parse(text).expect_err(text);
         assert!(error.contains(says), "{error}");
@@ -321,7 +346,14 @@ fn points_that_make_no_sense_are_refused() {
 #[test]
 fn points_where_theory_does_not_hold_are_not_judged() {
     for (text, why) in [
-        ("fast-merges:blocks=128", "for 4096 blocks of 128 pages or more; fast-merges-mean-wait counts whole logs"),
+        ("fast-merges:blocks=128", "-21.1 % off fast-merges-mean-wait, which counts whole logs"),
+        ("fast-merges:blocks=128,b=4,logs=32", "+4.1 % off fast-merges-mean-wait"),
+        ("fixed-map-time:blocks=256", "one write in 256 is to the block that is open"),
+        ("fixed-map-data:blocks=1023", "judged from 1024 blocks on"),
+        ("fifo:op=10,b=4", "only 14895 pages, beside which its write buffer counts and what is spare besides"),
+        ("fifo:op=3,b=8", "0.31 % less, which no formula counts"),
+        ("random:op=1,b=4", "which no formula counts"),
+        ("windowed-greedy:b=4,d=1", "which no formula counts"),
         ("compressed:b=64", "blocks of fewer than 512 pages show"),
         ("compressed:size=95", "too far apart above 90 %"),
         ("demand-map:entries=262144", "3.2 % more in the steady state"),
@@ -339,6 +371,11 @@ fn points_where_theory_does_not_hold_are_not_judged() {
         "two-streams:op=28,r=95,f=5",
         "compressed:op=15,size=40",
         "fast-merges",
+        "fast-merges:logs=128",
+        "fast-merges-mean-wait:blocks=16,b=4,logs=16",
+        "fixed-map-time:blocks=1024",
+        "fifo:op=10,b=8",
+        "greedy:op=10,b=4",
         "demand-map:entries=131072",
     ] {
         assert_eq!(Point::parse(text).expect("a point").doubt(), None, "{text}");

@@ -112,10 +112,13 @@ impl Job {
         let (min_block, _) = self.blocks();
         let offset = |amount: Amount| match amount {
             Amount::Bytes(n) => n,
-            Amount::Percent(p) => share(capacity_bytes, p).next_multiple_of(min_block),
+            Amount::Percent(p) => share(capacity_bytes, p),
         };
         let step = offset(self.offset_increment).checked_mul(u64::from(clone));
-        let start = step.and_then(|s| s.checked_add(offset(self.offset)));
+        let sum = step.and_then(|s| s.checked_add(offset(self.offset)));
+        // As in fio, the sum is rounded, and not what it is made of.
+        let has_percent = [self.offset, self.offset_increment].iter().any(|a| matches!(a, Amount::Percent(1..)));
+        let start = if has_percent { sum.and_then(|s| s.checked_next_multiple_of(min_block)) } else { sum };
         let at = if clone > 0 { format!(" (clone {clone}, with offset_increment)") } else { String::new() };
         let start = start.filter(|&s| s < capacity_bytes).ok_or_else(|| {
             let where_ = start.map_or("beyond 2^64".to_owned(), |s| s.to_string());
@@ -150,7 +153,7 @@ impl Job {
     ///
     /// A size in per cent is that of the whole drive, but ends where the drive ends; a size in bytes must fit. A job with a file
     /// (`filesize`) works in all of it, or in so many per cent.
-    /// Offsets in per cent are rounded up to the smallest block, sizes down.
+    /// Where it begins is rounded up to the smallest block if any of it is in per cent, a size in per cent down.
     ///
     /// # Errors
     /// If the span begins or ends beyond the drive, is not made of sectors, or does not hold a block.
@@ -298,11 +301,11 @@ impl Job {
     }
 
     /// How many whole passes an `io_size` above its span is, if it is so many: `loops` of them, and then others for as long as
-    /// a block fits into what is left of `io_size`, towards which all counts that is written and read back. `None` where the last
-    /// one is cut short, or where a pass is of as much as `io_size` or of no fixed length.
+    /// a block fits into what is left of `io_size`, towards which all counts that is trimmed, written and read back. `None` where
+    /// the last one is cut short, or where a pass is of as much as `io_size` or of no fixed length.
     fn passes(&self, span_bytes: u64, io_size: u64) -> Option<u64> {
         let (block, largest) = self.blocks();
-        let is_mixed = matches!(self.rw, Rw::ReadWrite | Rw::RandRw | Rw::TrimWrite | Rw::RandTrimWrite);
+        let is_mixed = matches!(self.rw, Rw::ReadWrite | Rw::RandRw);
         let is_one_long_pass = self.norandommap && self.rw.is_random();
         let has_passes = block == largest && !is_mixed && !self.strided && self.rw_step == 0 && !is_one_long_pass;
         let pass = span_bytes / block * block;
@@ -310,7 +313,8 @@ impl Job {
             return None;
         }
         let reads_back = self.verify.is_some() && self.do_verify && self.rw.writes();
-        let counted = if reads_back { pass.saturating_mul(2) } else { pass };
+        let trims_before = self.rw.trims() && self.rw.writes();
+        let counted = pass.saturating_mul(1 + u64::from(reads_back) + u64::from(trims_before));
         let fitting = 1 + io_size.saturating_sub(block) / counted;
         let is_cut = self.loops == 1 && fitting.saturating_mul(pass) > io_size;
         (!is_cut).then(|| self.loops.max(fitting))

@@ -252,6 +252,8 @@ pub struct Job {
     pub zone_skip: u64,
     /// Length of the file that the job works on; the span is no longer.
     pub filesize: Option<Amount>,
+    /// It is the smallest of a range.
+    pub filesize_is_range: bool,
     /// `nrfiles`.
     pub files: u64,
     /// The job ends after so many commands.
@@ -278,8 +280,9 @@ pub struct Job {
     pub steady_state: Option<SteadyState>,
     pub steady_duration: Nanos,
     pub steady_ramp: Nanos,
-    /// For the runner: other jobs end with this one.
+    /// Given in any job, it holds of all: see [`JobFile::ends_others`].
     pub exit_all: bool,
+    /// For the runner: which jobs end with this one then.
     pub exit_what: ExitWhat,
     /// `io_submit_mode=offload`: threads send, so that a synchronous engine keeps `iodepth` in flight.
     pub offload: bool,
@@ -366,6 +369,7 @@ impl Job {
             zone_range: 0,
             zone_skip: 0,
             filesize: None,
+            filesize_is_range: false,
             files: 1,
             number_ios: None,
             verify: None,
@@ -462,6 +466,19 @@ impl Job {
     /// Whether a synchronous engine keeps it from what `iodepth` asks for.
     fn is_capped(&self) -> bool {
         self.engine.kind == EngineKind::Synchronous && self.iodepth > 1 && !self.offload
+    }
+
+    /// Whether blocks of a random pattern that go on in sequence can come to the end of the span, where fio ends the pass.
+    fn may_run_into_the_end(&self) -> bool {
+        let runs = self.rw_run > 1 && !self.rw_same_place;
+        let goes_on = runs || self.random_percent.iter().any(|percent| (1..100).contains(percent));
+        self.rw.is_random() && goes_on && !self.strided && !self.time_based
+    }
+
+    /// Whether blocks that are trimmed and then written have another size than is asked for of writes.
+    fn writes_in_the_size_of_trims(&self) -> bool {
+        let [_, writes, trims] = self.sizes();
+        self.rw.trims() && self.rw.writes() && writes != trims
     }
 
     /// How the pattern leaves its order, if it does; from the start of its span its file has `room_bytes`.
@@ -562,6 +579,27 @@ impl JobFile {
                 self.file, first.name, first.engine.name, first.iodepth
             ));
         }
+        let first = |is: fn(&Job) -> bool| self.jobs.iter().find(|job| is(job)).map(|job| &job.name);
+        if let Some(name) = first(|job| job.filesize_is_range) {
+            notices.push(format!(
+                "{}: job `{name}`: of a range of filesize, the smallest is taken; fio draws one",
+                self.file
+            ));
+        }
+        if let Some(name) = first(Job::writes_in_the_size_of_trims) {
+            notices.push(format!(
+                "{}: job `{name}`: each block is written as it was trimmed, in the block size of trims; fio goes through the \
+                 span with each in its own",
+                self.file
+            ));
+        }
+        if let Some(name) = first(Job::may_run_into_the_end) {
+            notices.push(format!(
+                "{}: job `{name}`: blocks that go on in sequence behind a random place go on at the start of the span where \
+                 they meet its end; fio ends the pass there, and may send much less",
+                self.file
+            ));
+        }
         notices.extend(self.warnings.iter().cloned());
         notices
     }
@@ -622,6 +660,12 @@ impl JobFile {
             }
         }
         Ok(())
+    }
+
+    /// For the runner: whether other jobs end with the first that ends. As in fio, one `exitall` holds of all.
+    #[must_use]
+    pub fn ends_others(&self) -> bool {
+        self.jobs.iter().any(|job| job.exit_all)
     }
 
     /// Options that were given and have no effect, in alphabetical order.

@@ -58,9 +58,22 @@ fn count(job: &Job, value: Option<&str>, min: u64, max: u64) -> Result<u64, Stri
     units::integer(need(value)?, job.kb_base, min, max)
 }
 
+/// A number of which, as in fio, 0 is the same as none.
+fn count_if_any(job: &Job, value: Option<&str>, max: u64) -> Result<Option<u64>, String> {
+    Ok(Some(count(job, value, 0, max)?).filter(|&n| n > 0))
+}
+
 fn block(job: &Job, text: &str) -> Result<u64, String> {
     let n = units::bytes(text, job.kb_base)?;
     whole_sectors(n, text)
+}
+
+/// A size of which, as in fio, 0 is the same as none.
+fn block_or_none(job: &Job, text: &str) -> Result<u64, String> {
+    match units::bytes(text, job.kb_base)? {
+        0 => Ok(0),
+        n => whole_sectors(n, text),
+    }
 }
 
 fn whole_sectors(n: u64, text: &str) -> Result<u64, String> {
@@ -96,7 +109,7 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.description = Some(need(v)?.to_owned()); Ok(()) };
     "rw" ["readwrite"] "pattern[:offset or count]", "read",
         "read, write, trim, randread, randwrite, randtrim, rw, randrw, trimwrite or randtrimwrite. In sequence, :OFFSET is \
-         added to the place after each block (negative: backwards); at random, :N blocks follow each random place."
+         added to the place after each block (negative: backwards); at random, :N blocks follow each random place (0 is 1)."
         => |j, v| {
             let text = need(v)?;
             let (name, modifier) = match text.split_once(':') {
@@ -108,7 +121,7 @@ static SUPPORTED: &[Entry] = options! {
             match modifier {
                 None => {}
                 Some(modifier) if j.rw.is_random() => {
-                    j.rw_run = units::integer(modifier, j.kb_base, 1, u64::MAX)?;
+                    j.rw_run = units::integer(modifier, j.kb_base, 0, u64::MAX)?.max(1);
                 }
                 Some(modifier) => j.rw_step = units::signed_bytes(modifier, j.kb_base)?,
             }
@@ -124,7 +137,7 @@ static SUPPORTED: &[Entry] = options! {
             };
             Ok(())
         };
-    "bs" ["blocksize"] "bytes[,bytes[,bytes]]", "4k", "Block size of reads, writes and trims."
+    "bs" ["blocksize"] "bytes[,bytes[,bytes]]", "4k", "Block size of reads, writes and trims. A block that is trimmed and then written has that of trims for both: a notice says so where that of writes is another."
         => |j, v| {
             let given = values::triple(need(v)?, |t| block(j, t))?;
             values::overlay(&mut j.block_sizes, given);
@@ -139,7 +152,7 @@ static SUPPORTED: &[Entry] = options! {
             values::overlay(&mut j.block_range, given);
             Ok(())
         };
-    "bssplit" "bytes/percent:…[,…]", "none", "Weighted mix of block sizes, each rounded down to a multiple of the smallest; rules over bs and bsrange."
+    "bssplit" "bytes/percent:…[,…]", "none", "Weighted mix of block sizes, each rounded down to a multiple of the smallest; rules over bs and bsrange. Sizes without a percentage, or with 0, share what is left of 100."
         => |j, v| {
             let given = values::triple(need(v)?, |t| {
                 let split = values::bssplit(t, j.kb_base)?;
@@ -159,12 +172,10 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.size = Some(units::amount(need(v)?, j.kb_base)?); Ok(()) };
     "offset" ["fileoffset"] "bytes or %", "0", "Where the span begins."
         => |j, v| { j.offset = units::amount(need(v)?, j.kb_base)?; Ok(()) };
-    "filesize" "bytes", "size", "Length of the file that the job works in, from the drive's first byte on. It works in all of it from offset on; a size in bytes is then how much it sends."
+    "filesize" "bytes or min-max", "size", "Length of the file that the job works in, from the drive's first byte on. It works in all of it from offset on; a size in bytes is then how much it sends. Of a range it is the smallest, where fio draws one: a notice says so."
         => |j, v| {
-            // fio draws a size from a range; here it is the smallest.
-            let text = need(v)?;
-            let smallest = text.split_once('-').filter(|(min, _)| !min.is_empty()).map_or(text, |(min, _)| min);
-            j.filesize = Some(Amount::Bytes(units::bytes(smallest, j.kb_base)?));
+            let (smallest, largest) = values::size_or_range(need(v)?, j.kb_base)?;
+            (j.filesize, j.filesize_is_range) = (Some(Amount::Bytes(smallest)), smallest < largest);
             Ok(())
         };
     "nrfiles" ["nr_files"] "1", "1", "More files would be as many streams, and are refused, unless a filename rules over it, as in fio."
@@ -174,8 +185,8 @@ static SUPPORTED: &[Entry] = options! {
             false => Ok(()),
             true => Err("fio would lay out its files and send nothing else; leave it out".into()),
         };
-    "number_ios" "count", "no limit", "The job ends after so many commands in each loop, ramp_time included, unless it is time_based; a block that is trimmed and then written counts once."
-        => |j, v| { j.number_ios = Some(count(j, v, 1, u64::MAX)?); Ok(()) };
+    "number_ios" "count", "no limit", "The job ends after so many commands in each loop, ramp_time included, unless it is time_based; a block that is trimmed and then written counts once. 0 is no limit."
+        => |j, v| { j.number_ios = count_if_any(j, v, u64::MAX)?; Ok(()) };
     "zonemode" "none or strided", "none", "strided: zones of zonesize, with gaps of zoneskip between them, up to the end of the drive (of filesize), and then from the first one again."
         => |j, v| {
             j.strided = match need(v)? {
@@ -186,26 +197,26 @@ static SUPPORTED: &[Entry] = options! {
             };
             Ok(())
         };
-    "zonesize" "bytes", "none", "Bytes transferred in a zone before the next one begins."
-        => |j, v| { j.zone_bytes = block(j, need(v)?)?; Ok(()) };
+    "zonesize" "bytes", "none", "Bytes transferred in a zone before the next one begins. A last block that lies over the end of its zone is sent as it is."
+        => |j, v| { j.zone_bytes = block_or_none(j, need(v)?)?; Ok(()) };
     "zonerange" "bytes", "zonesize", "Length of a zone."
-        => |j, v| { j.zone_range = block(j, need(v)?)?; Ok(()) };
+        => |j, v| { j.zone_range = block_or_none(j, need(v)?)?; Ok(()) };
     "zoneskip" "bytes", "0", "Gap between two zones."
         => |j, v| { j.zone_skip = units::bytes(need(v)?, j.kb_base)?; Ok(()) };
     "offset_increment" "bytes or %", "0", "Clone n of the job begins n times this further on."
         => |j, v| { j.offset_increment = units::amount(need(v)?, j.kb_base)?; Ok(()) };
-    "io_size" ["io_limit"] "bytes or %", "size", "How much to transfer; more than size goes round again."
+    "io_size" ["io_limit"] "bytes or %", "size", "How much to transfer; more than size goes round again, where trims of trimwrite count as well. 0 is as much as size."
         => |j, v| {
             let amount = units::amount(need(v)?, j.kb_base)?;
             // fio: 0 is "as much as size".
-            j.io_size = (amount != Amount::Bytes(0)).then_some(amount);
+            j.io_size = Some(amount).filter(|a| !matches!(a, Amount::Bytes(0) | Amount::Percent(0)));
             Ok(())
         };
     "iodepth" "count", "1", "Commands in flight, of an asynchronous engine."
         => |j, v| { j.iodepth = count(j, v, 1, MAX_IN_FLIGHT)? as u32; Ok(()) };
     "iodepth_low" "count", "iodepth",
         "Once the queue is full, it empties to so many commands before it is filled again; 0, and more than iodepth, is iodepth."
-        => |j, v| { j.iodepth_low = Some(count(j, v, 0, MAX_IN_FLIGHT)? as u32).filter(|&n| n > 0); Ok(()) };
+        => |j, v| { j.iodepth_low = count_if_any(j, v, MAX_IN_FLIGHT)?.map(|n| n as u32); Ok(()) };
     "iodepth_batch_complete_min" ["iodepth_batch_complete"] "count", "1",
         "Once the queue is full, so many commands complete before others are sent."
         => |j, v| { j.complete_min = count(j, v, 0, MAX_IN_FLIGHT)? as u32; Ok(()) };
@@ -254,8 +265,8 @@ static SUPPORTED: &[Entry] = options! {
             };
             Ok(())
         };
-    "flow" "weight", "none", "The job's share of the commands of all jobs with the same flow_id is its share of their weights."
-        => |j, v| { j.flow = Some(count(j, v, 1, 1000)? as u32); Ok(()) };
+    "flow" "weight", "none", "The job's share of the commands of all jobs with the same flow_id is its share of their weights; 0 is none."
+        => |j, v| { j.flow = count_if_any(j, v, 1000)?.map(|n| n as u32); Ok(()) };
     "flow_id" "number", "0", "Which jobs share a flow."
         => |j, v| { j.flow_id = count(j, v, 0, u64::MAX)?; Ok(()) };
     "latency_target" "time", "none",
@@ -274,7 +285,7 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.steady_duration = seconds(v)?; Ok(()) };
     "steadystate_ramp_time" ["ss_ramp"] "time", "0", "Before it is looked at (seconds unless a unit is given)."
         => |j, v| { j.steady_ramp = seconds(v)?; Ok(()) };
-    "exitall" "", "off", "When the job ends, others do (exit_what)."
+    "exitall" "", "off", "When any job of the file ends, others do (that job's exit_what), whichever of them has this option."
         => |j, v| { j.exit_all = units::boolean(v)?; Ok(()) };
     "exit_what" "group, stonewall or all", "group",
         "Which: those of its reporting group, those that run at the same time, or all, also those that have not begun."
@@ -299,10 +310,10 @@ static SUPPORTED: &[Entry] = options! {
     "wait_for" "job", "none", "Start when every clone of this job has ended."
         => |j, v| { j.wait_for = Some(need(v)?.to_owned()); Ok(()) };
     "verify" "method", "none",
-        "Read what was written when all is, and compare: by a tag for each 4 KiB, whatever the method. Reads are always compared."
+        "Read what was written when all is, and compare: by a tag for each 4 KiB, whatever the method, null too; none and 0 read nothing. Reads are always compared."
         => |j, v| {
             j.verify = match need(v)? {
-                "0" | "none" | "null" => None,
+                "0" | "none" => None,
                 method => Some(Verify { method: values::verify_method(method)? }),
             };
             Ok(())
@@ -355,11 +366,11 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.per_job_logs = units::boolean(v)?; Ok(()) };
     "thinktime" "time", "0", "Pause after completed commands (microseconds unless a unit is given)."
         => |j, v| { j.thinktime = units::time(need(v)?, TimeUnit::Microsecond)?; Ok(()) };
-    "thinktime_blocks" "count", "1", "Completed commands between two pauses."
-        => |j, v| { j.thinktime_blocks = count(j, v, 1, u64::MAX)?; Ok(()) };
+    "thinktime_blocks" "count", "1", "Completed commands between two pauses; 0 is 1."
+        => |j, v| { j.thinktime_blocks = count(j, v, 0, u64::MAX)?.max(1); Ok(()) };
     "rate_ignore_thinktime" "0 or 1", "0", "Rates go on from where they were when a pause is over, and do not catch up what it took."
         => |j, v| { j.rate_ignore_thinktime = units::boolean(v)?; Ok(()) };
-    "fsync" "count", "0", "Flush after every so many writes, if anything comes after them; 0 never."
+    "fsync" "count", "0", "Flush after every so many writes, if anything comes after them but the last reading back; 0 never."
         => |j, v| { j.fsync = count(j, v, 0, u64::MAX)?; Ok(()) };
     "fdatasync" "count", "0", "As fsync: a drive sees no difference."
         => |j, v| { j.fdatasync = count(j, v, 0, u64::MAX)?; Ok(()) };
@@ -384,8 +395,8 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.group_reporting = units::boolean(v)?; Ok(()) };
     "new_group" "", "off", "Begin a reporting group."
         => |j, v| { j.new_group = units::boolean(v)?; Ok(()) };
-    "loops" "count", "1", "Passes over the span."
-        => |j, v| { j.loops = count(j, v, 1, u64::MAX)?; Ok(()) };
+    "loops" "count", "1", "Passes over the span; 0 is 1."
+        => |j, v| { j.loops = count(j, v, 0, u64::MAX)?.max(1); Ok(()) };
     "startdelay" "time or time-time", "0", "Wait before the first command (seconds unless a unit is given); of a range, each clone draws its own time."
         => |j, v| { (j.startdelay, j.longest_startdelay) = values::times(need(v)?, TimeUnit::Second)?; Ok(()) };
     "buffer_compress_percentage" "percent", "0", "How far the data of writes can be compressed, for drives that do it. Unless it is 0, it rules over buffer_pattern and zero_buffers."

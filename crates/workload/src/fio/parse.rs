@@ -178,6 +178,9 @@ fn variables_in(text: &str) -> impl Iterator<Item = &str> {
     text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0))
 }
 
+/// fio's words for what the machine has.
+const KEYWORDS: [&str; 3] = ["$ncpus", "$pagesize", "$mb_memory"];
+
 /// `text` with its variables replaced.
 fn expand(
     line: &Line,
@@ -207,6 +210,13 @@ fn expand(
         rest = after;
     }
     out.push_str(rest);
+    if let Some(keyword) = KEYWORDS.into_iter().find(|keyword| out.contains(keyword)) {
+        let problem = format!(
+            "`{out}`: `{keyword}` is a number of the machine that fio runs on, and a run must not depend on that; write the \
+             number, or a variable such as ${{NAME}}"
+        );
+        return Err(syntax(&line.spot, problem));
+    }
     Ok(out)
 }
 

@@ -118,6 +118,8 @@ struct Rounds {
     barrier: bool,
     /// It is the one that came last.
     must_wait: bool,
+    /// The command that came last reads what was written.
+    reads_back: bool,
 }
 
 /// Yields the commands of one clone of a [`Job`], `fsync`, `fdatasync` and `end_fsync` included, and the reads of `verify`. Think
@@ -126,7 +128,7 @@ struct Rounds {
 pub struct JobSource {
     access: Access,
     flushes: [Every; 2],
-    /// A flush comes next, if anything comes after it.
+    /// A flush is due, if anything comes after it but the reading back of the last round.
     due: bool,
     /// What comes after the flush.
     behind: Option<Command>,
@@ -179,6 +181,7 @@ impl JobSource {
                 ended: false,
                 barrier: false,
                 must_wait: false,
+                reads_back: false,
             })
         });
         Ok(JobSource {
@@ -241,6 +244,7 @@ fn read(offset_bytes: u64, length_bytes: u64) -> Command {
 
 impl Rounds {
     fn sent(&mut self, command: &Command) {
+        self.reads_back = false;
         if command.op != Op::Write || !self.reads {
             return;
         }
@@ -267,12 +271,17 @@ impl Rounds {
         }
         let (offset, length) = next?;
         self.must_wait = std::mem::take(&mut self.barrier);
+        self.reads_back = true;
         Some(read(offset, length))
+    }
+
+    fn is_last(&self) -> bool {
+        matches!(self.left, Extent::Passes(0) | Extent::Bytes(0))
     }
 
     /// The commands of the next round; `None`: this was the last.
     fn next_round(&mut self) -> Option<Access> {
-        if matches!(self.left, Extent::Passes(0) | Extent::Bytes(0)) {
+        if self.is_last() {
             return None;
         }
         (self.pattern.extent, self.left) = round(self.left, self.round_bytes);
@@ -295,6 +304,13 @@ impl Rounds {
 }
 
 impl JobSource {
+    /// Whether a flush that is due waits until the command that came last was sent. As in fio, it comes behind what is read of a
+    /// backlog, and before a pass that reads back, unless that is the last.
+    fn goes_before_flushes(&self) -> bool {
+        let goes = |r: &Rounds| r.reads_back && (r.backlog > 0 || self.left == Some(0) || r.is_last());
+        self.rounds.as_deref().is_some_and(goes)
+    }
+
     /// The next command that is no flush among the writes, counted.
     fn counted(&mut self) -> Option<Command> {
         if self.left == Some(0) {
@@ -329,8 +345,11 @@ impl Source for JobSource {
         self.ends_pass = command.op == Op::Flush;
         // One flush is enough where a pass ends.
         if due && !self.ends_pass {
-            self.behind = Some(command);
-            return Some(Command::FLUSH);
+            if !self.goes_before_flushes() {
+                self.behind = Some(command);
+                return Some(Command::FLUSH);
+            }
+            self.due = true;
         }
         if command.op == Op::Write {
             for every in self.flushes.iter_mut().filter(|e| e.writes > 0) {

@@ -42,6 +42,14 @@ pub(super) fn range(text: &str, kb_base: u64) -> Result<(u64, u64), String> {
     Ok((a.min(b), a.max(b)))
 }
 
+/// A size, or the smallest and the largest of a range of them.
+pub(super) fn size_or_range(text: &str, kb_base: u64) -> Result<(u64, u64), String> {
+    match text.split_once(['-', ':']).filter(|(first, _)| !first.trim().is_empty()) {
+        Some(_) => range(text, kb_base),
+        None => units::bytes(text, kb_base).map(|n| (n, n)),
+    }
+}
+
 /// Fills percentages that were left out with equal parts of what is missing from 100, as fio does.
 fn fill_up(percents: &[Option<u32>], what: &str) -> Result<Vec<u32>, String> {
     let given: u64 = percents.iter().flatten().map(|&p| u64::from(p)).sum();
@@ -74,14 +82,27 @@ fn percent(text: &str) -> Result<Option<u32>, String> {
     }
 }
 
+/// A percentage of a list that is to make 100. As fio's code has it, 0 is the same as none.
+fn share(text: &str) -> Result<Option<u32>, String> {
+    Ok(percent(text)?.filter(|&p| p > 0))
+}
+
+/// The entries of a list. As in fio, a colon may end it.
+fn entries(text: &str) -> impl Iterator<Item = &str> {
+    text.strip_suffix(':').unwrap_or(text).split(':')
+}
+
 /// `4k/60:64k/40`; a percentage that is left out gets an equal part of the rest.
 pub(super) fn bssplit(text: &str, kb_base: u64) -> Result<Vec<(u64, u32)>, String> {
     let mut sizes = Vec::new();
     let mut percents = Vec::new();
-    for entry in text.split(':') {
-        let (size, share) = entry.split_once('/').unwrap_or((entry, ""));
+    for entry in entries(text) {
+        if entry.is_empty() {
+            return Err(format!("`{text}` has two colons with nothing between them"));
+        }
+        let (size, percent) = entry.split_once('/').unwrap_or((entry, ""));
         sizes.push(units::bytes(size, kb_base)?);
-        percents.push(percent(share)?);
+        percents.push(share(percent)?);
     }
     let percents = fill_up(&percents, "the block sizes")?;
     let sum: u32 = percents.iter().sum();
@@ -94,11 +115,11 @@ pub(super) fn bssplit(text: &str, kb_base: u64) -> Result<Vec<(u64, u32)>, Strin
 /// Zones of one operation: `access/size:access/size`, where size is per cent or bytes.
 fn zones(text: &str, absolute: bool, kb_base: u64) -> Result<Vec<Zone>, String> {
     let (mut access, mut extents) = (Vec::new(), Vec::new());
-    for entry in text.split(':') {
-        let (share, size) = entry.split_once('/').ok_or_else(|| {
+    for entry in entries(text) {
+        let (accesses, size) = entry.split_once('/').ok_or_else(|| {
             format!("`{entry}` is not a zone; write per cent of the accesses, a slash and the size, such as 60/10")
         })?;
-        access.push(percent(share)?);
+        access.push(percent(accesses)?);
         extents.push(size);
     }
     let access = fill_up(&access, "the accesses")?;
@@ -109,7 +130,7 @@ fn zones(text: &str, absolute: bool, kb_base: u64) -> Result<Vec<Zone>, String> 
     let extents: Vec<ZoneExtent> = if absolute {
         extents.into_iter().map(|e| units::bytes(e, kb_base).map(ZoneExtent::Bytes)).collect::<Result<_, _>>()?
     } else {
-        let percents: Vec<_> = extents.into_iter().map(percent).collect::<Result<_, _>>()?;
+        let percents: Vec<_> = extents.into_iter().map(share).collect::<Result<_, _>>()?;
         fill_up(&percents, "the zone sizes")?.into_iter().map(ZoneExtent::Percent).collect()
     };
     Ok(access.into_iter().zip(extents).map(|(access_percent, extent)| Zone { access_percent, extent }).collect())
@@ -267,6 +288,7 @@ const VERIFY_METHODS: &[&str] = &[
     "meta",
     "pattern",
     "pattern_hdr",
+    "null",
 ];
 
 /// `verify`.
@@ -329,6 +351,13 @@ mod tests {
         assert_eq!(bssplit("4k/10:64k/50:32k/40", 1024), Ok(vec![(4096, 10), (65536, 50), (32768, 40)]));
         assert_eq!(bssplit("4k/50:1k/:32k/", 1024), Ok(vec![(4096, 50), (1024, 25), (32768, 25)]));
         assert_eq!(bssplit("1k:2k:4k", 1024), Ok(vec![(1024, 34), (2048, 33), (4096, 33)]));
+        assert_eq!(
+            bssplit("4k/0:8k/50:64k/", 1024),
+            Ok(vec![(4096, 25), (8192, 50), (65536, 25)]),
+            "0 is none, as in fio"
+        );
+        assert_eq!(bssplit("4k/50:8k/50:", 1024), Ok(vec![(4096, 50), (8192, 50)]), "a colon at the end");
+        assert!(bssplit("4k/50::8k/50", 1024).is_err_and(|e| e.contains("nothing between them")));
         assert!(bssplit("4k/60:8k/60", 1024).is_err());
         assert!(bssplit("4k/60:8k/30", 1024).is_err());
     }
@@ -345,6 +374,9 @@ mod tests {
         assert_eq!(zones[1][3], Zone { access_percent: 2, extent: ZoneExtent::Percent(40) });
         let Ok(RandomDistribution::Zoned(zones)) = distribution("zoned_abs:60/20G:40/1t", 1024) else { panic!() };
         assert_eq!(zones[0][0].extent, ZoneExtent::Bytes(20 << 30));
+        let Ok(RandomDistribution::Zoned(zones)) = distribution("zoned:0/0:100/60:", 1024) else { panic!() };
+        let zone = |access_percent, size| Zone { access_percent, extent: ZoneExtent::Percent(size) };
+        assert_eq!(zones[0], [zone(0, 40), zone(100, 60)], "no accesses are none, no size is what is left");
         for bad in ["zipf:1.0", "zipf:nan", "zipf:x", "pareto:1", "zoned", "zoned:60", "zoned:60/10:30/20", "normal:5"]
         {
             assert!(distribution(bad, 1024).is_err(), "{bad}");

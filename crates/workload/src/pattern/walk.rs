@@ -30,7 +30,30 @@ impl Strided {
         (end <= self.room_bytes.max(span_bytes)).then_some(next)
     }
 
-    /// From the start of the span to the end of the last zone that a pattern comes to, the span's length at least.
+    /// Where a block that begins in a zone, in sequence, must have ended. As in fio, it may lie over the zone's end, unless the
+    /// zone is cut short by the span.
+    fn limit(&self, zone_end: u64, span_bytes: u64) -> u64 {
+        if self.range_bytes <= span_bytes { self.room_bytes.max(span_bytes) } else { zone_end }
+    }
+
+    /// How far the last block of a pattern may lie over the end of its zone.
+    fn overhang(&self, pattern: &Pattern) -> u64 {
+        let used = || pattern.sizes.iter().zip(pattern.mix.uses()).filter(|s| s.1).map(|s| s.0);
+        let smallest = used().map(BlockSizes::min_bytes).min().unwrap_or(0).max(SECTOR_BYTES);
+        let largest = used().map(BlockSizes::max_bytes).max().unwrap_or(0).max(smallest);
+        if self.range_bytes > pattern.span_bytes {
+            0
+        } else if smallest < largest {
+            largest - SECTOR_BYTES
+        } else {
+            // In sequence, the next zone begins after so many bytes, which may be before this one is full.
+            let sequential = pattern.order == Order::Sequential;
+            let sent = if sequential { self.zone_bytes.min(self.range_bytes) } else { self.range_bytes };
+            sent.div_ceil(largest).saturating_mul(largest).saturating_sub(self.range_bytes)
+        }
+    }
+
+    /// From the start of the span to the end of what a pattern sends to the last zone that it comes to, the span's length at least.
     #[must_use]
     pub fn reach_bytes(&self, pattern: &Pattern) -> u64 {
         let span = pattern.span_bytes;
@@ -46,7 +69,7 @@ impl Strided {
         let block = pattern.sizes.iter().map(BlockSizes::min_bytes).min().unwrap_or(0);
         let in_each = self.zone_bytes.max(block).max(1);
         let last = (sent.div_ceil(in_each).max(1) - 1).min((room - self.zone(span)) / apart);
-        (last * apart + self.zone(span)).max(span)
+        (last * apart + self.zone(span)).saturating_add(self.overhang(pattern)).min(room).max(span)
     }
 }
 
@@ -168,12 +191,16 @@ impl WalkSource {
 
     fn in_sequence(&self, slot: usize, length: u64, (from, to): (u64, u64)) -> u64 {
         let step = self.walk.step_bytes;
+        let limit = match self.walk.strided {
+            Some(zones) if step == 0 => zones.limit(to, self.length),
+            _ => to,
+        };
         let at = match self.last[slot] {
             None if step < 0 && self.start + from > 0 => i128::from(to) + i128::from(step),
             None => return from,
             Some((_, end)) => i128::from(end) + i128::from(if self.random { 0 } else { step }),
         };
-        let fits = |at: i128| at >= i128::from(from) && at + i128::from(length) <= i128::from(to);
+        let fits = |at: i128| (from.into()..to.into()).contains(&at) && at + i128::from(length) <= i128::from(limit);
         if fits(at) {
             return at as u64;
         }
@@ -317,5 +344,22 @@ mod tests {
         let reach = |room, blocks, passes| zones(room).reach_bytes(&sequential(blocks).passes(passes)) / 4096;
         assert_eq!([reach(14, 14, 1), reach(17, 14, 1), reach(18, 14, 1), reach(100, 14, 1)], [14, 14, 18, 23]);
         assert_eq!([reach(100, 5, 1), reach(100, 5, 9), reach(30, 5, 9), reach(100, 5, 99)], [8, 73, 28, 98]);
+    }
+
+    #[test]
+    fn a_block_lies_over_the_end_of_its_zone_where_there_is_room() {
+        let zones =
+            Strided { zone_bytes: 3 * 4096, range_bytes: 3 * 4096, skip_bytes: 2 * 4096, room_bytes: 14 * 4096 };
+        let pattern =
+            |units: u64| Pattern { short_tail: false, ..Pattern::sequential_read(units * 4096, 2 * 4096).passes(1) };
+        let walk = |zones| Walk { strided: Some(zones), ..Walk::default() };
+        assert_eq!(offsets(&walk(zones), &pattern(14)), [0, 2, 5, 7, 10, 12, 0]);
+        assert_eq!(zones.reach_bytes(&pattern(12)) / 4096, 14);
+        let short = Strided { room_bytes: 13 * 4096, ..zones };
+        assert_eq!(offsets(&walk(short), &pattern(13)), [0, 2, 5, 7, 10, 10]);
+        assert_eq!(short.reach_bytes(&pattern(13)) / 4096, 13);
+        // A zone that is longer than the span ends with it, and so do its blocks.
+        let long = Strided { zone_bytes: 8 * 4096, range_bytes: 8 * 4096, ..zones };
+        assert_eq!(offsets(&walk(long), &pattern(5).bytes(8 * 4096)), [0, 2, 0, 2]);
     }
 }

@@ -1,17 +1,19 @@
 //! blkparse's default text: `maj,min cpu sequence seconds pid action RWBS sector + sectors [process]`.
 //!
-//! Lines with other actions than the chosen one are skipped, and so are commands of that action that carry no
+//! Lines with other actions than the issue of a request are skipped, and so are commands of that action that carry no
 //! sectors and are no flush (SCSI pass-through). In RWBS, a first `F` means that a flush comes before; where there
 //! is data too, the block layer issues that flush as an event of its own, so only the data is taken. An `F` after
 //! the letter of the operation is force unit access. The statistics that blkparse appends are passed over; the events of another trace may follow.
 
 use ssdlab_core::Op;
 
-use super::format::BlkparseEvent;
 use super::number::{seconds, sectors, whole};
 use super::{Parsed, Raw};
 
-pub(super) fn parse<'a>(line: &'a str, event: BlkparseEvent, in_summary: &mut bool) -> Result<Parsed<'a>, String> {
+/// The action of a request that is handed to the drive, after merging and scheduling.
+const ISSUED: &str = "D";
+
+pub(super) fn parse<'a>(line: &'a str, in_summary: &mut bool) -> Result<Parsed<'a>, String> {
     // Printed before the events by some versions, and after them by all.
     if line.starts_with("Input file ") {
         return Ok(Parsed::Skipped);
@@ -37,11 +39,7 @@ pub(super) fn parse<'a>(line: &'a str, event: BlkparseEvent, in_summary: &mut bo
     whole(sequence, "sequence number")?;
     whole(pid, "process id")?;
     let at = seconds(time, "time")?;
-    let wanted = match event {
-        BlkparseEvent::Issue => "D",
-        BlkparseEvent::Queue => "Q",
-    };
-    if action != wanted {
+    if action != ISSUED {
         return Ok(Parsed::Skipped);
     }
     let rwbs = field()?;

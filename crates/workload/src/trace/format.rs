@@ -66,29 +66,3 @@ impl fmt::Display for Format {
         f.write_str(self.name())
     }
 }
-
-/// Which blkparse event is a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BlkparseEvent {
-    /// `D`: handed to the drive, after merging and scheduling.
-    #[default]
-    Issue,
-    /// `Q`: handed to the block layer by a file system or program.
-    Queue,
-}
-
-/// Unit of the arrival times in an MQSim trace; the file does not say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MqsimTime {
-    Picoseconds,
-    #[default]
-    Nanoseconds,
-    Microseconds,
-}
-
-/// What a file does not say of itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TraceOptions {
-    pub blkparse_event: BlkparseEvent,
-    pub mqsim_time: MqsimTime,
-}

@@ -4,8 +4,8 @@
 //! |---|---|---|---|
 //! | [`Format::Msr`] (MSR Cambridge CSV) | 100 ns | bytes | – |
 //! | [`Format::VscsiV1`], [`Format::VscsiV2`] (binary) | µs | 512 B sectors | SCSI commands that move no data |
-//! | [`Format::Mqsim`] (ASCII) | ns, µs or ps | 512 B sectors | – |
-//! | [`Format::Blkparse`] (default text) | ns | 512 B sectors | events other than the chosen one |
+//! | [`Format::Mqsim`] (ASCII) | ns | 512 B sectors | – |
+//! | [`Format::Blkparse`] (default text) | ns | 512 B sectors | events other than the issue of a request |
 //! | [`Format::IologV2`] (fio) | ms, at waits | bytes | opening and closing of files |
 //! | [`Format::IologV3`] (fio) | µs | bytes | opening and closing of files |
 //! | [`Format::Spc`] (SPC ASCII) | s | 512 B blocks | – |
@@ -23,7 +23,7 @@
 //! use ssdlab_workload::trace::{Fit, Placement, PlacementSpec, TraceReader, TraceSummary};
 //!
 //! let text = "1000 0 8 16 1\n3000 0 2000000 8 0\n";
-//! let open = || TraceReader::new("two.mqsim", text.as_bytes(), None, Default::default());
+//! let open = || TraceReader::new("two.mqsim", text.as_bytes(), None);
 //! let summary = TraceSummary::read(&mut open()?)?;
 //! assert_eq!((summary.reads, summary.writes), (1, 1));
 //!
@@ -56,7 +56,7 @@ mod table;
 mod vscsi;
 
 pub use error::TraceError;
-pub use format::{BlkparseEvent, FORMATS, Format, MqsimTime, TraceOptions};
+pub use format::{FORMATS, Format};
 pub use placement::{Devices, Fit, PIECE as SCALED_PIECE_BYTES, Placed, Placement, PlacementReport, PlacementSpec};
 pub use reader::{MAX_DEVICES, Stamps, TraceReader, TraceRecord};
 pub use source::{MAX_HELD_BYTES, SourceReader, TraceSource};

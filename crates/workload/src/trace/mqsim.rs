@@ -1,13 +1,12 @@
 //! MQSim ASCII: `time device lba sectors type`, separated by blanks; type 0 is a write, 1 a read. MQSim keeps the
-//! unit of time in another file; nanoseconds unless told otherwise.
+//! unit of time in another file; nanoseconds are its default.
 
 use ssdlab_core::Op;
 
-use super::format::MqsimTime;
 use super::number::{sectors, whole};
 use super::{Parsed, Raw};
 
-pub(super) fn parse(line: &str, unit: MqsimTime) -> Result<Parsed<'_>, String> {
+pub(super) fn parse(line: &str) -> Result<Parsed<'_>, String> {
     let mut fields = line.split_ascii_whitespace();
     let mut field = || fields.next();
     let (Some(time), Some(device), Some(lba), Some(count), Some(kind), None) =
@@ -21,13 +20,8 @@ pub(super) fn parse(line: &str, unit: MqsimTime) -> Result<Parsed<'_>, String> {
         other => return Err(format!("type `{other}` must be 0 (write) or 1 (read)")),
     };
     whole(device, "device")?;
-    let time = u128::from(whole(time, "time")?);
     Parsed::request(Raw {
-        at: match unit {
-            MqsimTime::Picoseconds => time / 1000,
-            MqsimTime::Nanoseconds => time,
-            MqsimTime::Microseconds => time * 1000,
-        },
+        at: u128::from(whole(time, "time")?),
         op,
         device,
         offset_bytes: sectors(lba, "LBA")?,

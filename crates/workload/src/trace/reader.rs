@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ssdlab_core::{Nanos, Op, input};
 
 use super::error::TraceError;
-use super::format::{Format, TraceOptions};
+use super::format::Format;
 use super::lines::{self, Line};
 use super::{Parsed, Raw, blkparse, csv, detect, iolog, mqsim, msr, spc, table, vscsi};
 
@@ -80,7 +80,6 @@ pub struct TraceReader<R> {
     file: String,
     input: Input<R>,
     format: Format,
-    options: TraceOptions,
     buffer: Vec<u8>,
     /// Lines or bytes read so far.
     position: u64,
@@ -103,7 +102,7 @@ impl<R: Read> TraceReader<R> {
     ///
     /// # Errors
     /// If it cannot be read, is empty, or is of no known format.
-    pub fn new(file: &str, mut input: R, format: Option<Format>, options: TraceOptions) -> Result<Self, TraceError> {
+    pub fn new(file: &str, mut input: R, format: Option<Format>) -> Result<Self, TraceError> {
         let mut start = Vec::new();
         let read = input.by_ref().take(WINDOW_BYTES as u64).read_to_end(&mut start);
         read.map_err(|source| TraceError::Read { file: file.to_owned(), source })?;
@@ -122,7 +121,6 @@ impl<R: Read> TraceReader<R> {
             file: file.to_owned(),
             input: BufReader::new(std::io::Cursor::new(start).chain(input)),
             format,
-            options,
             buffer: Vec::new(),
             position: 0,
             finished: false,
@@ -268,8 +266,8 @@ impl<R: Read> TraceReader<R> {
             Format::IologV2 => iolog::parse_v2(line, &mut self.wait_clock),
             Format::IologV3 => iolog::parse_v3(line),
             Format::Msr => msr::parse(line),
-            Format::Mqsim => mqsim::parse(line, self.options.mqsim_time),
-            Format::Blkparse => blkparse::parse(line, self.options.blkparse_event, &mut self.in_summary),
+            Format::Mqsim => mqsim::parse(line),
+            Format::Blkparse => blkparse::parse(line, &mut self.in_summary),
             Format::Spc => spc::parse(line),
             Format::VscsiV1 | Format::VscsiV2 | Format::Table => Err("a binary format has no lines".into()),
         }

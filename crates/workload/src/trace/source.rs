@@ -11,7 +11,7 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use ssdlab_core::{Nanos, Op, input};
 
 use super::error::TraceError;
-use super::format::{Format, TraceOptions};
+use super::format::Format;
 use super::reader::TraceReader;
 use super::table;
 
@@ -111,7 +111,7 @@ impl TraceSource {
         };
         let format = if matches!(self, TraceSource::Table(_)) { Some(Format::Table) } else { format };
         match opened {
-            Ok(reader) => TraceReader::new(&name, reader, format, TraceOptions::default()),
+            Ok(reader) => TraceReader::new(&name, reader, format),
             Err(source) => Err(TraceError::Read { file: name, source }),
         }
     }

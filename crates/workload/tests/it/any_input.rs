@@ -5,11 +5,11 @@ use proptest::test_runner::RngSeed;
 use ssdlab_core::Rng;
 use ssdlab_workload::Source;
 use ssdlab_workload::fio::{JobFile, option_table};
-use ssdlab_workload::trace::{FORMATS, TraceOptions, TraceReader};
+use ssdlab_workload::trace::{FORMATS, TraceReader};
 
 fn read_all(bytes: &[u8]) {
     for format in std::iter::once(None).chain(FORMATS.map(|f| Some(f.0))) {
-        if let Ok(reader) = TraceReader::new("t", bytes, format, TraceOptions::default()) {
+        if let Ok(reader) = TraceReader::new("t", bytes, format) {
             let mut last = 0;
             for record in reader.flatten() {
                 assert!(record.at >= last, "time never runs backwards");

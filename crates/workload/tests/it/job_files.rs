@@ -143,6 +143,9 @@ fn bad_values_are_errors_that_say_what_would_be_right() {
         ("random_distribution=zoned:50/10", "must make 100"),
         ("time_based", "needs a runtime"),
         ("size=${SIZE}", "the variable `SIZE` has no value"),
+        ("numjobs=$ncpus", "`$ncpus` is a number of the machine"),
+        ("bs=$pagesize*2", "write the number, or a variable"),
+        ("zonemode=strided\nzonesize=0", "needs a zonesize"),
     ] {
         let message = error(&format!("[a]\n{line}\n"));
         assert!(message.starts_with("test.fio:2: ") && message.contains(expected), "{line}: {message}");
@@ -183,6 +186,66 @@ fn spans_follow_size_offset_and_clone() {
     assert_eq!(rest, Span { start_bytes: GIB / 2, length_bytes: GIB / 2 });
 }
 
+/// As in fio 3.33.
+#[test]
+fn of_places_in_per_cent_the_sum_is_rounded_up_to_a_block() {
+    let starts = |options: &str| {
+        let job = &parse(&format!("[a]\nbs=1m\nsize=100m\n{options}\n")).jobs[0];
+        [0, 1, 2].map(|clone| job.span(6 << 30, clone).unwrap().start_bytes >> 20)
+    };
+    assert_eq!(starts("size=100%\noffset=90%\noffset_increment=3%"), [5530, 5714, 5899]);
+    assert_eq!(starts("offset_increment=3%"), [0, 185, 369]);
+    assert_eq!(starts("offset=100m\noffset_increment=3%"), [100, 285, 469]);
+    assert_eq!(starts("offset=1%\noffset_increment=102912"), [62; 3]);
+}
+
+/// As in fio 3.33.
+#[test]
+fn of_some_numbers_zero_is_the_same_as_none() {
+    let reads = |options: &str| {
+        let all = sent(&format!("bs=4k\nsize=1m\nrw=randread\n{options}"));
+        assert!(all.iter().all(|c| c.0 == Op::Read));
+        all.len()
+    };
+    let plain = parse("[j]\n").jobs[0].clone();
+    for options in [
+        "number_ios=0",
+        "loops=0",
+        "thinktime_blocks=0",
+        "flow=0",
+        "zonesize=0\nzonerange=0",
+        "io_size=0",
+        "io_size=0%",
+    ] {
+        assert_eq!(reads(options), 256, "{options}");
+        let job = parse(&format!("[j]\n{options}\n")).jobs[0].clone();
+        assert_eq!((job.thinktime_blocks, job.loops, job.flow), (plain.thinktime_blocks, plain.loops, plain.flow));
+    }
+    assert_eq!(reads("rw=randread:0"), 256);
+    assert_eq!(parse("[j]\nrw=randread:0\n").jobs[0].rw_run, 1);
+}
+
+#[test]
+fn where_a_run_differs_from_fios_a_notice_says_so() {
+    let notices = |options: &str| parse(&format!("[j]\nbs=4k\n{options}\n")).notices();
+    let (end, sizes) = ("where they meet its end", "in the block size of trims");
+    for (options, told) in [
+        ("rw=randread\npercentage_random=50", Some(end)),
+        ("rw=randread:8\nnorandommap", Some(end)),
+        ("rw=randread:8\nrw_sequencer=identical", None),
+        ("rw=randread:8\ntime_based\nruntime=1", None),
+        ("rw=randread\npercentage_random=0", None),
+        ("rw=read\npercentage_random=50", None),
+        ("rw=trimwrite\nbs=4k,8k,16k", Some(sizes)),
+        ("rw=trimwrite\nbs=4k,8k", None),
+        ("rw=write\nbs=4k,8k,16k", None),
+    ] {
+        let all = notices(options);
+        assert_eq!(all.len(), usize::from(told.is_some()), "{options}: {all:?}");
+        assert!(told.is_none_or(|told| all[0].contains(told)), "{options}: {all:?}");
+    }
+}
+
 #[test]
 fn a_random_job_covers_its_span_once_and_ends() {
     let all = commands("[a]\nrw=randwrite\nsize=1m\noffset=1m\n", GIB, usize::MAX);
@@ -207,6 +270,22 @@ fn io_size_loops_and_time_based_decide_the_end() {
     assert_eq!(told, [5, 6, 7, 8, 9]);
     assert_eq!(count("[a]\nrw=randread\nbs=4k\nsize=14k\nio_size=60k\nnorandommap\nloops=2\n"), 30);
     assert_eq!(count("[a]\nrw=write\nbs=64k\nsize=1020k\nio_size=1980k\n"), 30);
+    // Trims and writes both count towards another pass; of each, so many (fio 3.33).
+    let pairs = |options: &str| count(&format!("[a]\nrw=trimwrite\nbs=4k\nsize=256k\n{options}\n")) / 2;
+    for (options, blocks) in [
+        ("io_size=384k", 64),
+        ("io_size=512k\nrw=randtrimwrite", 64),
+        ("io_size=512k\nloops=2", 128),
+        ("io_size=768k", 128),
+        ("io_size=768k\nloops=2", 128),
+        ("io_size=1028k", 192),
+        ("io_size=1m\nloops=3", 192),
+        ("io_size=128k\nloops=3", 96),
+        ("io_size=1m\nrw=randtrimwrite\nnorandommap", 256),
+    ] {
+        assert_eq!(pairs(options), blocks, "{options}");
+    }
+    assert_eq!(count("[a]\nrw=trimwrite\nbs=4k\nsize=256k\nio_size=1m\nverify=md5\n"), 3 * 128);
     assert_eq!(count("[a]\nsize=1m\ntime_based\nruntime=10\n"), 100_000);
 }
 
@@ -458,6 +537,10 @@ fn a_pattern_with_an_offset_goes_backwards_or_leaves_holes() {
     assert!(same.chunks(4).all(|run| run.iter().all(|at| *at == run[0])));
     let zones = places("rw=read\nbs=4k\nsize=40k\nzonemode=strided\nzonesize=8k\nzoneskip=8k");
     assert_eq!(zones, [0, 4, 16, 20, 32, 36, 48, 52, 64, 68], "as many as the span has, up to the end of the drive");
+    // The last block of a zone lies over its end.
+    let zones = places("rw=write\nbs=48k\nsize=12m\nzonemode=strided\nzonesize=1m\nzoneskip=1m");
+    assert_eq!(zones[20..24], [960, 1008, 2048, 2096]);
+    assert_eq!((zones.len(), zones.iter().collect::<std::collections::BTreeSet<_>>().len()), (256, 256));
     let zones = places("rw=read\nbs=4k\nsize=40k\nfilesize=56k\nzonemode=strided\nzonesize=8k\nzoneskip=8k");
     assert_eq!(zones, [0, 4, 16, 20, 32, 36, 48, 52, 0, 4]);
 }
@@ -472,6 +555,9 @@ fn commands_stay_within_the_reach_of_their_job() {
         ("rw=write\nzonemode=strided\nzonesize=64k\nzoneskip=1g", 1024),
         ("rw=trimwrite\nzonemode=strided\nzonesize=64k\nzoneskip=64k", 4032),
         ("rw=read\nfilesize=1500k\nzonemode=strided\nzonesize=64k\nzoneskip=64k", 1500),
+        ("rw=write\nbs=48k\nzonemode=strided\nzonesize=64k\nzoneskip=64k", 2016),
+        ("rw=randread:8\nbs=48k\nzonemode=strided\nzonesize=64k\nzoneskip=64k", 2016),
+        ("rw=randread:8\nbsrange=4k-48k\nzonemode=strided\nzonesize=64k\nzonerange=100k", 1 << 20),
     ] {
         let file = parse(&format!("[j]\nbs=4k\nsize=1m\noffset=0\n{options}\n"));
         let reach = file.jobs[0].reach(GIB, 0).unwrap_or_else(|e| panic!("{e}"));
@@ -501,6 +587,12 @@ fn a_job_ends_where_its_file_does() {
     assert_eq!(span("filesize=8k\nsize=20k"), Ok((0, 8)));
     assert_eq!(span("filesize=16m\noffset=8m"), Ok((8192, 8192)));
     assert_eq!(span("filesize=1m\nsize=50%"), Ok((0, 512)));
+    for range in ["8k-16k", "16k:8k"] {
+        assert_eq!(span(&format!("filesize={range}")), Ok((0, 8)));
+        let notices = parse(&format!("[j]\nfilesize={range}\n")).notices();
+        assert!(notices.len() == 1 && notices[0].contains("the smallest is taken"), "{notices:?}");
+    }
+    assert!(parse("[j]\nfilesize=8k-8k\n").notices().is_empty());
     assert_eq!(span("filesize=16m\nsize=50%\noffset=12m"), Ok((12_288, 4096)));
     assert!(span("filesize=1m\noffset=2m").is_err_and(|e| e.contains("the file ends at 1048576")));
     assert!(span("filesize=2g").is_err_and(|e| e.contains("a file of 2147483648 bytes")));
@@ -543,6 +635,9 @@ fn verification_reads_what_was_written_once_everything_is() {
     assert_eq!(ops(&format!("{base}\nloops=2")), [once, once].concat());
     assert_eq!(ops(&format!("{base}\ndo_verify=0")), once[..3]);
     assert_eq!(ops(&format!("{base}\nverify_only")), once[3..]);
+    // As in fio, a method that compares nothing reads all the same.
+    assert_eq!(ops(&format!("{base}\nverify=null")), once);
+    assert_eq!(ops(&format!("{base}\nverify=0")), once[..3]);
     assert_eq!(ops(&format!("{base}\nnumber_ios=2")), [(write, 0), (write, 4), (read, 0), (read, 4)]);
     assert_eq!(
         ops(&format!("{base}\nverify_backlog=2")),
@@ -615,6 +710,13 @@ fn a_flush_ends_each_pass_before_it_is_read_back() {
         ("rw=read", "rrrr"),
         ("number_ios=3\nverify=crc32c", "wwwfrrr"),
         ("end_fsync=0\nfsync_on_close=1\nloops=2", "wwwwfwwwwf"),
+        // One that is due behind the last write of all is not sent, though that is read back; fio sends that between passes twice.
+        ("end_fsync=0\nfsync=2\nverify=md5", "wwfwwrrrr"),
+        ("end_fsync=0\nfsync=2\nverify=md5\nnumber_ios=2\nloops=2", "wwfwwrrrr"),
+        ("end_fsync=0\nfsync=2\nverify=md5\nloops=2", "wwfwwfrrrrwwfwwrrrr"),
+        ("end_fsync=0\nfsync=2\nverify=md5\nverify_backlog=2", "wwrrfwwrr"),
+        ("end_fsync=0\nfsync=2\nverify=md5\nverify_backlog=2\nloops=2", "wwrrfwwrrfwwrrfwwrr"),
+        ("end_fsync=0\nfsync=2\nverify=md5\nverify_backlog=3", "wwfwrrrwr"),
     ] {
         assert_eq!(ops(options), expected, "{options}");
     }

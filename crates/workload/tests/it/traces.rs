@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ssdlab_core::{MILLISECOND, Nanos, Op, SECOND};
 use ssdlab_workload::trace::{
-    BlkparseEvent, FORMATS, Format, MqsimTime, SourceReader, Stamps, TraceError, TraceOptions, TraceReader,
-    TraceRecord, TraceSource, TraceSummary,
+    FORMATS, Format, SourceReader, Stamps, TraceError, TraceReader, TraceRecord, TraceSource, TraceSummary,
 };
 
 /// As a command opens it.
@@ -28,12 +27,12 @@ fn read(name: &str) -> (Format, Vec<String>, Vec<TraceRecord>, u64) {
     (reader.format(), reader.devices().map(str::to_owned).collect(), records, reader.stamps().backwards)
 }
 
-fn parse(bytes: &[u8], format: Option<Format>, options: TraceOptions) -> Result<Vec<TraceRecord>, TraceError> {
-    TraceReader::new("t", bytes, format, options)?.collect()
+fn parse(bytes: &[u8], format: Option<Format>) -> Result<Vec<TraceRecord>, TraceError> {
+    TraceReader::new("t", bytes, format)?.collect()
 }
 
 fn error(bytes: &[u8], format: Option<Format>) -> String {
-    parse(bytes, format, TraceOptions::default()).unwrap_err().to_string()
+    parse(bytes, format).unwrap_err().to_string()
 }
 
 #[test]
@@ -95,13 +94,10 @@ fn mqsim_ascii() {
             record(2000, Op::Read, 0, 512, 3584),
         ]
     );
-    let options = TraceOptions { mqsim_time: MqsimTime::Microseconds, ..Default::default() };
-    let text = std::fs::read(data("mqsim.trace")).unwrap();
-    assert_eq!(parse(&text, None, options).unwrap()[2].at, 2 * MILLISECOND);
 }
 
 #[test]
-fn blkparse_text_takes_issue_events_unless_told_otherwise() {
+fn blkparse_text_takes_issue_events() {
     let (format, devices, records, _) = read("blkparse.txt");
     assert_eq!(format, Format::Blkparse);
     assert_eq!(devices, ["8,0", "8,16"]);
@@ -116,12 +112,9 @@ fn blkparse_text_takes_issue_events_unless_told_otherwise() {
     );
     let text = std::fs::read(data("blkparse.txt")).unwrap();
     // Two outputs, one behind the other: the statistics of the first do not end it.
-    let both = parse(&text.repeat(2), None, TraceOptions::default()).unwrap();
+    let both = parse(&text.repeat(2), None).unwrap();
     assert_eq!(both.len(), 2 * records.len());
     assert_eq!((both[4].op, both[4].offset_bytes), (records[0].op, records[0].offset_bytes));
-    let options = TraceOptions { blkparse_event: BlkparseEvent::Queue, ..Default::default() };
-    let queued = parse(&text, None, options).unwrap();
-    assert_eq!(queued, [record(0, Op::Read, 0, 282_624 * 512, 4096), record(MILLISECOND, Op::Write, 0, 512_000, 8192)]);
 }
 
 #[test]
@@ -160,7 +153,7 @@ fn fio_iolog_3() {
 #[test]
 fn comma_separated_traces_of_clouds_and_data_centres() {
     let read = |text: &str| {
-        let mut reader = TraceReader::new("t", text.as_bytes(), None, TraceOptions::default()).unwrap();
+        let mut reader = TraceReader::new("t", text.as_bytes(), None).unwrap();
         let records: Vec<_> = reader.by_ref().collect::<Result<_, _>>().unwrap_or_else(|e| panic!("{e}"));
         (reader.format(), reader.devices().map(str::to_owned).collect(), records)
     };
@@ -193,8 +186,7 @@ fn comma_separated_traces_of_clouds_and_data_centres() {
     assert_eq!((format, records), (Format::Msr, vec![record(0, Op::Read, 0, 4096, 512)]));
     // A heading is one in the first line only.
     let text = "1,33898,2a,512,1\nversion,time,op,size,lbn\n";
-    let error =
-        TraceReader::new("t", text.as_bytes(), None, TraceOptions::default()).unwrap().nth(1).unwrap().unwrap_err();
+    let error = TraceReader::new("t", text.as_bytes(), None).unwrap().nth(1).unwrap().unwrap_err();
     assert!(error.to_string().starts_with("t:2: "), "{error}");
 }
 
@@ -241,7 +233,7 @@ fn unknown_formats_are_errors_that_list_the_known_ones() {
 fn a_truncated_record_is_an_error_at_its_byte() {
     let mut bytes = std::fs::read(data("v1.vscsi")).unwrap();
     bytes.truncate(2 * 32 + 7);
-    let mut reader = TraceReader::new("t", &bytes[..], None, TraceOptions::default()).unwrap();
+    let mut reader = TraceReader::new("t", &bytes[..], None).unwrap();
     assert!(reader.next().unwrap().is_ok() && reader.next().unwrap().is_ok());
     let message = reader.next().unwrap().unwrap_err().to_string();
     assert_eq!(message, "t: record at byte 64: the file ends after 7 of the record's 32 bytes");
@@ -308,7 +300,7 @@ fn endless_lines_are_refused_before_they_fill_the_memory() {
 fn names_of_devices_are_no_longer_than_paths() {
     let trace =
         |name: usize| format!("fio version 3 iolog\n0 /dev/sdb read 0 4096\n1 {} read 0 4096\n", "n".repeat(name));
-    assert_eq!(parse(trace(4096).as_bytes(), None, TraceOptions::default()).map(|all| all.len()).ok(), Some(2));
+    assert_eq!(parse(trace(4096).as_bytes(), None).map(|all| all.len()).ok(), Some(2));
     let message = error(trace(4097).as_bytes(), None);
     assert!(message.contains("t:3: ") && message.contains("has 4097 bytes; at most 4096 are possible"), "{message}");
     assert!(message.len() < 600, "{}", message.len());
@@ -333,7 +325,7 @@ fn a_summary_counts_requests_that_miss_the_4_kib_grid() {
     let summary = TraceSummary::read(&mut reader).unwrap();
     assert_eq!((summary.unaligned, summary.unaligned_writes), (1, 0));
     let text = "0 0 63 8 0\n1 0 63 8 1\n2 0 64 8 0\n";
-    let mut reader = TraceReader::new("t", text.as_bytes(), None, TraceOptions::default()).unwrap();
+    let mut reader = TraceReader::new("t", text.as_bytes(), None).unwrap();
     let summary = TraceSummary::read(&mut reader).unwrap();
     assert_eq!((summary.unaligned, summary.unaligned_writes), (2, 1));
 }
@@ -382,17 +374,17 @@ fn only_comma_separated_traces_have_headings() {
 #[test]
 fn what_moves_nothing_is_no_request_whatever_the_format() {
     let empty = "1,5,28,0,100\n1,6,2a,4096,100\n";
-    let records = parse(empty.as_bytes(), Some(Format::CloudPhysics), TraceOptions::default()).unwrap();
+    let records = parse(empty.as_bytes(), Some(Format::CloudPhysics)).unwrap();
     assert_eq!(records, [record(0, Op::Write, 0, 51_200, 4096)]);
     let empty = "8,0 0 1 0.1 42 D WS 0 + 0 [x]\n8,0 0 2 0.2 42 D W 8 + 8 [x]\n8,0 0 3 0.3 42 D FWS 0 + 0 [x]\n";
-    let records = parse(empty.as_bytes(), None, TraceOptions::default()).unwrap();
+    let records = parse(empty.as_bytes(), None).unwrap();
     assert_eq!(records, [record(0, Op::Write, 0, 4096, 4096), record(100 * MILLISECOND, Op::Flush, 0, 0, 0)]);
 }
 
 #[test]
 fn stamps_are_told_as_they_are() {
     let stamps = |text: &str| {
-        let mut reader = TraceReader::new("t", text.as_bytes(), None, TraceOptions::default()).unwrap();
+        let mut reader = TraceReader::new("t", text.as_bytes(), None).unwrap();
         TraceSummary::read(&mut reader).unwrap().stamps
     };
     let of = |times: &[u64]| stamps(&times.iter().map(|t| format!("{t} 0 8 8 1\n")).collect::<String>());

@@ -71,7 +71,15 @@ impl Selector {
     /// Whether it may pass over a block again and again in which there is something to gain.
     #[must_use]
     pub fn may_miss(&self) -> bool {
-        matches!(self, Selector::DChoices(_) | Selector::Random(_))
+        match self {
+            Selector::DChoices(_) | Selector::Random(_) => true,
+            Selector::Greedy(_)
+            | Selector::GreedyScan(_)
+            | Selector::Fifo(_)
+            | Selector::CostBenefit(_)
+            | Selector::WindowedGreedy(_)
+            | Selector::Study(_) => false,
+        }
     }
 
     /// A policy over `blocks` blocks of at most `capacity` units.
