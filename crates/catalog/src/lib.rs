@@ -33,8 +33,8 @@ mod template;
 
 pub use adapter::{Adapter, adapter, adapter_names, parse_adapter};
 pub use device::{
-    BuildSsd, DEVICE, DEVICE_ARGUMENT, DeviceRecipe, DeviceTemplate, Function, Parts, as_written, device, one_spelling,
-    reference, reference_identity,
+    BuildSsd, DEVICE, DEVICE_ARGUMENT, DeviceRecipe, DeviceTemplate, Function, Parts, as_written, by_file_names,
+    device, one_spelling, reference, reference_identity,
 };
 pub use diagnostic::{Diagnostic, Place};
 pub use disk::{Disk, disk, disk_names, parse_disk};

@@ -27,7 +27,7 @@ impl Figures {
         let text = input::read_text(path).map_err(|e| {
             Failure::bad_input(format!("cannot read {name}: {e}")).help("give the path of a file with [[claim]]")
         })?;
-        let own: Vec<Claim> = claims::own(&name, &text)?.into_iter().map(|claim| claim.renamed(as_written)).collect();
+        let own = claims::own(&name, &text)?;
         for claim in &own {
             let of_figure =
                 |e: Diagnostic| Diagnostic { what: format!("{name}: figure {}: {}", claim.id, e.what), ..e };
@@ -41,7 +41,7 @@ impl Figures {
             }
             could_be_missed(claim).map_err(of_figure)?;
         }
-        Ok(Figures { own })
+        Ok(Figures { own: own.into_iter().map(|claim| claim.renamed(as_written)).collect() })
     }
 
     /// These about devices as they were named in the command: a file has several paths, also in an expression.

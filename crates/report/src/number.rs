@@ -1,5 +1,7 @@
 //! Figures for people: `75,900 IOPS`, `421 µs`, `9.10 ms`, axis ticks such as `40K`.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ssdlab_bench::SHARE_BELOW;
 use ssdlab_bench::suite::{PartOfRun, part_of_run};
 
@@ -33,15 +35,8 @@ pub(crate) fn grouped(value: f64, decimals: usize) -> String {
 
 /// With an SI letter: `950`, `1.5K`, `40K`, `2M`. Three significant digits.
 pub(crate) fn si(value: f64) -> String {
-    let magnitude = value.abs();
-    let (divisor, letter) = match magnitude {
-        m if m >= 999.5e9 => (1e12, "T"),
-        m if m >= 999.5e6 => (1e9, "G"),
-        m if m >= 999.5e3 => (1e6, "M"),
-        m if m >= 999.5 => (1e3, "K"),
-        _ => (1.0, ""),
-    };
-    format!("{}{letter}", significant(value / divisor))
+    let shown = Shown::of_si(value);
+    format!("{}{}", shown.digits(), shown.unit)
 }
 
 /// Three significant digits, without trailing zeros.
@@ -70,10 +65,22 @@ pub(crate) fn tick(value: f64, unit: &str) -> String {
     match unit {
         "us" | "µs" => latency(value),
         SHARE_BELOW => share_below(value),
-        // Nobody says 1.4K seconds.
-        "s" | "GB" if value.abs() >= 1000.0 => grouped(value, 0),
-        _ => si(value),
+        _ => {
+            let shown = Shown::of_tick(value, unit);
+            format!("{}{}", shown.digits(), shown.unit)
+        }
     }
+}
+
+/// Whether [`tick`] rounds this value by more than `most`, so that the tick would not stand where it says.
+pub(crate) fn tick_is_off(value: f64, unit: &str, most: f64) -> bool {
+    if unit == SHARE_BELOW || value == 0.0 {
+        return false;
+    }
+    let shown = Shown::of_tick(value, unit);
+    let scale = libm::pow(10.0, shown.places as f64);
+    let rounded = libm::round(shown.value * scale) / scale;
+    ((rounded / shown.value - 1.0) * value).abs() > most
 }
 
 /// The label of a tick that stands at a value of the data, as that was given: where [`tick`] would round it, in full. What has
@@ -93,8 +100,8 @@ pub(crate) fn tick_in_full(value: f64, unit: &str) -> String {
     }
 }
 
-/// The label of a tick beside others that [`tick`] would round to the same figure: to as many places as tell ticks apart that are no
-/// nearer to one another than `step`.
+/// The label of a tick beside others of which [`tick`] would round some to what they are not: to as many places as tell
+/// ticks apart that are no nearer to one another than `step`.
 pub(crate) fn tick_to_step(value: f64, step: f64, unit: &str) -> String {
     let places = (-libm::floor(libm::log10(step) + 1e-9)).clamp(0.0, 9.0) as usize;
     let figure = grouped(value, places);
@@ -159,6 +166,30 @@ impl<'a> Shown<'a> {
             _ => (significant_places(value), false),
         };
         Shown { value, unit: unit(unit_key), places, is_grouped, is_never_zero: true }
+    }
+
+    /// As an axis prints it, with a letter in place of the unit, but for latencies.
+    fn of_tick(value: f64, unit_key: &'a str) -> Self {
+        match unit_key {
+            "us" | "µs" => Shown::of_latency(value),
+            // Nobody says 1.4K seconds.
+            "s" | "GB" if value.abs() >= 1_000.0 => {
+                Shown { value, unit: "", places: 0, is_grouped: true, is_never_zero: false }
+            }
+            _ => Shown::of_si(value),
+        }
+    }
+
+    fn of_si(value: f64) -> Self {
+        let (divisor, unit) = match value.abs() {
+            m if m >= 999.5e9 => (1e12, "T"),
+            m if m >= 999.5e6 => (1e9, "G"),
+            m if m >= 999.5e3 => (1e6, "M"),
+            m if m >= 999.5 => (1e3, "K"),
+            _ => (1.0, ""),
+        };
+        let value = value / divisor;
+        Shown { value, unit, places: significant_places(value), is_grouped: false, is_never_zero: false }
     }
 
     fn of_latency(us: f64) -> Self {
@@ -232,6 +263,35 @@ impl<'a> Beside<'a> {
         figure.with_unit(&format!("{:.wanted$}", figure.value))
     }
 }
+
+/// Figures as `text` has them, but for those that differ and would read the same: these to as many places as tell them
+/// apart, `104.9 µs` and `105.1 µs`.
+pub(crate) fn told_apart(values: &[f64], unit_key: &str, text: impl Fn(f64) -> String) -> Vec<String> {
+    let mut texts: Vec<String> = values.iter().map(|&value| text(value)).collect();
+    let mut alike: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (at, text) in texts.iter().enumerate() {
+        alike.entry(text.clone()).or_default().push(at);
+    }
+    for at in alike.into_values().filter(|at| at.iter().any(|&i| values[i] != values[at[0]])) {
+        let shown: Vec<Shown<'_>> = at.iter().map(|&i| Shown::of(values[i], unit_key)).collect();
+        let least = shown.iter().map(|figure| figure.places).max().unwrap_or(0);
+        let to = |places: usize| shown.iter().map(|figure| grouped(figure.value, places)).collect::<Vec<_>>();
+        let count = |digits: &[String]| digits.iter().collect::<BTreeSet<_>>().len();
+        // What differs by less is the same but for the rounding of a mean.
+        let most = least + MORE_PLACES;
+        let told = count(&to(most));
+        let Some(digits) = (least + 1..=most).map(to).find(|digits| told > 1 && count(digits) == told) else {
+            continue;
+        };
+        for ((i, figure), digits) in at.into_iter().zip(&shown).zip(digits) {
+            texts[i] = figure.with_unit(&digits);
+        }
+    }
+    texts
+}
+
+/// So many places more than figures have tell apart what differs.
+const MORE_PLACES: usize = 3;
 
 fn places_of(digits: &str) -> usize {
     digits.split_once('.').map_or(0, |(_, places)| if places.contains('e') { 0 } else { places.len() })

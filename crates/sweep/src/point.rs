@@ -10,8 +10,8 @@ use ssdlab_bench::fio_run::{FioError, FioOptions, run_file_whole};
 use ssdlab_bench::plan::guarded;
 use ssdlab_bench::suite::run_test;
 use ssdlab_bench::{BenchError, HostError, Lab, Metric, Monitor, PoweredOn};
-use ssdlab_catalog::{BuildSsd, DeviceRecipe, Parts, of_spare, reference_identity};
-use ssdlab_device::{Device, Status, name_of_file};
+use ssdlab_catalog::{BuildSsd, DeviceRecipe, Parts, by_file_names, of_spare, reference_identity};
+use ssdlab_device::{Device, Status};
 use ssdlab_nand::DieSpec;
 use ssdlab_ssd::{DriveSpec, Model, build_unexplained};
 
@@ -166,7 +166,7 @@ impl Point {
             Err(reason) => json!({ "impossible": reason }),
         };
         // Where its file lies makes no other point.
-        let name = name_of_file(drive);
+        let name = by_file_names(drive);
         let identity = json!({
             "schema": SCHEMA, "program": FINGERPRINT, "name": name, "built": built_json, "task": what, "seed": seed,
         });

@@ -58,6 +58,13 @@ impl Adapter {
     /// An adapter with a device at rest.
     #[must_use]
     pub fn new(name: &str, spec: &AdapterSpec, device: Box<dyn Device>) -> Self {
+        Adapter::of_model(name, name, spec, device)
+    }
+
+    /// The same where the name tells of the device, too; `model`: of the adapter alone, which is what it is saved as. The device is
+    /// saved as its own.
+    #[must_use]
+    pub fn of_model(name: &str, model: &str, spec: &AdapterSpec, device: Box<dyn Device>) -> Self {
         let inner = device.info();
         let cached = spec.cache.is_some();
         let info = DeviceInfo {
@@ -77,7 +84,7 @@ impl Adapter {
             written_before: device.counters().host.write_bytes,
             device,
             ready: 0,
-            specimen: as_plug::specimen(name, spec),
+            specimen: as_plug::specimen(model, spec),
         }
     }
 

@@ -611,3 +611,18 @@ fn a_set_goes_on_with_what_its_host_had_counted_and_only_as_the_set_that_it_was(
         }
     }
 }
+
+/// An expression has paths of several files in it.
+#[test]
+fn an_adapter_is_saved_as_its_own_model_whatever_its_name_says_of_the_device() {
+    let link = AdapterLinkSpec { name: "bus".to_owned(), megabytes_per_s: 200.0, command_us: 10.0 };
+    let spec = AdapterSpec { kind: AdapterKind::Adapter, description: "plain".to_owned(), ports: 4, link, cache: None };
+    let named = |name: &str, model: &str| Adapter::of_model(name, model, &spec, disk());
+    let mut saved = named("plain(disk.toml)", "plain");
+    let plug = saved.plug().expect("it has a plug");
+    plug.cut(0);
+    let state = plug.save();
+    let load = |mut adapter: Adapter| adapter.plug().expect("it has a plug").load(&state);
+    assert_eq!(load(named("plain(./disk.toml)", "plain")), Ok(()));
+    assert_eq!(load(named("plain(disk.toml)", "other")), Err(LoadError::OtherDrive));
+}

@@ -114,7 +114,7 @@ impl Recorders<'_, '_> {
         self.logs.begin(task.number, task.measure_from());
         let entry = &self.entries[task.entry];
         let is_apart = entry.clones > 1 && task.latency_target.as_ref().is_some_and(LatencyTarget::begins_anew);
-        self.apart[index] = is_apart.then(|| Box::new(entry.emptied()));
+        self.apart[index] = is_apart.then(|| Box::new(entry.for_one_clone()));
         self.meter(index, task.entry).begin(task.measure_from());
         if let Some(watch) = watch {
             self.watches[watch].begin(task.measure_from());
@@ -147,8 +147,11 @@ impl Recorders<'_, '_> {
         }
         if let Some(target) = &task.latency_target {
             entry.searched_depth = Some(target.depth);
-            entry.still_searched |= !target.found;
-            entry.missed_target |= target.missed();
+            if !target.found {
+                entry.still_searched = Some((task.job, target.depth));
+            } else if target.missed() {
+                entry.missed_target = Some(task.job);
+            }
         }
         Ok(())
     }
@@ -304,6 +307,8 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
                     }
                     Step::Ended => {
                         self.running -= 1;
+                        // If it was over within its ramp, it is never measured.
+                        self.to_count.retain(|count| count.1 != index);
                         self.recorders.end(index, task, host)?;
                         moved.ended.push(index);
                     }
@@ -350,7 +355,8 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
 
     /// A task has ended that ends others with it.
     fn close_with(&mut self, ended: usize, exits: ExitWhat, now: Nanos) {
-        if exits == ExitWhat::All {
+        // What a stop has closed ends others in turn, and the run stays stopped.
+        if exits == ExitWhat::All && self.ending != Ending::Stopped {
             self.ending = Ending::All;
         }
         let group = self.tasks[ended].group;

@@ -117,10 +117,10 @@ pub(super) struct EntryMeter {
     pub(super) depth: u32,
     /// The depth that the search of `latency_target` has come to.
     pub(super) searched_depth: Option<u32>,
-    /// A clone's search had not ended when the clone did.
-    pub(super) still_searched: bool,
-    /// Not even depth 1 was good.
-    pub(super) missed_target: bool,
+    /// Index of the job of a clone whose search had not ended when the clone did, and the depth that it was trying.
+    pub(super) still_searched: Option<(usize, u32)>,
+    /// The same of a clone for which not even depth 1 was good.
+    pub(super) missed_target: Option<usize>,
     pub(super) all: Measurement,
     pub(super) bins: LatencyBins,
     /// Submissions by commands in flight: 1, 2, 4, 8, 16, 32, 64 and more.
@@ -164,8 +164,8 @@ impl EntryMeter {
             jobs,
             depth,
             searched_depth: None,
-            still_searched: false,
-            missed_target: false,
+            still_searched: None,
+            missed_target: None,
             all: Measurement::default(),
             bins: LatencyBins::default(),
             depths: [0; 7],
@@ -194,6 +194,12 @@ impl EntryMeter {
     /// What was measured so far is left out: an empty meter of the same jobs.
     pub(super) fn emptied(&self) -> Self {
         EntryMeter { max_windows: self.max_windows, ..EntryMeter::new(self.jobs.clone(), self.group, self.depth, 1) }
+    }
+
+    /// An empty meter for one of its clones: all of its clones together keep as many windows as it does.
+    pub(super) fn for_one_clone(&self) -> Self {
+        let max_windows = (self.max_windows / self.clones as usize).max(2);
+        EntryMeter { max_windows, ..self.emptied() }
     }
 
     /// Adds what one of its clones did that was measured apart until it had ended.
@@ -232,18 +238,27 @@ impl EntryMeter {
             other.widen();
         }
         let began = self.all.began();
-        let mut both: Vec<[Window; 3]> = Vec::new();
-        for (at, windows) in begins.into_iter().zip([&self.windows, &other.windows]).filter(|(_, w)| !w.is_empty()) {
-            let first = ((at - began + self.window / 2) / self.window) as usize;
-            both.resize(both.len().max(first + windows.len()), Default::default());
-            for (to, more) in both[first..].iter_mut().zip(windows) {
+        let first = |at: Nanos, window: Nanos| ((at - began + window / 2) / window) as usize;
+        let end = |at: Nanos, of: &EntryMeter| match of.windows.len() {
+            0 => 0,
+            windows => first(at, of.window) + windows,
+        };
+        // They may have begun years apart: windows are made long enough before there is room for all that lie between.
+        let windows = loop {
+            let windows = end(begins[0], self).max(end(begins[1], other));
+            if windows <= self.max_windows {
+                break windows;
+            }
+            self.widen();
+            other.widen();
+        };
+        let mut both = vec![[Window::default(); 3]; windows];
+        for (at, of) in begins.into_iter().zip([&*self, &*other]).filter(|(_, of)| !of.windows.is_empty()) {
+            for (to, more) in both[first(at, of.window)..].iter_mut().zip(&of.windows) {
                 *to = std::array::from_fn(|op| to[op].and(more[op]));
             }
         }
         self.windows = both;
-        while self.windows.len() > self.max_windows {
-            self.widen();
-        }
     }
 
     /// The time has come from which a clone is measured.
@@ -460,26 +475,59 @@ mod tests {
         let year = 366 * 86_400 * 1_000 * MILLISECOND;
         let spacing = 600 * 1_000 * MILLISECOND;
         for i in 1..=year / spacing {
-            let at = i * spacing;
-            m.record(
-                &Completion {
-                    op: Op::Write,
-                    length_bytes: 4096,
-                    submitted: at - 100,
-                    completed: at,
-                    tag: 0,
-                    status: ssdlab_device::Status::Ok,
-                    offset_bytes: 0,
-                    breakdown: ssdlab_core::Breakdown::default(),
-                },
-                false,
-            );
+            m.record(&write_at(i * spacing), false);
         }
         m.end((0, year), &Passes::default(), [false, true, false]);
         assert!(m.windows.len() <= 1 << 10 && m.windows.len() > 1 << 9, "{}", m.windows.len());
         let (bytes, ios) = m.samples(&[Op::Write]);
         assert!((ios.mean * 600.0 - 1.0).abs() < 0.01, "{ios:?}");
         assert!((bytes.mean / 4096.0 - ios.mean).abs() < 1e-9);
+    }
+
+    /// A write of 4 KiB that completes then.
+    fn write_at(completed: Nanos) -> Completion {
+        Completion {
+            op: Op::Write,
+            length_bytes: 4096,
+            submitted: completed - 100,
+            completed,
+            tag: 0,
+            status: ssdlab_device::Status::Ok,
+            offset_bytes: 0,
+            breakdown: ssdlab_core::Breakdown::default(),
+        }
+    }
+
+    /// Windows are as long as all of them need before they are laid beside each other: no more are ever kept than is said.
+    #[test]
+    fn what_began_far_apart_is_merged_in_windows_that_hold_both() {
+        let merged = |max_windows: usize, later: Nanos| {
+            let mut first = EntryMeter { max_windows, ..EntryMeter::new(vec![(0, 2)], 0, 1, 1) };
+            let mut second = first.for_one_clone();
+            for (meter, from) in [(&mut first, 0), (&mut second, later)] {
+                meter.begin(from);
+                meter.record(&write_at(from + MILLISECOND), false);
+            }
+            first.merge(second);
+            let ios: Vec<u64> = first.windows.iter().map(|window| window[Op::Write as usize].ios).collect();
+            (first.window, ios)
+        };
+        assert_eq!(merged(4, 1_700 * MILLISECOND), (WINDOW, vec![1, 0, 0, 1]));
+        // The window that is nearest is that of 1 s which begins after 2 s, and not the one before.
+        assert_eq!(merged(3, 1_700 * MILLISECOND), (2 * WINDOW, vec![1, 0, 1]));
+        let (window, ios) = merged(1 << 10, 30 * 86_400 * 1_000 * MILLISECOND);
+        assert!(window == WINDOW << 13 && ios.len() == 634, "{window} {}", ios.len());
+    }
+
+    #[test]
+    fn clones_that_are_measured_apart_keep_the_windows_of_one_entry_together() {
+        let clones = 4_096;
+        let entry = EntryMeter::new(vec![(0, clones)], 0, 1, 1);
+        let mut clone = entry.for_one_clone();
+        clone.begin(0);
+        (1..=1_000).for_each(|second| clone.record(&write_at(second * 1_000 * MILLISECOND), false));
+        assert!(clone.windows.len() * clones as usize <= MAX_WINDOWS, "{}", clone.windows.len());
+        assert_eq!(entry.emptied().max_windows, entry.max_windows);
     }
 
     #[test]

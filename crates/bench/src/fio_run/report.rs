@@ -401,19 +401,23 @@ pub(super) fn says_of_a_job(file: &JobFile, entry: &EntryMeter) -> Option<String
             "{name}: it took no simulated time, so that it has no rates: where there are some, 0 stands for them"
         ));
     }
-    let depth = entry.searched_depth?;
-    if entry.still_searched {
+    if let Some((of, depth)) = entry.still_searched {
+        let name = &file.jobs[of].name;
         return Some(format!(
             "{name}: the search of latency_target had not ended when the job did: its depth, {depth}, is the one that was being tried"
         ));
     }
-    if entry.missed_target {
-        let (percent, target) = (job.latency_percentile, format_duration(job.latency_target));
+    if let Some(of) = entry.missed_target {
+        let Job { name, latency_percentile: percent, latency_target, .. } = &file.jobs[of];
+        let target = format_duration(*latency_target);
         return Some(format!(
             "{name}: latency_target is missed: not even at depth 1 do {percent} % of the commands take at most {target}"
         ));
     }
-    (entry.clones > 1 && !job.latency_run).then(|| {
+    // Those of a job that searches no depth, or goes on when it has found it, are in the figures whole.
+    let has_one_window = |of: &Job| of.latency_target > 0 && !of.latency_run;
+    let all_have = entry.jobs.iter().all(|&(of, _)| has_one_window(&file.jobs[of]));
+    (entry.searched_depth.is_some() && entry.clones > 1 && all_have).then(|| {
         format!(
             "{name}: its figures are those of a window of each clone at the depth that it has found; these need not be the same time"
         )

@@ -588,6 +588,11 @@ fn a_job_that_is_over_within_its_ramp_says_that_nothing_was_measured() {
     assert!(over.outcomes[0].notes.contains(said) && over.searches.contains(said));
     let measured = run("0");
     assert!(measured.report.jobs[0].writes().total_ios == 256 && measured.searches.is_empty());
+    // Neither is it when the ramp would be over while others run.
+    let beside = run("2\n[other]\nrw=read\ntime_based\nruntime=3\nnew_group");
+    assert!(beside.searches[0].starts_with("j: it was over before its ramp_time, 2.00 s"), "{:?}", beside.searches);
+    let about_waf = |note: &String| note.starts_with("Write amplification");
+    assert!(!beside.outcomes[0].notes.iter().any(about_waf), "{:?}", beside.outcomes[0].notes);
 }
 
 #[test]
@@ -602,6 +607,26 @@ fn a_search_that_has_not_ended_tells_how_far_it_has_come() {
         "j: the search of latency_target had not ended when the job did: its depth, 4, is the one that was being tried";
     assert_eq!(run.searches, [said]);
     assert!(run.report.ssdlab.notices.contains(&said.to_owned()) && run.outcomes[0].notes.contains(&said.to_owned()));
+}
+
+/// Of jobs that are reported together, what is said of a search is that of the job that searched.
+#[test]
+fn what_is_said_of_a_search_is_of_the_job_that_searched() {
+    let said = |search: &str| {
+        let text = format!(
+            "[global]\nrw=randread\nnorandommap\ntime_based\ngroup_reporting\nruntime=900ms\nioengine=libaio\niodepth=4\n[plain]\n\
+             [search]\nlatency_window=50000\n{search}\n"
+        );
+        run(&text).ssdlab.notices
+    };
+    assert_eq!(
+        said("latency_target=50"),
+        ["search: latency_target is missed: not even at depth 1 do 100 % of the commands take at most 50.0 us"]
+    );
+    let not_ended = "search: the search of latency_target had not ended when the job did: its depth, 1, is the one that was being tried";
+    assert_eq!(said("latency_target=110\nlatency_window=5000000"), [not_ended]);
+    // The other job is in the figures whole.
+    assert!(said("latency_target=110").is_empty());
 }
 
 #[test]
@@ -899,6 +924,15 @@ fn what_a_stopped_run_has_done_is_reported_and_what_never_began_is_not() {
         assert_eq!(unfinished, [("b", "it was stopped after 5.00 s"), ("a", some)], "{later}");
         let stopped = "stopped: b ended before its time; not every job that is reported with a began";
         assert_eq!(run.stopped.as_deref(), Some(stopped));
+    }
+    // That those which it ends would end others in turn makes no whole run of it.
+    for text in [
+        "[a]\nexitall\nexit_what=all\n[b]\nnew_group\n[c]\nstonewall\n",
+        "[a]\nexitall\n[b]\nexit_what=all\n[c]\nstonewall\n",
+    ] {
+        let run = stopped_after(3, &format!("[global]\nrw=randread\nnorandommap\ntime_based\nruntime=9\n{text}"));
+        let stopped = run.unwrap_or_else(|e| panic!("{e}")).stopped;
+        assert_eq!(stopped.as_deref(), Some("stopped: a, b ended before its time; c did not begin"), "{text}");
     }
     // What waits for nothing but its last commands is whole.
     let text = "[b]\nrw=randread\nnorandommap\ntime_based\nruntime=5\n";

@@ -452,7 +452,7 @@ fn put_charts(out: &mut Outcome, trace: Trace, form: &str, runs: &[Played]) {
     charts.push(chart(
         "service-time-through-trace",
         &format!("{title}: service time from beginning to end"),
-        "Mean of each hundredth of the trace. A rise shows where the drive runs out of clean flash or cache.",
+        "Mean of each hundredth of the trace, and of what is left behind the last. A rise shows where the drive runs out of clean flash or cache.",
         Mark::Line,
         Axis { min: Some(0.0), max: Some(100.0), ..Axis::linear("requests played", "%") },
         Axis::log("mean service time", "us"),

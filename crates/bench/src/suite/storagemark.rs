@@ -111,7 +111,7 @@ pub(super) fn run_storagemark(ctx: &mut Context<'_>, application: Application) -
     out.charts.push(chart(
         "service-time-through-mix",
         "Service time from beginning to end",
-        "Mean of each hundredth of the mix.",
+        "Mean of each hundredth of the mix, and of what is left behind the last.",
         Mark::Line,
         Axis { min: Some(0.0), max: Some(100.0), ..Axis::linear("requests played", "%") },
         Axis::log("mean service time", "us"),

@@ -21,7 +21,7 @@ use crate::disk::Disk;
 use crate::keys::{Origin, SpecRow};
 use crate::resolve::Drive;
 
-pub use reader::{DEVICE_ARGUMENT, as_written, device, one_spelling, reference, reference_identity};
+pub use reader::{DEVICE_ARGUMENT, as_written, by_file_names, device, one_spelling, reference, reference_identity};
 pub use template::{DEVICE, DeviceTemplate, Function};
 
 /// A device that was found, read and checked.
@@ -100,7 +100,8 @@ impl DeviceRecipe {
                 Box::new(Raid0::new(&self.name, members, *stripe_bytes).map_err(refused)?)
             }
             Parts::Adapter(adapter, device) => {
-                Box::new(ssdlab_arrays::Adapter::new(&self.name, &adapter.spec, device.build_with(seed, ssd)?))
+                let device = device.build_with(seed, ssd)?;
+                Box::new(ssdlab_arrays::Adapter::of_model(&self.name, &adapter.name, &adapter.spec, device))
             }
             Parts::Ranges(parts) => {
                 let part = |(k, (m, bytes)): (usize, &(DeviceRecipe, Option<u64>))| Ok((member(k, m)?, *bytes));

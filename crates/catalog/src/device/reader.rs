@@ -9,7 +9,7 @@ use ssdlab_arrays::adapter_keys;
 use ssdlab_bench::parse_bytes;
 use ssdlab_bench::suite::TestDef;
 use ssdlab_core::{input, nearest};
-use ssdlab_device::Device;
+use ssdlab_device::{Device, name_of_file};
 use toml::Table;
 
 use super::expression::{Argument, MAX_DEPTH, MAX_DEVICES, Node, parse};
@@ -85,6 +85,15 @@ pub fn as_written(text: &str) -> String {
 #[must_use]
 pub fn one_spelling(text: &str) -> String {
     spelled(text, &|name| fs::canonicalize(name).ok().map(|path| path.display().to_string()))
+}
+
+/// The same with each file by its name alone: where it lies makes no other device of it.
+#[must_use]
+pub fn by_file_names(text: &str) -> String {
+    match text.contains('(') {
+        true => spelled(text, &|name| Some(name_of_file(name).to_owned())),
+        false => name_of_file(text.trim()).to_owned(),
+    }
 }
 
 /// `path`: what stands for the path of a file.
@@ -487,6 +496,14 @@ mod tests {
         }
         assert_eq!(one_spelling("raid0( ideal-32die*2 )"), "raid0(ideal-32die*2)");
         assert_eq!(one_spelling("no-drive"), "no-drive");
+        for (text, short) in [
+            ("ideal-32die", "ideal-32die"),
+            ("./sub/a.toml", "a.toml"),
+            ("raid0(./a.toml*2, ideal-32die)", "raid0(a.toml*2, ideal-32die)"),
+            ("../b.toml(raid0(/home/me/a.toml*2))", "b.toml(raid0(a.toml*2))"),
+        ] {
+            assert_eq!(by_file_names(text), short);
+        }
         assert_eq!(as_written("raid0( ./a.toml*2,ideal-32die )"), "raid0(./a.toml*2, ideal-32die)");
         fs::remove_dir_all(&folder).unwrap();
     }

@@ -17,7 +17,7 @@ use ssdlab_attach::{
     lateness_line, lateness_warning, serial,
 };
 use ssdlab_bench::parse_bytes;
-use ssdlab_catalog::device;
+use ssdlab_catalog::{by_file_names, device};
 use ssdlab_contents::{
     ContentDevice, ContentOptions, DriveState, FoundImage, Header, Image, ImageContents, ImageError, MediaKey, Resumed,
     Store, TrimmedReads, lay_out, resume, saved_at_rest,
@@ -74,7 +74,7 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     }
     let mut places = Places::choose(args)?;
     let export = Export {
-        serial: serial(&recipe.name, args.seed),
+        serial: serial(&by_file_names(&recipe.name), args.seed),
         trimmed_reads_zeroes: args.trimmed == TrimmedArg::Zeroes,
         ..Export::new(&DeviceInfo { name: recipe.name.clone(), ..info }, args.read_only)
     };
@@ -400,7 +400,7 @@ fn lock(
         // A range has pages of its own.
         alignment_sectors: UNIT_BYTES / u64::from(info.sector_bytes),
     };
-    let mut tper = Tper::new(Identity::of(name, seed), geometry);
+    let mut tper = Tper::new(Identity::of(&by_file_names(name), seed), geometry);
     if let Some(reserved) = contents.map(|contents| &contents.reserved).filter(|reserved| !reserved.is_empty()) {
         let loaded = tper.load(reserved.pages().map(|(number, page)| (number, page.to_vec())));
         loaded.map_err(|e| {
@@ -425,7 +425,7 @@ fn check_fit(
     if args.prefill == AttachPrefill::Drive {
         return Err(Failure::bad_input("--prefill drive would overwrite the image").help("leave it out"));
     }
-    if header.device != name {
+    if by_file_names(&header.device) != by_file_names(name) {
         complain(&format!("notice: the image was made for {}", header.device));
     }
     if contents.torn_bytes > 0 {

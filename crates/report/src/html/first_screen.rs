@@ -409,13 +409,14 @@ fn bar_chart(out: &mut String, review: &Review, headline: &Headline, bars: &[Bar
         let is_its = |o: &&Outcome| o.device == review.devices[own].facts.name && headline.fits(&o.test, &o.variant);
         review.outcomes.iter().filter(is_its).find_map(doubt).unwrap_or("–")
     };
+    let beside = number::Beside::of(bars.iter().filter_map(|bar| bar.value), unit);
     for bar in bars {
         let share =
             bar.value.filter(|_| most > 0.0 && bar.in_order).map_or(0.0, |v| (v / most * 100.0).clamp(0.4, 100.0));
         let class = bar.own.map_or("other".to_owned(), |i| format!("own c{}", i % 8));
         let text = match (bar.value, unit) {
             (None, _) => why_absent(bar).to_owned(),
-            (Some(value), "us") => number::latency(value),
+            (Some(value), "us") => beside.text(value),
             (Some(value), "MB/s") if value < 10.0 => number::trimmed(value, 1),
             (Some(value), _) => number::grouped(value, usize::from(value < 10.0)),
         };
@@ -705,6 +706,20 @@ fn trust(out: &mut String, review: &Review) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn latencies_of_bars_have_equal_digits() {
+        let headline = HEADLINES.into_iter().find(|h| h.key == "read-access").unwrap();
+        let reach = Reach::published(&headline);
+        let bar =
+            |us: f64| Bar { label: String::new(), value: Some(us), so_far: None, own: None, reach, in_order: true };
+        let (version, devices, outcomes, left_out, claims) = Default::default();
+        let review = Review { version, seed: 1, quick: false, devices, outcomes, left_out, claims };
+        let mut out = String::new();
+        bar_chart(&mut out, &review, &headline, &[5_990.0, 6_000.0, 100_000.0].map(bar));
+        let told: Vec<&str> = out.split("class=\"much\">").skip(1).filter_map(|bar| bar.split('<').next()).collect();
+        assert_eq!(told, ["5.99 ms", "6.00 ms", "100 ms"]);
+    }
 
     #[test]
     fn dots_are_counted_for_each_kind_of_run() {

@@ -275,11 +275,15 @@ fn by_position(out: &mut String, figure: &Figure) {
     head(out, &columns);
     let beside = |s: &Series| number::Beside::of(s.points.iter().map(|p| p[1]), &figure.y.unit);
     let series: Vec<_> = figure.series.iter().map(|s| (s, beside(s))).collect();
-    for x in figure.positions() {
-        let label = match figure.x.categories.get(x as usize) {
-            Some(category) => category.clone(),
-            None => number::value(x, &figure.x.unit),
-        };
+    let positions = figure.positions();
+    let labels = match figure.x.categories.as_slice() {
+        [] => number::told_apart(&positions, &figure.x.unit, |x| number::value(x, &figure.x.unit)),
+        names => {
+            let name = |&x: &f64| names.get(x as usize).map_or_else(|| number::value(x, &figure.x.unit), Clone::clone);
+            positions.iter().map(name).collect()
+        }
+    };
+    for (x, label) in positions.into_iter().zip(labels) {
         out.push_str(&format!("<tr><th scope=\"row\">{}</th>", escape(&label)));
         for (series, beside) in &series {
             let at = series.points.iter().filter(|p| p[0].to_bits() == x.to_bits());
@@ -310,19 +314,29 @@ fn by_percentile(out: &mut String, figure: &Figure) {
     }
     head(out, &columns);
     let y_title = axis_title(&figure.y);
+    let mut rows: Vec<(&str, Vec<Option<f64>>)> = Vec::new();
     for series in &figure.series {
         let Some(&[requests, slowest]) = series.points.last() else { continue };
         let name = if series.name.is_empty() { &y_title } else { &series.name };
-        out.push_str(&format!("<tr><th scope=\"row\">{}</th>", escape(name)));
         // Of fewer requests no such percentile is known: it would be the slowest under another name.
         let is_known = |percent: f64| requests * (100.0 - percent) >= 99.9;
         let at = |percent: f64| percentile_of(&series.points, percent).filter(|_| is_known(percent));
         let last = (!in_small).then_some(Some(slowest));
-        for value in named.iter().map(|(_, percent)| at(*percent)).chain(last) {
-            let text = value.map_or_else(|| "–".to_owned(), |v| number::value(v, &figure.y.unit));
-            out.push_str(&format!("<td class=\"n\">{}</td>", escape(&text)));
-        }
+        rows.push((name, named.iter().map(|(_, percent)| at(*percent)).chain(last).collect()));
+    }
+    let beside = number::Beside::of(rows.iter().flat_map(|row| &row.1).flatten().copied(), &figure.y.unit);
+    for (name, values) in &rows {
+        out.push_str(&format!("<tr><th scope=\"row\">{}</th>", escape(name)));
+        figures(out, values, &beside);
         out.push_str("</tr>\n");
+    }
+}
+
+/// The cells of a row of figures; a dash where there is none.
+fn figures(out: &mut String, values: &[Option<f64>], beside: &number::Beside<'_>) {
+    for value in values {
+        let text = value.map_or_else(|| "–".to_owned(), |v| beside.text(v));
+        out.push_str(&format!("<td class=\"n\">{}</td>", escape(&text)));
     }
 }
 
@@ -343,20 +357,21 @@ const CORNERS: usize = 12;
 fn by_point(out: &mut String, figure: &Figure) {
     let (x, y) = (axis_title(&figure.x), axis_title(&figure.y));
     head(out, &[("Point", false), ("Series", false), (&x, true), (&y, true)]);
-    let points = || figure.series.iter().flat_map(|s| &s.points);
-    let beside = [
-        number::Beside::of(points().map(|p| p[0]), &figure.x.unit),
-        number::Beside::of(points().map(|p| p[1]), &figure.y.unit),
-    ];
-    for (series, names) in figure.series.iter().zip(&figure.point_names) {
-        for ([at, value], name) in series.points.iter().zip(names) {
-            let [at, value] = [beside[0].text(*at), beside[1].text(*value)].map(|text| escape(&text));
-            out.push_str(&format!(
-                "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"n\">{at}</td><td class=\"n\">{value}</td></tr>\n",
-                escape(name),
-                escape(&series.name)
-            ));
-        }
+    let named = figure.series.iter().zip(&figure.point_names);
+    let points: Vec<(&[f64; 2], &str, &str)> = named
+        .flat_map(|(s, names)| s.points.iter().zip(names).map(|(point, name)| (point, name.as_str(), s.name.as_str())))
+        .collect();
+    let texts = |of: usize, unit: &str| {
+        let values: Vec<f64> = points.iter().map(|point| point.0[of]).collect();
+        let beside = number::Beside::of(values.iter().copied(), unit);
+        number::told_apart(&values, unit, |value| beside.text(value))
+    };
+    let (xs, ys) = (texts(0, &figure.x.unit), texts(1, &figure.y.unit));
+    for ((_, name, series), (x, y)) in points.iter().zip(xs.iter().zip(&ys)) {
+        let [name, series, x, y] = [name, series, x.as_str(), y].map(escape);
+        out.push_str(&format!(
+            "<tr><th scope=\"row\">{name}</th><td>{series}</td><td class=\"n\">{x}</td><td class=\"n\">{y}</td></tr>\n"
+        ));
     }
 }
 
@@ -364,6 +379,7 @@ fn by_series(out: &mut String, figure: &Figure) {
     let numeric = ["Points", "Lowest", "5th percentile", "Median", "Mean", "95th percentile", "Highest"];
     let columns: Vec<(&str, bool)> = [("Series", false)].into_iter().chain(numeric.map(|c| (c, true))).collect();
     head(out, &columns);
+    let mut rows: Vec<(String, usize, [Option<f64>; 6])> = Vec::new();
     for series in figure.series.iter().filter(|s| !s.points.is_empty()) {
         let mut ys: Vec<f64> = series.points.iter().map(|p| p[1]).collect();
         ys.sort_by(f64::total_cmp);
@@ -371,18 +387,21 @@ fn by_series(out: &mut String, figure: &Figure) {
         let mean = mean_of(&ys, figure);
         let median = (ys[(ys.len() - 1) / 2] + ys[ys.len() / 2]) / 2.0;
         let name = if series.name.is_empty() { axis_title(&figure.y) } else { series.name.clone() };
-        out.push_str(&format!("<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td>", escape(&name), ys.len()));
         let last = ys[ys.len() - 1];
-        for v in [Some(ys[0]), Some(at(5)), Some(median), mean, Some(at(95)), Some(last)] {
-            let text = v.map_or_else(|| "–".to_owned(), |v| number::value(v, &figure.y.unit));
-            out.push_str(&format!("<td class=\"n\">{}</td>", escape(&text)));
-        }
+        rows.push((name, ys.len(), [Some(ys[0]), Some(at(5)), Some(median), mean, Some(at(95)), Some(last)]));
+    }
+    let beside = number::Beside::of(rows.iter().flat_map(|row| row.2).flatten(), &figure.y.unit);
+    for (name, points, values) in &rows {
+        out.push_str(&format!("<tr><th scope=\"row\">{}</th><td class=\"n\">{points}</td>", escape(name)));
+        figures(out, values, &beside);
         out.push_str("</tr>\n");
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_bench::{Axis, Chart};
+
     use super::*;
 
     fn slow(at_s: f64, latency_us: f64) -> SlowIo {
@@ -395,6 +414,46 @@ mod tests {
             causes_us: Default::default(),
             sentence: String::new(),
         }
+    }
+
+    /// The cells of a table, heads of rows among them.
+    fn cells(table: fn(&mut String, &Figure), figure: &Figure) -> Vec<String> {
+        let mut out = String::new();
+        table(&mut out, figure);
+        let (_, rows) = out.split_once("<tbody>").unwrap();
+        let cells = rows.split("</td>").flat_map(|cell| cell.split("</th>"));
+        let text = |cell: &str| cell.rsplit('>').next().unwrap().trim().replace('\u{a0}', " ");
+        cells.map(text).filter(|text| !text.is_empty()).collect()
+    }
+
+    fn figure(mark: Mark, units: [&str; 2], points: &[[f64; 2]]) -> Figure {
+        let [x, y] = units.map(|unit| Axis::linear("", unit));
+        let series = vec![Series { name: "all".to_owned(), points: points.to_vec() }];
+        let (id, title, caption) = Default::default();
+        let chart = Chart { id, title, caption, mark, x, y, series, overlay_drives: false };
+        Figure::of_chart(&chart, "", String::new(), None)
+    }
+
+    #[test]
+    fn figures_in_a_table_have_equal_digits() {
+        let percentiles = figure(Mark::Line, [SHARE_BELOW, "us"], &[[2.0, 5_340.0], [10.0, 7_210.0], [100.0, 8_900.0]]);
+        assert_eq!(
+            cells(by_percentile, &percentiles),
+            ["all", "5.34 ms", "7.21 ms", "8.15 ms", "8.90 ms", "–", "–", "8.90 ms"]
+        );
+        let series = figure(Mark::Line, ["s", "us"], &[[1.0, 5_340.0], [2.0, 8_900.0]]);
+        let told = ["all", "2", "5.34 ms", "5.34 ms", "7.12 ms", "7.12 ms", "8.90 ms", "8.90 ms"];
+        assert_eq!(cells(by_series, &series), told);
+    }
+
+    #[test]
+    fn rows_and_points_that_differ_do_not_read_the_same() {
+        let rows = figure(Mark::Line, ["us", "ratio"], &[[1.0, 2.0], [1.002, 2.0], [1.004, 2.0], [3.0, 2.0]]);
+        assert_eq!(cells(by_position, &rows), ["1.000 µs", "2", "1.002 µs", "2", "1.004 µs", "2", "3 µs", "2"]);
+        let mut points = figure(Mark::Scatter, ["us", "MB/s"], &[[104.9, 39.04], [105.1, 38.97], [6_000.0, 38.97]]);
+        points.point_names = vec![["a", "b", "c"].map(str::to_owned).to_vec()];
+        let told = ["a", "all", "104.9 µs", "39.04 MB/s", "b", "all", "105.1 µs", "38.97 MB/s"];
+        assert_eq!(cells(by_point, &points), [&told[..], &["c", "all", "6 ms", "38.97 MB/s"]].concat());
     }
 
     #[test]

@@ -257,6 +257,15 @@ impl<'a> Drive<'a> {
         self.outcome("slc-cache", "").is_some() || self.of_random_writes("fill_bandwidth").is_some()
     }
 
+    /// The mean rate of such a write, in MB/s: that of the fill before the random writes only where there is no run that was
+    /// made for it.
+    pub fn mean_of_whole(&self) -> Option<f64> {
+        match self.outcome("slc-cache", "") {
+            Some(run) => run.metrics.get("bandwidth").map(|mean| mean.value),
+            None => self.of_random_writes("fill_bandwidth"),
+        }
+    }
+
     /// Whether the cache is emptied while the host writes past it; `None` if that was not measured.
     pub fn folds_past_cache(&self) -> Option<bool> {
         let of = |key: &str| self.metric("slc-cache", "", key);
@@ -266,12 +275,13 @@ impl<'a> Drive<'a> {
         (!folded.is_empty()).then(|| folded.iter().any(|&folded| folded >= FOLDING_SHARE))
     }
 
-    /// How much is written up to the end of this stage: in GB, or as a share where the drive was measured in small, whose parts are in
-    /// the proportions of the drive.
+    /// How much is written up to the end of this stage: in GB or MB, or as a share where the drive was measured in small,
+    /// whose parts are in the proportions of the drive.
     fn first_stretch(&self, first: u32) -> String {
         let of = |stage: u32, key: &str| self.metric("slc-cache", "", &format!("stage{stage}_{key}"));
         let amount = (1..=first).map(|stage| of(stage, "amount")).sum::<Option<f64>>();
         match (amount, of(first, "end")) {
+            (Some(gb), _) if gb < 1.0 => format!(" for the first {}", number::value(1e3 * gb, "MB")),
             (Some(gb), _) => format!(" for the first {}", number::value(gb, "GB")),
             (None, Some(percent)) => {
                 let of_drive = about(percent / 100.0 * self.device.facts.capacity_bytes as f64);
@@ -299,14 +309,9 @@ impl<'a> Drive<'a> {
             let slowest = rates.iter().copied().fold(f64::MAX, f64::min);
             return Some((format!("{:.0} MB/s{}{later}", rates[0], self.first_stretch(first)), slowest));
         }
-        // A mean, which does not say where the rate falls: as of a disk, whose tracks get shorter without a step. That of the fill before
-        // the random writes only where there is no run that was made for it.
+        // A mean, which does not say where the rate falls: as of a disk, whose tracks get shorter without a step.
         let (_, rate) = self.headline("sequential-write")?;
-        let whole = match self.outcome("slc-cache", "") {
-            Some(run) => run.metrics.get("bandwidth").map(|mean| mean.value),
-            None => self.of_random_writes("fill_bandwidth"),
-        };
-        let whole = whole.filter(|&whole| whole < FALLS * rate)?;
+        let whole = self.mean_of_whole().filter(|&whole| whole < FALLS * rate)?;
         let first = if self.device.facts.kind == "hdd" {
             "at its outer tracks"
         } else {
@@ -343,7 +348,7 @@ const MOSTLY: f64 = 50.0;
 const NOTICED_US: f64 = 10_000.0;
 
 /// Writes that fall to less than this share of their first rate are said to fall.
-pub(super) const FALLS: f64 = 0.8;
+const FALLS: f64 = 0.8;
 
 /// Writes at random in the last part of a run.
 pub(super) fn tail_of(run: &Outcome) -> Option<Steady> {

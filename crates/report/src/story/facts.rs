@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use super::drive::{Drive, FALLS, not_settled};
+use super::drive::{Drive, not_settled};
 use super::steady::Steady;
 use super::words::iops;
 use crate::headline::{ByCache, Headline};
@@ -135,13 +135,14 @@ impl<'a> Facts<'a> {
     pub fn best_other_sustained(&self, headline: &Headline, seen: bool) -> Option<Sustained<'_>> {
         let all = self.others_by(headline).into_iter().map(|(other, rate)| {
             let (slowest, is_seen) = match &other.source {
-                Source::Shipped(drive) => {
-                    let whole = drive.fill_mb_per_s;
-                    (whole.filter(|&whole| whole < FALLS * rate), whole.is_some())
+                Source::Shipped(drive) => (drive.fill_mb_per_s, drive.fill_mb_per_s.is_some()),
+                Source::Reviewed(drive) => {
+                    let falls_to = drive.long_write().map(|(_, slowest)| slowest);
+                    // A rate that does not fall by much, as that of a disk, is still less over all of it than at first.
+                    (falls_to.or_else(|| drive.mean_of_whole()), drive.is_written_whole())
                 }
-                Source::Reviewed(drive) => (drive.long_write().map(|(_, slowest)| slowest), drive.is_written_whole()),
             };
-            Sustained { name: &other.name, rate: slowest.unwrap_or(rate), is_seen }
+            Sustained { name: &other.name, rate: slowest.map_or(rate, |slowest| slowest.min(rate)), is_seen }
         });
         let rates = all.filter(|other| other.is_seen || !seen);
         rates.reduce(|best, other| if other.rate > best.rate { other } else { best })

@@ -550,6 +550,11 @@ fn a_drive_whose_long_writes_fall_says_to_what() {
     let story = story(&review, &review.devices[0]);
     assert!(story.unsuited.contains("Long copies and video: 900 MB/s at first, then 92."), "{}", story.unsuited);
     assert!(!story.suits.contains("video"), "{}", story.suits);
+    // Of less than a gigabyte in MB.
+    review.outcomes.last_mut().unwrap().metrics.insert("stage1_amount".into(), Metric::new(0.51, "GB"));
+    let told = super::story(&review, &review.devices[0]).unsuited;
+    assert!(told.contains("Long copies and video: 900 MB/s for the first 510 MB, then 92."), "{told}");
+    review.outcomes.last_mut().unwrap().metrics.remove("stage1_amount");
     // A drive that is still fast past its cache is one for copies, but not at the rate of the cache.
     review.outcomes.last_mut().unwrap().metrics.insert("stage2_bandwidth".into(), Metric::new(600.0, "MB/s"));
     let story = super::story(&review, &review.devices[0]);
@@ -587,7 +592,12 @@ fn what_another_drive_writes_in_a_minute_is_nothing_that_a_long_copy_is_behind()
     assert!(!slow(drive(504.0, None)).contains("opies"), "{}", slow(drive(504.0, None)));
     // It was seen to go on.
     let seen = drive(504.0, Some(480.0));
-    assert!(slow(seen.clone()).contains("Long copies and video: 150 MB/s, 504 elsewhere."), "{}", slow(seen));
+    assert!(slow(seen.clone()).contains("Long copies and video: 150 MB/s, 480 elsewhere."), "{}", slow(seen));
+    // Of a disk, whose mean over all of it is not far below its outer tracks: it is that which it goes on at.
+    let both = together(vec![("falls-1tb", drive(445.0, Some(57.0))), ("disk-1tb", drive(64.0, Some(53.0)))]);
+    let falls = story(&both, &both.devices[0]).suits;
+    let rates = "445 MB/s in the mean over the first part of the drive, 57 in the mean over all of it";
+    assert!(falls.contains(&format!("Copies and video: {rates}; Disk 1 TB goes on at 53.")), "{falls}");
     // What falls to more than another reaches in its first minute stays ahead of it.
     let both = together(vec![("falls-1tb", drive(500.0, Some(200.0))), ("slow-1tb", drive(180.0, None))]);
     let falls = story(&both, &both.devices[0]);

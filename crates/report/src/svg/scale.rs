@@ -76,6 +76,9 @@ pub(crate) struct Scale {
 /// Share of the axis that the strip for zero takes.
 const ZERO_STRIP: f64 = 0.07;
 
+/// The label of a tick may be off where it stands by this share of the step to the next: multiples of a step are rounded.
+const TICK_OFF: f64 = 0.01;
+
 impl Scale {
     /// An axis for `extent`, about `want` labels long. `distinct` are the positions of the data, if few: a
     /// logarithmic axis of queue depths is labelled with the queue depths.
@@ -102,9 +105,15 @@ impl Scale {
         }
         let label = if at_data { number::tick_in_full } else { number::tick };
         let mut labels: Vec<String> = values.iter().map(|&v| label(v, &axis.unit)).collect();
-        // Ticks that are rounded to the same figure tell nothing.
-        if !is_share && labels.windows(2).any(|pair| pair[0] == pair[1]) {
-            let step = values.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
+        let step = values.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
+        // A round value must be told in full, since readers measure by it. Of values of the data, those that read the same
+        // tell nothing.
+        let misread = if at_data {
+            labels.windows(2).any(|pair| pair[0] == pair[1])
+        } else {
+            values.iter().any(|&v| number::tick_is_off(v, &axis.unit, TICK_OFF * step))
+        };
+        if misread {
             labels = values.iter().map(|&v| number::tick_to_step(v, step, &axis.unit)).collect();
         }
         let ticks = values.into_iter().zip(labels).map(|(value, label)| Tick { value, label }).collect();
@@ -323,6 +332,23 @@ mod tests {
             let different: std::collections::BTreeSet<_> = all.iter().collect();
             assert!(all.len() > 1 && different.len() == all.len(), "{all:?}");
         }
+    }
+
+    #[test]
+    fn ticks_read_as_the_values_that_they_stand_at() {
+        let labels = |unit: &str, low: f64, high: f64, want: usize| {
+            let axis = Axis { min: Some(low), max: Some(high), ..Axis::linear("", unit) };
+            let scale = Scale::new(&axis, None, Role::Position, want, &[]);
+            scale.ticks.iter().map(|t| t.label.clone()).collect::<Vec<_>>()
+        };
+        // To three digits they would be 104, 105 and 106.
+        assert_eq!(labels("us", 104.475, 105.525, 4), ["104.5 µs", "105.0 µs", "105.5 µs"]);
+        assert_eq!(labels("MB/s", 108.39, 108.61, 2), ["108.4", "108.6"]);
+        assert_eq!(labels("", 999_490.0, 999_510.0, 2), ["999,490", "999,500", "999,510"]);
+        assert_eq!(labels("s", 1_000.5, 1_001.5, 2), ["1,000.5", "1,001.0", "1,001.5"]);
+        // What three digits can tell has no more.
+        assert_eq!(labels("us", 950.0, 1_050.0, 2), ["950 µs", "1 ms", "1.05 ms"]);
+        assert_eq!(labels("", 0.0, 0.4, 4), ["0", "0.1", "0.2", "0.3", "0.4"]);
     }
 
     #[test]

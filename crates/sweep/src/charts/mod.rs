@@ -317,10 +317,10 @@ fn metric_sections(data: &Data, task: usize) -> Vec<SweepSection> {
         .collect()
 }
 
-/// The keys that metrics are drawn against: those asked for, else every number, else the first; none where no key is varied.
+/// The keys that metrics are drawn against: of those that are varied the ones asked for, else every number, else the first.
 fn positions(data: &Data) -> Vec<usize> {
-    let asked: Vec<usize> =
-        data.plan.charts.x.iter().filter_map(|key| data.plan.axes.iter().position(|a| a.key == *key)).collect();
+    let varied = |key: &String| data.varied.iter().copied().find(|&a| data.axis(a).key == *key);
+    let asked: Vec<usize> = data.plan.charts.x.iter().filter_map(varied).collect();
     if !asked.is_empty() {
         return asked;
     }

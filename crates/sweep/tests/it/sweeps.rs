@@ -632,6 +632,11 @@ fn a_page_of_one_drive_over_several_seeds_has_no_empty_sections() {
     let why = "No key takes more than one value: there is nothing to draw figures against, and no trade-off between drives. \
                results.csv has every run.";
     assert_eq!(page.notes, [why]);
+    // Nor is there anything to draw against a key that has one value, where the plan names it.
+    let text = format!("{text}x = [\"controller.read_command_us\"]\n[grid]\ncontroller.read_command_us = [1.0]\n");
+    let plan = Plan::parse("seeds.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let page = ssdlab_sweep::page(&plan, &states, "0", Vec::new());
+    assert!(page.sections.is_empty() && page.notes == [why], "{:?}", page.notes);
 }
 
 #[test]

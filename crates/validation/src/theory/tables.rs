@@ -190,8 +190,7 @@ fn write_amplification() -> Vec<Table> {
         Table {
             name: "Write amplification: FIFO",
             about: "Uniform random writes; the block closed longest ago goes. Drives of so few pages that the write buffer, of 16, \
-                counts beside them are not judged, here and with random victims: those of blocks of 4 pages, and of 8 and 16 where \
-                little is spare.",
+                counts beside them are not judged, here and with random victims; the program says so of each.",
             first: "over-provisioning, pages per block",
             points: grid(Kind::Fifo, &[64, 256]),
         },

@@ -95,15 +95,10 @@ impl Job {
 
     /// The smallest and the largest block of the operations that occur.
     fn blocks(&self) -> (u64, u64) {
-        let used = match self.rw {
-            Rw::Read | Rw::RandRead => 0..1,
-            Rw::Write | Rw::RandWrite => 1..2,
-            Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite => 2..3,
-            Rw::ReadWrite | Rw::RandRw => 0..2,
-        };
-        let sizes = &self.sizes()[used];
-        let min = sizes.iter().map(|s| s.min_bytes()).min().unwrap_or(SECTOR_BYTES);
-        let max = sizes.iter().map(|s| s.max_bytes()).max().unwrap_or(SECTOR_BYTES);
+        let sizes = self.sizes();
+        let used = || sizes.iter().zip(self.mix().uses()).filter(|s| s.1).map(|s| s.0);
+        let min = used().map(|s| s.min_bytes()).min().unwrap_or(SECTOR_BYTES);
+        let max = used().map(|s| s.max_bytes()).max().unwrap_or(SECTOR_BYTES);
         (min, max)
     }
 
@@ -214,19 +209,20 @@ impl Job {
         passes && keeps_a_map && pattern.repeats && self.rw.writes()
     }
 
-    /// The access pattern of clone `clone` on a drive of `capacity_bytes`.
-    ///
-    /// # Errors
-    /// As [`Job::span`].
-    pub fn pattern(&self, capacity_bytes: u64, clone: u32) -> Result<Pattern, JobFileError> {
-        let span = self.span(capacity_bytes, clone)?;
-        let mix = match self.rw {
+    pub(super) fn mix(&self) -> Mix {
+        match self.rw {
             Rw::Read | Rw::RandRead => Mix::Read,
             Rw::Write | Rw::RandWrite => Mix::Write,
             Rw::Trim | Rw::RandTrim => Mix::Trim,
             Rw::ReadWrite | Rw::RandRw => Mix::ReadWrite { read_percent: self.read_percent },
             Rw::TrimWrite | Rw::RandTrimWrite => Mix::TrimWrite,
-        };
+        }
+    }
+
+    fn order(&self) -> Order {
+        if !self.rw.is_random() {
+            return Order::Sequential;
+        }
         let (min, max) = self.blocks();
         // As in fio, any alignment of its own turns the map off.
         let aligned =
@@ -234,18 +230,22 @@ impl Job {
         // Reads and writes that begin at different places cannot share a map, and a walk leaves it.
         let smallest = self.sizes().map(|sizes| sizes.min_bytes());
         let apart = self.rw == Rw::RandRw && smallest[0] != smallest[1] || min != max && self.leaves_order();
-        let order = if self.rw.is_random() {
-            let has_map = !(self.norandommap || aligned || apart);
-            let uniform = if has_map { Distribution::EachBlockOnce } else { Distribution::Uniform };
-            Order::Random(self.distribution.to_pattern(uniform))
-        } else {
-            Order::Sequential
-        };
+        let has_map = !(self.norandommap || aligned || apart);
+        let uniform = if has_map { Distribution::EachBlockOnce } else { Distribution::Uniform };
+        Order::Random(self.distribution.to_pattern(uniform))
+    }
+
+    /// The access pattern of clone `clone` on a drive of `capacity_bytes`.
+    ///
+    /// # Errors
+    /// As [`Job::span`].
+    pub fn pattern(&self, capacity_bytes: u64, clone: u32) -> Result<Pattern, JobFileError> {
+        let span = self.span(capacity_bytes, clone)?;
         Ok(Pattern {
             start_bytes: span.start_bytes,
             span_bytes: span.length_bytes,
-            order,
-            mix,
+            order: self.order(),
+            mix: self.mix(),
             sizes: self.sizes(),
             align_bytes: self.block_align,
             align_offset_bytes: 0,
@@ -268,6 +268,10 @@ impl Job {
                 _ => span_bytes,
             },
         };
+        // As in fio, which does not look after the only pass whether more fits where it is to verify, but not now.
+        let is_for_later = self.verify.is_some() && !self.do_verify && self.loops == 1;
+        let ends_with_pass = is_for_later && !self.strided && !self.is_one_long_pass();
+        let io_size = if ends_with_pass { io_size.min(span_bytes) } else { io_size };
         if self.time_based {
             Extent::Endless
         } else if let Some(walk_bytes) =
@@ -300,14 +304,19 @@ impl Job {
         Some((span_bytes.checked_sub(block)? / (block + step) + 1) * block)
     }
 
+    /// Whether all of its `io_size` is one pass: as in fio, that of a random job without a map.
+    fn is_one_long_pass(&self) -> bool {
+        let keeps_a_map = self.rw_run <= 1 && self.order() == Order::Random(Distribution::EachBlockOnce);
+        self.rw.is_random() && !keeps_a_map
+    }
+
     /// How many whole passes an `io_size` above its span is, if it is so many: `loops` of them, and then others for as long as
-    /// a block fits into what is left of `io_size`, towards which all counts that is trimmed, written and read back. `None` where
-    /// the last one is cut short, or where a pass is of as much as `io_size` or of no fixed length.
+    /// the largest block fits into what is left of `io_size`, towards which all counts that is trimmed, written and read back.
+    /// `None` where the last one is cut short, or where a pass is of as much as `io_size` or of no fixed length.
     fn passes(&self, span_bytes: u64, io_size: u64) -> Option<u64> {
         let (block, largest) = self.blocks();
         let is_mixed = matches!(self.rw, Rw::ReadWrite | Rw::RandRw);
-        let is_one_long_pass = self.norandommap && self.rw.is_random();
-        let has_passes = block == largest && !is_mixed && !self.strided && self.rw_step == 0 && !is_one_long_pass;
+        let has_passes = !is_mixed && !self.strided && self.rw_step == 0 && !self.is_one_long_pass();
         let pass = span_bytes / block * block;
         if io_size < span_bytes || pass == 0 || !has_passes {
             return None;
@@ -315,7 +324,7 @@ impl Job {
         let reads_back = self.verify.is_some() && self.do_verify && self.rw.writes();
         let trims_before = self.rw.trims() && self.rw.writes();
         let counted = pass.saturating_mul(1 + u64::from(reads_back) + u64::from(trims_before));
-        let fitting = 1 + io_size.saturating_sub(block) / counted;
+        let fitting = 1 + io_size.saturating_sub(largest) / counted;
         let is_cut = self.loops == 1 && fitting.saturating_mul(pass) > io_size;
         (!is_cut).then(|| self.loops.max(fitting))
     }

@@ -240,7 +240,7 @@ pub struct Job {
     pub sync: bool,
     /// `rw=read:OFFSET`: added to the place after each block, in sequence.
     pub rw_step: i64,
-    /// `rw=randread:N`: blocks from each random place.
+    /// `rw=randread:N`: blocks from each random place; 0: there is no such place, all go on in sequence.
     pub rw_run: u64,
     /// `rw_sequencer=identical`: these lie at one place.
     pub rw_same_place: bool,
@@ -471,7 +471,7 @@ impl Job {
     /// Whether blocks of a random pattern that go on in sequence can come to the end of the span, where fio ends the pass.
     fn may_run_into_the_end(&self) -> bool {
         let runs = self.rw_run > 1 && !self.rw_same_place;
-        let goes_on = runs || self.random_percent.iter().any(|percent| (1..100).contains(percent));
+        let goes_on = runs || self.random_shares().iter().any(|percent| (1..100).contains(percent));
         self.rw.is_random() && goes_on && !self.strided && !self.time_based
     }
 
@@ -481,6 +481,12 @@ impl Job {
         self.rw.trims() && self.rw.writes() && writes != trims
     }
 
+    /// Per cent of reads, writes and trims that are at random. What the job does not do leaves no order.
+    fn random_shares(&self) -> [u32; 3] {
+        let uses = self.mix().uses();
+        std::array::from_fn(|op| if self.rw.is_random() && uses[op] { self.random_percent[op] } else { 100 })
+    }
+
     /// How the pattern leaves its order, if it does; from the start of its span its file has `room_bytes`.
     pub(super) fn walk(&self, room_bytes: u64) -> Option<Walk> {
         let walk = Walk {
@@ -488,7 +494,7 @@ impl Job {
             ends_with_span: false,
             run: self.rw_run,
             same_place: self.rw_same_place,
-            random_percent: if self.rw.is_random() { self.random_percent } else { [100; 3] },
+            random_percent: self.random_shares(),
             strided: self.strided.then_some(Strided {
                 zone_bytes: self.zone_bytes,
                 range_bytes: if self.zone_range > 0 { self.zone_range } else { self.zone_bytes },

@@ -109,7 +109,8 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.description = Some(need(v)?.to_owned()); Ok(()) };
     "rw" ["readwrite"] "pattern[:offset or count]", "read",
         "read, write, trim, randread, randwrite, randtrim, rw, randrw, trimwrite or randtrimwrite. In sequence, :OFFSET is \
-         added to the place after each block (negative: backwards); at random, :N blocks follow each random place (0 is 1)."
+         added to the place after each block (negative: backwards); at random, :N blocks follow each random place (with 0 \
+         there is none: they go on in sequence from the start)."
         => |j, v| {
             let text = need(v)?;
             let (name, modifier) = match text.split_once(':') {
@@ -121,7 +122,7 @@ static SUPPORTED: &[Entry] = options! {
             match modifier {
                 None => {}
                 Some(modifier) if j.rw.is_random() => {
-                    j.rw_run = units::integer(modifier, j.kb_base, 0, u64::MAX)?.max(1);
+                    j.rw_run = units::integer(modifier, j.kb_base, 0, u64::MAX)?;
                 }
                 Some(modifier) => j.rw_step = units::signed_bytes(modifier, j.kb_base)?,
             }
@@ -205,7 +206,7 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.zone_skip = units::bytes(need(v)?, j.kb_base)?; Ok(()) };
     "offset_increment" "bytes or %", "0", "Clone n of the job begins n times this further on."
         => |j, v| { j.offset_increment = units::amount(need(v)?, j.kb_base)?; Ok(()) };
-    "io_size" ["io_limit"] "bytes or %", "size", "How much to transfer; more than size goes round again, where trims of trimwrite count as well. 0 is as much as size."
+    "io_size" ["io_limit"] "bytes or %", "size", "How much to transfer; more than size goes round again, where trims of trimwrite count as well; with verify and do_verify=0 it does not, unless loops is above 1. 0 is as much as size."
         => |j, v| {
             let amount = units::amount(need(v)?, j.kb_base)?;
             // fio: 0 is "as much as size".

@@ -14,11 +14,13 @@ pub(super) struct Written {
     end_bytes: u64,
     /// Bits by number of chunk and offset of the job's blocks within a block.
     chunks: BTreeMap<(u64, u64), Box<[u64; WORDS]>>,
+    /// Where the blocks of the lowest number begin, in falling order: they are taken out one by one.
+    lowest: Vec<u64>,
 }
 
 impl Written {
     pub(super) fn new(block_bytes: u64, end_bytes: u64) -> Self {
-        Written { block_bytes, end_bytes, chunks: BTreeMap::new() }
+        Written { block_bytes, end_bytes, chunks: BTreeMap::new(), lowest: Vec::new() }
     }
 
     /// Adds every block of the smallest size of which a part was written.
@@ -34,18 +36,27 @@ impl Written {
 
     /// Takes out the lowest block: offset and length.
     pub(super) fn pop(&mut self) -> Option<(u64, u64)> {
-        while let Some(mut entry) = self.chunks.first_entry() {
-            let (number, shift) = *entry.key();
-            if let Some(word) = entry.get().iter().position(|w| *w != 0) {
-                let bit = entry.get()[word].trailing_zeros();
-                entry.get_mut()[word] &= !(1 << bit);
-                let block = number * CHUNK + word as u64 * 64 + u64::from(bit);
-                let at = block * self.block_bytes + shift;
-                return Some((at, self.block_bytes.min(self.end_bytes.saturating_sub(at))));
-            }
-            entry.remove();
+        if self.lowest.is_empty() {
+            self.lower();
         }
-        None
+        let at = self.lowest.pop()?;
+        Some((at, self.block_bytes.min(self.end_bytes.saturating_sub(at))))
+    }
+
+    /// Takes the blocks of the lowest number, which lie before those of the next one whatever their offset.
+    fn lower(&mut self) {
+        let lowest = self.chunks.first_key_value().map(|(key, _)| key.0);
+        while let Some(chunk) = self.chunks.first_entry().filter(|chunk| Some(chunk.key().0) == lowest) {
+            let ((number, shift), words) = chunk.remove_entry();
+            for (first, mut word) in (number * CHUNK..).step_by(64).zip(*words) {
+                while word != 0 {
+                    let block = first + u64::from(word.trailing_zeros());
+                    self.lowest.push(block * self.block_bytes + shift);
+                    word &= word - 1;
+                }
+            }
+        }
+        self.lowest.sort_unstable_by(|a, b| b.cmp(a));
     }
 }
 
@@ -64,6 +75,16 @@ mod tests {
         assert_eq!(all, [3, 4, 100, 101, 102, 5_000, 9_000]);
         written.add(512, 4096);
         assert_eq!((written.pop(), written.pop()), (Some((512, 4096)), None));
+    }
+
+    #[test]
+    fn blocks_of_different_offsets_come_out_by_address() {
+        let mut written = Written::new(48 << 10, 1 << 40);
+        for at in [1200, 100, 0, 148, 48, 96, 148] {
+            written.add(at << 10, 48 << 10);
+        }
+        let all: Vec<u64> = std::iter::from_fn(|| written.pop()).map(|(at, _)| at >> 10).collect();
+        assert_eq!(all, [0, 48, 96, 100, 148, 1200]);
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Draws {
 
 impl Mix {
     /// Whether reads, writes and trims occur.
-    pub(super) fn uses(self) -> [bool; 3] {
+    pub(crate) fn uses(self) -> [bool; 3] {
         match self {
             Mix::Read => [true, false, false],
             Mix::Write => [false, true, false],

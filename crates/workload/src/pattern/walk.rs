@@ -82,7 +82,8 @@ pub struct Walk {
     /// A step forward that leaves the span ends the pass, and does not begin again within it: what is behind the span could be
     /// worked on as well.
     pub ends_with_span: bool,
-    /// At random: blocks from each random place, at least 1.
+    /// At random: blocks from each random place; what is trimmed and then written is two of them. 0: there is no random place,
+    /// all go on in sequence.
     pub run: u64,
     /// Those blocks lie at one place, and not one behind the other.
     pub same_place: bool,
@@ -209,9 +210,15 @@ impl WalkSource {
         if fits(again) { again as u64 } else { from }
     }
 
+    /// Counts a block of the present run; whether it goes on with that, and does not begin another.
+    fn goes_on(&mut self) -> bool {
+        let goes_on = self.run_left > 0 || self.walk.run == 0;
+        self.run_left = if self.run_left > 0 { self.run_left } else { self.walk.run }.saturating_sub(1);
+        goes_on
+    }
+
     fn at_random(&mut self, slot: usize, op: Op, drawn: u64, length: u64, window: (u64, u64)) -> u64 {
-        if self.run_left > 0 {
-            self.run_left -= 1;
+        if self.goes_on() {
             return match self.last[slot] {
                 Some((begin, _)) if self.walk.same_place => begin,
                 _ => self.in_sequence(slot, length, window),
@@ -221,7 +228,6 @@ impl WalkSource {
         if percent < 100 && !self.rng.chance(percent.into(), 100) {
             return self.in_sequence(slot, length, window);
         }
-        self.run_left = self.walk.run - 1;
         let (from, to) = window;
         if (from, to) == (0, self.length) {
             return drawn;
@@ -230,6 +236,19 @@ impl WalkSource {
         let places = ((to - from) / length).max(1);
         from + self.rng.below(places) * length
     }
+
+    /// The write of what was trimmed just now: at the same place, whatever comes next. As in fio, it counts in runs and zones.
+    fn written(&mut self, command: Command) -> Command {
+        let (offset, end) = self.last[2].unwrap_or_default();
+        if self.random {
+            self.goes_on();
+        }
+        self.zone.1 += command.length_bytes;
+        if end == self.length {
+            self.end_pass();
+        }
+        Command { offset_bytes: self.start + offset, ..command }
+    }
 }
 
 impl Source for WalkSource {
@@ -237,17 +256,18 @@ impl Source for WalkSource {
         if self.passes_left == Some(0) {
             return None;
         }
-        let window = self.window();
         let command = self.inner.next()?;
+        if self.pairs && command.op == Op::Write {
+            return Some(self.written(command));
+        }
+        let window = self.window();
         let slot = match command.op {
             Op::Read => 0,
             Op::Write => 1,
             Op::Trim | Op::Flush | Op::WriteZeroes => 2,
         };
         let length = command.length_bytes;
-        // What is trimmed is written then, at the same place.
-        let writes_trimmed = self.pairs && command.op == Op::Write;
-        if self.walk.ends_with_span && self.passes_left.is_some() && !writes_trimmed && self.leaves(slot, length) {
+        if self.walk.ends_with_span && self.passes_left.is_some() && self.leaves(slot, length) {
             self.end_pass();
             if self.passes_left == Some(0) {
                 return None;
@@ -261,7 +281,7 @@ impl Source for WalkSource {
         self.last[slot] = Some((offset, offset + length));
         self.zone.1 += length;
         // As in fio, a block that ends with the span is the last of its pass.
-        if offset + length == self.length && (writes_trimmed || !self.pairs) {
+        if offset + length == self.length && !self.pairs {
             self.end_pass();
         }
         Some(Command { offset_bytes: self.start + offset, ..command })
@@ -318,11 +338,44 @@ mod tests {
     }
 
     #[test]
+    fn what_is_trimmed_at_random_is_written_at_the_same_place() {
+        let pattern = Pattern { mix: Mix::TrimWrite, ..Pattern::random_read(1 << 40, 4096).bytes(400 * 4096) };
+        let zones = Strided { zone_bytes: 3 << 12, range_bytes: 8 << 12, skip_bytes: 8 << 12, room_bytes: 1 << 40 };
+        // Pairs that go on in sequence or stay, of those that do not begin at a random place. As in fio, each is two blocks.
+        for (walk, goes_on) in [
+            (Walk { run: 2, ..Walk::default() }, 0..1),
+            (Walk { run: 3, ..Walk::default() }, 266..267),
+            (Walk { run: 4, ..Walk::default() }, 200..201),
+            (Walk { run: 4, same_place: true, ..Walk::default() }, 200..201),
+            (Walk { random_percent: [100, 100, 50], ..Walk::default() }, 170..230),
+            (Walk { random_percent: [0, 0, 100], ..Walk::default() }, 0..1),
+            (Walk { run: 0, ..Walk::default() }, 399..400),
+            (Walk { strided: Some(zones), ..Walk::default() }, 0..400),
+        ] {
+            let at = offsets(&walk, &pattern);
+            assert!(at.len() == 800 && at.chunks(2).all(|pair| pair[0] == pair[1]), "{walk:?}");
+            let next = |w: &[u64]| w[2] == w[0] + u64::from(!walk.same_place);
+            let told = at.windows(3).step_by(2).filter(|w| next(w)).count();
+            assert!(goes_on.contains(&told), "{walk:?}: {told}");
+        }
+    }
+
+    #[test]
+    fn all_is_in_sequence_where_no_block_is_at_a_random_place() {
+        let random = Pattern::random_read(4 * 4096, 4096).passes(2);
+        assert_eq!(offsets(&Walk { run: 0, ..Walk::default() }, &random), [0, 1, 2, 3, 0, 1, 2, 3]);
+        assert_eq!(offsets(&Walk { run: 0, same_place: true, ..Walk::default() }, &random), [0; 8]);
+    }
+
+    #[test]
     fn the_given_share_is_random() {
         let random = Pattern::random_read(1 << 40, 4096).bytes(10_000 * 4096);
         let at = offsets(&Walk { random_percent: [30; 3], ..Walk::default() }, &random);
         let jumps = at.windows(2).filter(|w| w[1] != w[0] + 1).count();
         assert!((2_800..3_200).contains(&jumps), "{jumps}");
+        // As in fio, a run that begins in sequence has its length all the same.
+        let at = offsets(&Walk { run: 4, random_percent: [50; 3], ..Walk::default() }, &random);
+        assert!(at.chunks(4).all(|run| run[3] == run[0] + 3));
     }
 
     #[test]

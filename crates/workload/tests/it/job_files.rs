@@ -221,8 +221,15 @@ fn of_some_numbers_zero_is_the_same_as_none() {
         let job = parse(&format!("[j]\n{options}\n")).jobs[0].clone();
         assert_eq!((job.thinktime_blocks, job.loops, job.flow), (plain.thinktime_blocks, plain.loops, plain.flow));
     }
-    assert_eq!(reads("rw=randread:0"), 256);
-    assert_eq!(parse("[j]\nrw=randread:0\n").jobs[0].rw_run, 1);
+}
+
+/// As in fio 3.33.
+#[test]
+fn no_block_from_each_random_place_is_a_sequence() {
+    for (options, step) in [("", 4), ("\nnorandommap", 4), ("\nblockalign=8k", 4), ("\nrw_sequencer=identical", 0)] {
+        let all = sent(&format!("bs=4k\nsize=64k\nloops=2\nrw=randread:0{options}"));
+        assert!(all.iter().map(|c| c.1).eq((0..32).map(|block| block % 16 * step)), "{options}: {all:?}");
+    }
 }
 
 #[test]
@@ -235,6 +242,10 @@ fn where_a_run_differs_from_fios_a_notice_says_so() {
         ("rw=randread:8\nrw_sequencer=identical", None),
         ("rw=randread:8\ntime_based\nruntime=1", None),
         ("rw=randread\npercentage_random=0", None),
+        ("rw=randread\npercentage_random=100,50", None),
+        ("rw=randrw\npercentage_random=100,50", Some(end)),
+        ("rw=randtrimwrite\npercentage_random=100,50,100", None),
+        ("rw=randread:0", None),
         ("rw=read\npercentage_random=50", None),
         ("rw=trimwrite\nbs=4k,8k,16k", Some(sizes)),
         ("rw=trimwrite\nbs=4k,8k", None),
@@ -281,9 +292,37 @@ fn io_size_loops_and_time_based_decide_the_end() {
         ("io_size=1028k", 192),
         ("io_size=1m\nloops=3", 192),
         ("io_size=128k\nloops=3", 96),
+        ("io_size=1m\nrw=randtrimwrite", 128),
         ("io_size=1m\nrw=randtrimwrite\nnorandommap", 256),
+        ("io_size=1m\nrw=randtrimwrite:2", 256),
+        ("io_size=1m\nrw=randtrimwrite\nblockalign=8k", 256),
+        ("io_size=1m\nrw=randtrimwrite\nrandom_distribution=zipf:1.2", 256),
     ] {
         assert_eq!(pairs(options), blocks, "{options}");
+    }
+    // Nor is it otherwise with several sizes.
+    let trimmed = |options: &str| {
+        let all = sent(&format!("rw=trimwrite\nbsrange=4k-8k\nsize=256k\n{options}"));
+        all.iter().filter(|c| c.0 == Op::Trim).map(|c| c.2).sum::<u64>()
+    };
+    for (options, kib) in [("384k", 256), ("520k", 512), ("1m", 512), ("1500k", 768), ("1m\nloops=3", 768)] {
+        assert_eq!(trimmed(&format!("io_size={options}")), kib, "{options}");
+        assert_eq!(trimmed(&format!("io_size={options}\nrw=randtrimwrite")), kib, "{options}");
+    }
+    // What is to be verified later is one pass, unless there is none (fio 3.33).
+    let for_later = |options: &str| count(&format!("[a]\nbs=4k\nsize=256k\nverify=md5\ndo_verify=0\n{options}\n"));
+    for (options, blocks) in [
+        ("rw=write\nio_size=2m", 64),
+        ("rw=randwrite\nio_size=1m", 64),
+        ("rw=randrw\nio_size=1m", 64),
+        ("rw=write:4k\nio_size=1m", 32),
+        ("rw=trimwrite\nio_size=2m", 128),
+        ("rw=write\nio_size=1m\nloops=2", 256),
+        ("rw=write\nio_size=128k\nloops=3", 96),
+        ("rw=randwrite\nio_size=1m\nnorandommap", 256),
+        ("rw=write\nio_size=1m\nzonemode=strided\nzonesize=64k\nzoneskip=64k", 256),
+    ] {
+        assert_eq!(for_later(options), blocks, "{options}");
     }
     assert_eq!(count("[a]\nrw=trimwrite\nbs=4k\nsize=256k\nio_size=1m\nverify=md5\n"), 3 * 128);
     assert_eq!(count("[a]\nsize=1m\ntime_based\nruntime=10\n"), 100_000);

@@ -239,7 +239,7 @@ fn how_long_a_shipped_drive_keeps_its_rate_is_not_guessed() {
         format!("{suits} {unsuited}")
     };
     assert!(!known(None, &slow).contains("opies"), "{}", known(None, &slow));
-    assert!(known(Some(390.0), &slow).contains("Long copies and video: 60 MB/s, 400 elsewhere."));
+    assert!(known(Some(390.0), &slow).contains("Long copies and video: 60 MB/s, 390 elsewhere."));
     assert!(!known(Some(100.0), &slow).contains("opies"), "it falls, too");
     // A rate that falls speaks for a drive only where what it falls to is near the best that another may keep.
     let stages = |second: f64| {
