@@ -38,9 +38,13 @@ pub struct SlowRequest {
 /// Requests of one kind.
 #[derive(Clone, Default)]
 pub struct Served {
+    /// All that anybody waited for, those that were refused at once or went with the power included.
     pub requests: u64,
+    /// Of those that have ended at the device.
     pub bytes: u64,
+    /// Requests that did not succeed.
     pub errors: u64,
+    /// Of those that have ended at the device.
     pub latency: Histogram,
 }
 
@@ -181,7 +185,7 @@ impl Drive {
         &self.export
     }
 
-    /// Requests that have ended since serving began.
+    /// Requests that have ended at the device since serving began.
     #[must_use]
     pub fn requests_served(&self) -> u64 {
         self.slow_beyond.all().count()
@@ -405,6 +409,27 @@ impl Drive {
 
     /// The same of one that came at `came`.
     fn start_since(&mut self, came: Nanos, now: Nanos, request: DriveRequest) -> Result<Started, DriveError> {
+        let op = request.op;
+        let started = self.try_start(came, now, request);
+        if started.is_err() {
+            self.count_failed(op);
+        }
+        started
+    }
+
+    /// A request has failed without the device: it was refused, here or by a client's protocol, or went with the power.
+    pub(crate) fn count_failed(&mut self, op: Op) {
+        let served = &mut self.served[self.sent_as(op) as usize];
+        served.requests += 1;
+        served.errors += 1;
+    }
+
+    /// A device without a command for zeroes has them written.
+    fn sent_as(&self, op: Op) -> Op {
+        if op == Op::WriteZeroes && !self.export.write_zeroes { Op::Write } else { op }
+    }
+
+    fn try_start(&mut self, came: Nanos, now: Nanos, request: DriveRequest) -> Result<Started, DriveError> {
         if let Some(lock) = self.lock.as_mut().filter(|lock| lock.is_erasing()) {
             let held_bytes = request.held_bytes();
             lock.waiting.push((came, request));
@@ -433,7 +458,7 @@ impl Drive {
         if total_bytes == 0 && op != Op::Flush {
             return Ok(Started::Done);
         }
-        let op = if op == Op::WriteZeroes && !self.export.write_zeroes { Op::Write } else { op };
+        let op = self.sent_as(op);
         if !data.is_empty() {
             let stored = self.device.store().stored_pages() * ssdlab_contents::PAGE_BYTES as u64;
             let room = self.memory_bytes.saturating_sub(stored + self.incoming_bytes);
@@ -789,12 +814,14 @@ impl Drive {
         let jobs: Vec<Job> = std::mem::take(&mut self.jobs).into_iter().flatten().collect();
         // Those of parts that had come back; the others went with their commands.
         jobs.iter().flat_map(|job| job.payloads.iter().flatten()).for_each(|&id| self.device.release(id));
-        let jobs = jobs.into_iter().map(|job| (job.owner, job.cookie, job.held_bytes));
         let waiting = self.lock.as_mut().map_or_else(Vec::new, |lock| lock.cut(&mut self.device));
         let stand_by = self.standing_by.take();
         let behind = stand_by.iter().flat_map(|stand_by| &stand_by.waiting);
-        let waiting =
-            waiting.iter().chain(behind).map(|(_, request)| (request.owner, request.cookie, request.held_bytes()));
+        let waiting = waiting.iter().chain(behind).map(|(_, request)| request);
+        let waited_for = jobs.iter().filter(|job| !job.given_up).map(|job| job.op);
+        waited_for.chain(waiting.clone().map(|request| request.op)).for_each(|op| self.count_failed(op));
+        let jobs = jobs.into_iter().map(|job| (job.owner, job.cookie, job.held_bytes));
+        let waiting = waiting.map(|request| (request.owner, request.cookie, request.held_bytes()));
         let lost = jobs.chain(waiting).map(|(owner, cookie, held_bytes)| Outcome {
             owner,
             cookie,

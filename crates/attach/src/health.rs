@@ -5,6 +5,9 @@ use ssdlab_device::{Counters, Device};
 
 use crate::drive::Drive;
 
+/// The attribute that tells what is used of the flash's life.
+pub const LIFETIME: u8 = 202;
+
 /// An attribute of SMART.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute {
@@ -47,7 +50,9 @@ pub fn health(drive: &mut Drive, now: Nanos) -> Health {
         add(174, "Unexpect_Power_Loss_Ct", unclean);
     }
     if let Some(wear) = wear {
-        add(202, "Percent_Lifetime_Remain", (100.0 - 100.0 * wear.mean).max(0.0).round() as u64);
+        // On Micron's and Crucial's drives, which have it, the raw value is what is used (smartmontools issues 161 and
+        // 510), and the value what is left.
+        add(LIFETIME, "Percent_Lifetime_Remain", (100.0 * wear.mean).round() as u64);
     }
     if let Some(celsius) = celsius {
         add(194, "Temperature_Celsius", celsius.round() as u64);

@@ -55,7 +55,7 @@ pub fn status(view: &mut View<'_>) -> Value {
                 "requests": served.requests,
                 "bytes": served.bytes,
                 "errors": served.errors,
-                "latency_us": percentiles(&served.latency),
+                "latency_us": (served.latency.count() > 0).then(|| percentiles(&served.latency)),
             });
             (op.name().to_owned(), value)
         })

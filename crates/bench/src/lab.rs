@@ -26,6 +26,12 @@ impl Begins {
         matches!(self, Begins::Trimmed | Begins::AsFound)
     }
 
+    /// Whether data may lie on it, though nothing was written before the test.
+    #[must_use]
+    pub const fn may_hold_data(self) -> bool {
+        matches!(self, Begins::Saved | Begins::AsFound)
+    }
+
     /// Such a drive, for a sentence.
     #[must_use]
     pub const fn a_drive(self) -> &'static str {

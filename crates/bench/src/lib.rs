@@ -69,6 +69,7 @@ pub mod plan;
 pub mod replay;
 pub mod specimens;
 pub mod suite;
+pub mod wear_watch;
 
 pub use claim_kind::ClaimKind;
 pub use error::{BenchError, HostError};

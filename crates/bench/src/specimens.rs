@@ -8,6 +8,9 @@ use ssdlab_core::Rng;
 use crate::outcome::{Chart, Mark, Metric, Outcome, SHARE_BELOW, Series, Table};
 use crate::suite::tail::latency_at;
 
+/// How the keys of figures end that are the lowest and the highest of all specimens.
+pub const BAND_ENDINGS: [&str; 2] = ["_lowest", "_highest"];
+
 /// Places of a band of latency curves.
 const SHARES_PER_DECADE: f64 = 20.0;
 
@@ -32,8 +35,8 @@ pub fn band(outcomes: &[Outcome]) -> Option<Outcome> {
         let values: Option<Vec<f64>> = outcomes.iter().map(|o| o.metrics.get(key).map(|m| m.value)).collect();
         let Some(values) = values else { continue };
         let [low, middle, high] = spread(values);
-        for (ending, value) in [("lowest", low), ("highest", high)] {
-            out.metrics.insert(format!("{key}_{ending}"), Metric::new(value, &metric.unit));
+        for (ending, value) in BAND_ENDINGS.into_iter().zip([low, high]) {
+            out.metrics.insert(format!("{key}{ending}"), Metric::new(value, &metric.unit));
         }
         rows.push([vec![key.clone()], [low, middle, high].map(text).to_vec(), vec![metric.unit.clone()]].concat());
     }

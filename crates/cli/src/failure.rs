@@ -33,6 +33,14 @@ impl Failure {
         }
     }
 
+    /// The same of a command of which something has run by now: not nothing, whatever the reason.
+    pub fn after_a_run(self) -> Self {
+        match self {
+            Failure::BadInput(d) => Failure::Run(d),
+            other => other,
+        }
+    }
+
     /// What the program ends with.
     pub fn exit_code(&self) -> u8 {
         match self {

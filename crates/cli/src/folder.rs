@@ -104,6 +104,8 @@ pub struct OutputFolder {
     tests_before: usize,
     /// Made by this command.
     is_new: bool,
+    /// Whether files that ssdlab did not write may be overwritten.
+    force: bool,
     /// `None`: the folder is another process's.
     lock: Option<File>,
 }
@@ -158,9 +160,9 @@ impl OutputFolder {
         let begun_before = known.begun.clone().filter(|begun| begun != writes.command);
         let begun_before = begun_before.map(|begun| (begun, known.writing));
         let (dir, lock) = (dir.to_owned(), Some(lock));
-        let mut folder = OutputFolder { dir, writes, known, begun_before, tests_before: 0, is_new, lock };
+        let mut folder = OutputFolder { dir, writes, known, begun_before, tests_before: 0, is_new, force, lock };
         folder.sweep_up();
-        folder.check(force)?;
+        folder.check()?;
         folder.tests_before = folder.count_tests();
         // Before any work: if this process is killed, others must know whose run it was.
         folder.known.writing &= folder.is_of_this_command();
@@ -213,25 +215,26 @@ impl OutputFolder {
         }
     }
 
-    fn check(&self, force: bool) -> Result<(), Failure> {
-        self.check_kind(force)?;
+    fn check(&self) -> Result<(), Failure> {
+        self.check_kind()?;
         for name in self.writes.files {
             match kind(&self.dir.join(name)).map_err(|e| refused(&self.dir, &self.dir.join(name), &e))? {
                 None => {}
-                Some(Kind::File) => self.check_file(name, force)?,
+                Some(Kind::File) => self.check_file(name)?,
                 Some(other) => return Err(in_the_way(&self.dir, name, other.words(), "a file")),
             }
         }
-        for name in self.writes.folders.iter().chain(self.writes.stores) {
-            let path = self.dir.join(name);
-            match kind(&path).map_err(|e| refused(&self.dir, &path, &e))? {
-                None => {}
-                Some(Kind::Folder) if self.writes.stores.contains(name) => self.check_writable(&path)?,
-                Some(Kind::Folder) => self.check_folder(name, force, 0)?,
-                Some(other) => return Err(in_the_way(&self.dir, name, other.words(), "a folder")),
-            }
+        self.writes.folders.iter().chain(self.writes.stores).try_for_each(|name| self.check_folder_of_ours(name))
+    }
+
+    fn check_folder_of_ours(&self, name: &str) -> Result<(), Failure> {
+        let path = self.dir.join(name);
+        match kind(&path).map_err(|e| refused(&self.dir, &path, &e))? {
+            None => Ok(()),
+            Some(Kind::Folder) if self.writes.stores.contains(&name) => self.check_writable(&path),
+            Some(Kind::Folder) => self.check_folder(name, 0),
+            Some(other) => Err(in_the_way(&self.dir, name, other.words(), "a folder")),
         }
-        Ok(())
     }
 
     /// Whether the run that had not ended was of this command.
@@ -240,7 +243,8 @@ impl OutputFolder {
     }
 
     /// What another kind of command has written here would be taken for left over from this one, and removed.
-    fn check_kind(&self, force: bool) -> Result<(), Failure> {
+    fn check_kind(&self) -> Result<(), Failure> {
+        let force = self.force;
         let Writes { command, files, folders, stores } = self.writes;
         let help = self.writes.help_in_the_way();
         if let Some(begun) = self.known.begun.as_deref().filter(|_| !force && !self.is_of_this_command()) {
@@ -266,7 +270,7 @@ impl OutputFolder {
         }
     }
 
-    fn check_folder(&self, within: &str, force: bool, depth: u32) -> Result<(), Failure> {
+    fn check_folder(&self, within: &str, depth: u32) -> Result<(), Failure> {
         let path = self.dir.join(within);
         self.check_writable(&path)?;
         for entry in fs::read_dir(&path).map_err(|e| refused(&self.dir, &path, &e))? {
@@ -274,8 +278,8 @@ impl OutputFolder {
             let name = format!("{within}/{}", entry.file_name().to_string_lossy());
             match kind(&entry.path()).map_err(|e| refused(&self.dir, &entry.path(), &e))? {
                 None => {}
-                Some(Kind::File) => self.check_file(&name, force)?,
-                Some(Kind::Folder) if depth < MAX_DEPTH => self.check_folder(&name, force, depth + 1)?,
+                Some(Kind::File) => self.check_file(&name)?,
+                Some(Kind::Folder) if depth < MAX_DEPTH => self.check_folder(&name, depth + 1)?,
                 Some(other) => return Err(in_the_way(&self.dir, &name, other.words(), "a file of ssdlab")),
             }
         }
@@ -287,8 +291,8 @@ impl OutputFolder {
         fs::create_dir(&probe).and_then(|()| fs::remove_dir(&probe)).map_err(|e| refused(&self.dir, folder, &e))
     }
 
-    fn check_file(&self, name: &str, force: bool) -> Result<(), Failure> {
-        if force || self.known.writing && self.is_of_this_command() {
+    fn check_file(&self, name: &str) -> Result<(), Failure> {
+        if self.force || self.known.writing && self.is_of_this_command() {
             return Ok(());
         }
         let problem = match self.known.files.get(name) {
@@ -305,13 +309,19 @@ impl OutputFolder {
     /// of both.
     ///
     /// # Errors
-    /// Those of `write`, or if that cannot be written down.
+    /// Those of `write` and of [`OutputFolder::begin_writing`].
     pub fn write<T>(
         &mut self,
         is_whole: bool,
         write: impl FnOnce(&Path) -> Result<(T, Vec<PathBuf>), Failure>,
     ) -> Result<T, Failure> {
-        self.begin_writing()?;
+        if is_whole {
+            self.begin_writing()?;
+        } else {
+            // Whatever stands beside the folder within stays.
+            self.check_folder_of_ours(UNFINISHED).map_err(Failure::after_a_run)?;
+            self.note_writing()?;
+        }
         let (written, files) = write(&self.place(is_whole))?;
         if is_whole {
             self.written(&files)?;
@@ -330,8 +340,13 @@ impl OutputFolder {
     /// Says that files are about to be written: whatever then stands at their place is ours.
     ///
     /// # Errors
-    /// If that cannot be written down.
+    /// If others have put something there since the folder was opened, or if that cannot be written down.
     pub fn begin_writing(&mut self) -> Result<(), Failure> {
+        self.check().map_err(Failure::after_a_run)?;
+        self.note_writing()
+    }
+
+    fn note_writing(&mut self) -> Result<(), Failure> {
         self.known.begun = Some(self.writes.command.to_owned());
         self.known.writing = true;
         self.save().map_err(unsaved)
@@ -627,6 +642,41 @@ mod tests {
         // One that was allowed to replace it, and came to nothing.
         drop(open(SWEEP, true).unwrap_or_else(|e| panic!("{e}")));
         assert_eq!(refused(Writes::REVIEW), "");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn what_others_put_there_during_the_run_is_not_overwritten() {
+        let dir = std::env::temp_dir().join(format!("ssdlab-put-there-{}", std::process::id()));
+        let open = |force| OutputFolder::open(&dir, Writes::REVIEW, force).unwrap_or_else(|e| panic!("{e}"));
+        let page = dir.join("index.html");
+        let write = |folder: &mut OutputFolder, is_whole| {
+            folder.write(is_whole, |place| {
+                fs::create_dir_all(place).unwrap();
+                fs::write(place.join("index.html"), "ours").unwrap();
+                Ok(((), vec![PathBuf::from("index.html")]))
+            })
+        };
+        let mut folder = open(false);
+        fs::write(&page, "mine").unwrap();
+        let refused = write(&mut folder, true).unwrap_err();
+        assert!(refused.to_string().contains("index.html was not written by ssdlab"), "{refused}");
+        // Something has run.
+        assert_eq!((refused.exit_code(), fs::read(&page).unwrap()), (1, b"mine".to_vec()));
+        // What is not whole lies beside it.
+        write(&mut folder, false).unwrap_or_else(|e| panic!("{e}"));
+        drop(folder);
+        assert_eq!(fs::read(&page).unwrap(), b"mine");
+        fs::remove_file(&page).unwrap();
+        let mut folder = open(false);
+        fs::write(dir.join(UNFINISHED).join("index.html"), "mine").unwrap();
+        let refused = write(&mut folder, false).unwrap_err();
+        assert!(refused.to_string().contains("was changed after ssdlab had written it"), "{refused}");
+        drop(folder);
+        let mut folder = open(true);
+        fs::write(&page, "mine").unwrap();
+        write(&mut folder, true).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(fs::read(&page).unwrap(), b"ours");
         fs::remove_dir_all(dir).unwrap();
     }
 

@@ -1,6 +1,8 @@
-//! Progress on stderr for people who watch, and stopping on Ctrl-C and SIGTERM.
+//! Progress on stderr for people who watch, and stopping on Ctrl-C, SIGTERM and SIGHUP.
 
 use std::io::IsTerminal as _;
+use std::mem::MaybeUninit;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,17 +19,54 @@ pub static CANCEL: AtomicBool = AtomicBool::new(false);
 /// Exit code of a program that was interrupted.
 const INTERRUPTED: i32 = 130;
 
-/// From here on, the first Ctrl-C or SIGTERM stops what runs and keeps what is finished; the second ends the program at once.
+/// What stops a run.
+const STOPPING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+/// Signals that come within this are one wish: `timeout` sends one to the program and one to its group, of which that is a part.
+const ONE_WISH: Duration = Duration::from_millis(500);
+
+/// From here on, the first of [`STOPPING`] stops what runs and keeps what is finished; a later one ends the program at once. Those
+/// that the program was started with to ignore, as by `nohup` or in the background of a script, stay ignored.
 ///
 /// # Errors
 /// If the system refuses the handler.
 pub fn stop_on_ctrl_c() -> Result<(), Failure> {
-    ctrlc::set_handler(|| {
-        if CANCEL.swap(true, Ordering::Relaxed) {
+    let ignored: Vec<libc::c_int> = STOPPING.into_iter().filter(|&signal| is_ignored(signal)).collect();
+    let mut first = None;
+    let handler = move || {
+        CANCEL.store(true, Ordering::Relaxed);
+        let now = now();
+        if is_another_wish(now.duration_since(*first.get_or_insert(now))) {
             std::process::exit(INTERRUPTED);
         }
-    })
-    .map_err(|e| Failure::run(format!("cannot listen for Ctrl-C: {e}")))
+    };
+    // It takes all of them.
+    ctrlc::set_handler(handler).map_err(|e| Failure::run(format!("cannot listen for Ctrl-C: {e}")))?;
+    ignored.into_iter().for_each(ignore);
+    Ok(())
+}
+
+/// Whether a signal that comes so long after the first one is more than an echo of it.
+fn is_another_wish(after_first: Duration) -> bool {
+    after_first > ONE_WISH
+}
+
+fn is_ignored(signal: libc::c_int) -> bool {
+    let mut present = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: without a new action the call only writes the present one, for which there is room.
+    let is_known = unsafe { libc::sigaction(signal, ptr::null(), present.as_mut_ptr()) } == 0;
+    // SAFETY: it is plain data, of which all zeros are a value, too.
+    is_known && unsafe { present.assume_init() }.sa_sigaction == libc::SIG_IGN
+}
+
+fn ignore(signal: libc::c_int) {
+    // SAFETY: a signal that is ignored runs no code. It fails for no signal of `STOPPING`.
+    unsafe { libc::signal(signal, libc::SIG_IGN) };
+}
+
+#[allow(clippy::disallowed_methods, reason = "for whoever waits or stops; results do not change")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// Steps of the bar; finer than any terminal is wide.
@@ -50,13 +89,6 @@ struct Lines {
     /// Tests that are finished.
     finished: u64,
     last: Instant,
-}
-
-impl Lines {
-    #[allow(clippy::disallowed_methods, reason = "when a line is due to whoever waits")]
-    fn now() -> Instant {
-        Instant::now()
-    }
 }
 
 impl Bar {
@@ -88,7 +120,7 @@ impl Bar {
         if let Some(lines) = self.lines.as_ref().filter(|_| of > 1) {
             let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
             lines.finished += 1;
-            lines.last = Lines::now();
+            lines.last = now();
             complain(&text(lines.finished));
         }
     }
@@ -128,7 +160,7 @@ impl Bar {
         self.bar.set_position((done.clamp(0.0, 1.0) * STEPS as f64) as u64);
         // Whoever holds the lock is saying something.
         let Some(mut lines) = self.lines.as_ref().and_then(|lines| lines.try_lock().ok()) else { return };
-        let now = Lines::now();
+        let now = now();
         if now.duration_since(lines.last) >= SILENCE {
             lines.last = now;
             complain(&format!("{:.0} % done", done.clamp(0.0, 1.0) * 100.0));
@@ -143,7 +175,7 @@ impl Drop for Bar {
 }
 
 fn lines() -> Option<Mutex<Lines>> {
-    (!std::io::stderr().is_terminal()).then(|| Mutex::new(Lines { finished: 0, last: Lines::now() }))
+    (!std::io::stderr().is_terminal()).then(|| Mutex::new(Lines { finished: 0, last: now() }))
 }
 
 fn new_bar() -> ProgressBar {
@@ -152,4 +184,18 @@ fn new_bar() -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:24} {percent:>3} %  about {eta} left  {wide_msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_that_comes_twice_at_once_is_one_wish() {
+        // The first, and the same again from `timeout`, also where the machine is busy.
+        for millis in [0, 1, 100, 500] {
+            assert!(!is_another_wish(Duration::from_millis(millis)), "{millis} ms");
+        }
+        assert!(is_another_wish(Duration::from_millis(501)) && is_another_wish(Duration::from_secs(3600)));
+    }
 }

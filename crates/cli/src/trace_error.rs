@@ -1,5 +1,7 @@
 //! A trace's error in the form of every other message.
 
+use std::io::ErrorKind;
+
 use ssdlab_catalog::{Diagnostic, Place};
 use ssdlab_workload::trace::{FORMATS, TraceError};
 
@@ -28,8 +30,14 @@ pub fn check_failure(error: &TraceError) -> Failure {
 fn failure(error: &TraceError, of_unknown: &str) -> Failure {
     let formats = || format!("the formats are {}", FORMATS.map(|f| f.1).join(", "));
     let diagnostic = match error {
-        TraceError::Read { file, source } => Diagnostic::new(format!("cannot read the trace {file}: {source}"))
-            .help("give the path of a readable trace file"),
+        TraceError::Read { file, source } => {
+            let diagnostic = Diagnostic::new(format!("cannot read the trace {file}: {source}"));
+            match source.kind() {
+                // Of what is in the file, the message says itself what to do.
+                ErrorKind::InvalidData => diagnostic,
+                _ => diagnostic.help("give the path of a readable trace file"),
+            }
+        }
         TraceError::Empty { file } => {
             Diagnostic::new(format!("the trace {file} is empty")).help("a trace has at least one request")
         }
@@ -53,4 +61,21 @@ fn failure(error: &TraceError, of_unknown: &str) -> Failure {
         }
     };
     Failure::BadInput(diagnostic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_asked_for_where_it_is_at_fault() {
+        let told = |kind| {
+            let source = std::io::Error::new(kind, "it is so");
+            trace_failure(&TraceError::Read { file: "t".to_owned(), source }).to_string()
+        };
+        for kind in [ErrorKind::NotFound, ErrorKind::InvalidInput] {
+            assert!(told(kind).contains("give the path"), "{}", told(kind));
+        }
+        assert!(!told(ErrorKind::InvalidData).contains("help"), "{}", told(ErrorKind::InvalidData));
+    }
 }

@@ -41,6 +41,16 @@ struct InFlight {
     mark: u64,
 }
 
+/// A crypto erase that is under way.
+#[derive(Clone)]
+struct Erasing {
+    ends: Nanos,
+    /// How often the key had been changed before.
+    key_changes: u64,
+    /// The device at its end, for the image: saved before the first command that waits for that, as it has to be at rest.
+    saved: Option<Vec<u8>>,
+}
+
 /// Wraps a device and holds its bytes.
 ///
 /// A read with a payload appends its bytes to that buffer; a write with a payload takes them from it, and without one
@@ -65,8 +75,7 @@ pub struct ContentDevice {
     has_power: bool,
     /// The latest time that the device has heard of.
     latest: Nanos,
-    /// A crypto erase under way: when it ends, and how often the key had been changed before.
-    erasing: Option<(Nanos, u64)>,
+    erasing: Option<Erasing>,
     arrived: Vec<Completion>,
     released: Vec<u32>,
 }
@@ -204,7 +213,7 @@ impl ContentDevice {
             waiting: self.waiting,
             has_power: self.has_power,
             latest: self.latest,
-            erasing: self.erasing,
+            erasing: self.erasing.clone(),
             arrived: Vec::new(),
             released: Vec::new(),
         })
@@ -339,8 +348,8 @@ impl ContentDevice {
         let plug = self.inner.plug().expect(HAS_PLUG);
         plug.cut(now);
         self.has_power = false;
-        if let Some((_, changes)) = self.erasing.take()
-            && self.inner.security().expect(HAS_SECURITY).key_changes() != changes
+        if let Some(erasing) = self.erasing.take()
+            && self.inner.security().expect(HAS_SECURITY).key_changes() != erasing.key_changes
         {
             let saved = self.save_for_image();
             self.forget_everything(saved);
@@ -451,12 +460,28 @@ impl ContentDevice {
         self.erasing.is_some()
     }
 
-    /// The crypto erase that is under way has ended, or the host, by its next command, counts on that.
+    /// The crypto erase that is under way has ended, or nothing else comes before its end.
     fn end_erase(&mut self) {
-        if let Some((ended, _)) = self.erasing.take() {
-            let saved = self.saved_copy(ended);
+        if let Some(Erasing { ends, saved, .. }) = self.erasing.take() {
+            let saved = if self.in_flight() == 0 { self.saved_copy(ends) } else { saved };
             self.forget_everything(saved);
         }
+    }
+
+    /// A crypto erase has ended by `now`, or goes on while a command comes that waits for its end.
+    fn command_meets_erase(&mut self, now: Nanos) {
+        match self.erase_ends() {
+            Some(ends) if ends <= now => self.end_erase(),
+            Some(ends) if self.in_flight() == 0 => {
+                let saved = self.saved_copy(ends);
+                self.erasing.iter_mut().for_each(|erasing| erasing.saved.clone_from(&saved));
+            }
+            _ => {}
+        }
+    }
+
+    fn erase_ends(&self) -> Option<Nanos> {
+        self.erasing.as_ref().map(|erasing| erasing.ends)
     }
 
     /// No version of any page comes back, nor stays in the image; `saved`: the device as it is now.
@@ -508,7 +533,7 @@ impl Device for ContentDevice {
             assert_eq!(self.buffers.get(id).len() as u64, request.length_bytes, "the payload of a write");
         }
         if self.erasing.is_some() {
-            self.end_erase();
+            self.command_meets_erase(now);
         }
         let command = Some(InFlight { request, submitted: now, sent: now, mark: 0 });
         let slot = match self.free.pop() {
@@ -532,11 +557,17 @@ impl Device for ContentDevice {
 
     fn next_event(&self) -> Option<Nanos> {
         let inside = self.inner.next_event();
-        self.erasing.map_or(inside, |(ended, _)| Some(inside.map_or(ended, |at| at.min(ended))))
+        self.erase_ends().into_iter().chain(inside).min()
     }
 
     fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
         let mut arrived = std::mem::take(&mut self.arrived);
+        // Commands that have waited for its end find everything erased.
+        if let Some(ends) = self.erase_ends().filter(|&ends| ends <= to) {
+            self.inner.advance(ends, &mut arrived);
+            self.end_erase();
+            arrived.drain(..).for_each(|c| self.finish(&c, done));
+        }
         // What a completion releases goes to the device at that instant.
         while self.waiting > 0 {
             self.inner.advance_to_completion(to, &mut arrived);
@@ -548,19 +579,16 @@ impl Device for ContentDevice {
         self.inner.advance(to, &mut arrived);
         arrived.drain(..).for_each(|c| self.finish(&c, done));
         self.arrived = arrived;
-        if self.erasing.is_some_and(|(ended, _)| ended <= to) {
-            self.end_erase();
-        }
     }
 
     fn advance_to_completion(&mut self, limit: Nanos, done: &mut Vec<Completion>) -> Nanos {
         let mut arrived = std::mem::take(&mut self.arrived);
         let reached = self.inner.advance_to_completion(limit, &mut arrived);
-        arrived.drain(..).for_each(|c| self.finish(&c, done));
-        self.arrived = arrived;
-        if self.erasing.is_some_and(|(ended, _)| ended <= reached) {
+        if self.erase_ends().is_some_and(|ends| ends <= reached) {
             self.end_erase();
         }
+        arrived.drain(..).for_each(|c| self.finish(&c, done));
+        self.arrived = arrived;
         reached
     }
 
@@ -639,14 +667,14 @@ impl Security for ContentDevice {
         self.inner.security().map_or(0, Security::key_change_time)
     }
 
-    /// The bytes go when it has ended, from memory and from the image, or with the next command.
+    /// The bytes go when it has ended, from memory and from the image.
     fn crypto_erase(&mut self, now: Nanos) -> Nanos {
         self.end_erase();
         let security = self.inner.security().expect(HAS_SECURITY);
         let changes = security.key_changes();
         let ready = security.crypto_erase(now);
         if security.key_changes() != changes {
-            self.erasing = Some((ready, changes));
+            self.erasing = Some(Erasing { ends: ready, key_changes: changes, saved: None });
         }
         ready
     }

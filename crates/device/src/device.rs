@@ -136,8 +136,9 @@ pub trait PowerManagement {
 /// A device with the ATA security commands.
 pub trait Security {
     /// SECURITY ERASE UNIT: every block erased, nothing mapped, wear kept. Returns the time at which the device is ready
-    /// again. A read-only device stays as it is. Once it has begun, everything is gone, even if the power goes before it has
-    /// ended.
+    /// again; commands that are submitted before then wait for it. A read-only device stays as it is. Once it has begun,
+    /// everything is gone, even if the power goes before it has ended: the device goes on with it when the power is
+    /// back, and is ready after that.
     ///
     /// # Panics
     /// If commands are under way.
@@ -149,9 +150,9 @@ pub trait Security {
     }
 
     /// Changes the media key (ATA CRYPTO SCRAMBLE EXT, GenKey of TCG Opal): nothing is mapped from then on, and no copy that is
-    /// still on the medium ever comes back. Returns the time at which that is so, and the device is ready again. If the power
-    /// goes before, and no command has come since, it has not happened, and all data are there. A read-only device stays as
-    /// it is: see [`Security::key_changes`].
+    /// still on the medium ever comes back. Returns the time at which that is so, and the device is ready again; commands
+    /// that are submitted before then wait for it. If the power goes before, it has not happened, and all data are there.
+    /// A read-only device stays as it is: see [`Security::key_changes`].
     ///
     /// # Panics
     /// If commands are under way, or the device does not encrypt.

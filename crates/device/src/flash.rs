@@ -31,23 +31,40 @@ pub struct ExpectedErrors {
     pub lost: f64,
 }
 
+/// How much of the differences between blocks is taken to last for life ([`Flash::fast_forward`]): what the
+/// covariance of windows that lie apart shows, and two standard errors of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Differences {
+    /// As found; none if what was found lies within three standard errors of none.
+    AsFound,
+    /// As few as the windows allow.
+    Least,
+    /// As many as the windows allow.
+    Most,
+}
+
+/// Records of wear that are kept.
+pub const MOST_WEAR_RECORDS: usize = 9;
+
 /// The flash of a simulated device.
 pub trait Flash {
     fn wear(&self) -> Wear;
 
-    /// Records the wear of every block. The last three records bound two windows of work.
+    /// Records the wear of every block. The last [`MOST_WEAR_RECORDS`] records are kept; they bound windows of work, of
+    /// which each is taken to be as long as any other.
     fn record_wear(&mut self);
 
-    /// Extrapolates wear. Takes the last two recorded windows and assumes that the same workload continues until the
-    /// mean wear is `to_mean_wear`. Does nothing if it is there already.
+    /// Extrapolates wear. Takes the recorded windows and assumes that the same workload continues until the mean wear
+    /// is `to_mean_wear`. Does nothing if it is there already.
     ///
-    /// The mean grows in proportion to the work. A block's distance from the mean has two parts. The part that was the
-    /// same in both windows (their correlation over the blocks) grows in proportion; the rest grows with the square root
-    /// of the number of windows. What the blocks hold stays as it is.
+    /// The mean grows in proportion to the work. A block that stands out from all others in each half of the windows
+    /// has a role of its own, and keeps its pace. The variance of the others has two parts: that of differences which
+    /// last grows with the square of the work, that of chance with the work itself. `differences` says how much of it
+    /// is taken to last. What the blocks hold stays as it is.
     ///
     /// # Panics
-    /// If there are fewer than three records, or no wear between them.
-    fn fast_forward(&mut self, to_mean_wear: f64);
+    /// If there are fewer than four records, or no wear between them.
+    fn fast_forward(&mut self, to_mean_wear: f64, differences: Differences);
 
     /// Lets data grow older by calendar time without power at 30 °C. The device's clock stands still. Lasts until
     /// [`Flash::end_retention`].

@@ -52,7 +52,7 @@ pub use counters::{
     is_plausible_time,
 };
 pub use device::{Destroyed, Device, Held, LoadError, Plug, PowerManagement, Security};
-pub use flash::{EccScheme, ExpectedErrors, Flash, Wear};
+pub use flash::{Differences, EccScheme, ExpectedErrors, Flash, MOST_WEAR_RECORDS, Wear};
 pub use host_queue::{HostQueue, Sent, SentAlone};
 pub use info::DeviceInfo;
 pub use link_policy::LinkPolicy;

@@ -3,17 +3,14 @@
 use serde::{Deserialize, Serialize};
 use ssdlab_bench::host::Host;
 use ssdlab_bench::measure::{Measurement, Meter};
+use ssdlab_bench::wear_watch::{SETTLE, WINDOW, WINDOWS, Worked, watch_wear};
 use ssdlab_bench::{BenchError, HostError, Monitor};
 use ssdlab_core::{Op, UNIT_BYTES, to_us};
-use ssdlab_device::{Device, EccScheme, Flash, Wear};
+use ssdlab_device::{Device, Differences, EccScheme, Flash, Wear};
 
 use crate::class::{SEQUENTIAL_BLOCK_BYTES, Task, Work};
 
 const FILL_QUEUE_DEPTH: u32 = 32;
-/// Written before anything is measured, in capacities: after it the work is steady.
-const SETTLE: f64 = 3.0;
-/// Each of the two windows whose wear is extrapolated.
-const WINDOW: f64 = 0.5;
 /// Work of a point, of which latencies and write amplification are measured; whole passes, where the work has any
 /// ([`Work::whole`]). SLC caches and collections fill and empty many times in it: a quarter of it says up to a tenth more or
 /// less of the write amplification, by where it begins.
@@ -118,6 +115,16 @@ impl Bench<'_, '_> {
     }
 }
 
+impl Worked for Bench<'_, '_> {
+    fn work(&mut self, capacities: f64) -> Result<f64, BenchError> {
+        Bench::work(self, capacities, &mut ())
+    }
+
+    fn flash(&mut self) -> Result<&mut dyn Flash, BenchError> {
+        Bench::flash(self)
+    }
+}
+
 fn begin<'a>(
     device: &'a mut dyn Device,
     task: &Task<'_>,
@@ -137,23 +144,20 @@ fn begin<'a>(
     Ok(bench)
 }
 
-/// Tells the life of a new device: filled, worked until steady, worked for two windows, and wound forward from point to
+/// Tells the life of a new device: filled, worked until steady, worked for a few windows, and wound forward from point to
 /// point. A device that fails a command has come to its end.
 ///
 /// # Errors
 /// If it has no flash, or fails before its wear can be told.
 pub fn life(device: &mut dyn Device, task: &Task<'_>, monitor: &Monitor<'_>) -> Result<Life, BenchError> {
-    monitor.step(0.0, 0.5);
+    monitor.step(0.0, 0.3);
     let mut bench = begin(device, task, monitor)?;
-    bench.flash()?.record_wear();
     let (wear_begun, before) = (bench.wear()?.mean, bench.host.counters());
     let begun = before.host.write_bytes as f64 / bench.capacity;
-    bench.monitor.step(0.5, 0.7);
-    let window = bench.work.whole(WINDOW * bench.capacity) / bench.capacity;
-    let mut written = bench.work(window, &mut ())?;
-    bench.flash()?.record_wear();
-    written += bench.work(window, &mut ())?;
-    bench.flash()?.record_wear();
+    bench.monitor.step(0.3, 0.7);
+    // All windows together are one pass at the least.
+    let windows = bench.work.whole(WINDOWS as f64 * WINDOW * bench.capacity) / bench.capacity;
+    let written = watch_wear(&mut bench, windows / WINDOWS as f64)?;
     let waf = bench.host.counters().since(&before).waf().unwrap_or(1.0);
     let wear_per_program = (bench.wear()?.mean - wear_begun) / (written * waf);
     let first = bench.look(wear_per_program)?;
@@ -164,7 +168,7 @@ pub fn life(device: &mut dyn Device, task: &Task<'_>, monitor: &Monitor<'_>) -> 
         if target <= bench.wear()?.mean {
             continue;
         }
-        bench.flash()?.fast_forward(target);
+        bench.flash()?.fast_forward(target, Differences::AsFound);
         match bench.look(wear_per_program) {
             Ok(point) => life.points.push(point),
             Err(BenchError::Host(HostError::Failed { .. })) => break,

@@ -34,6 +34,13 @@ pub enum Band {
     Choices(Vec<Value>),
 }
 
+impl Estimate {
+    /// Whether its file states a band of it.
+    pub(crate) fn has_stated_band(&self) -> bool {
+        stated(&self.reason).is_ok_and(|band| band.is_some())
+    }
+}
+
 impl Band {
     /// The values other than the estimate itself; none where there is no saying which.
     #[must_use]
@@ -112,8 +119,24 @@ fn value_of(text: &str) -> Option<Value> {
     toml::from_str::<toml::Table>(&format!("value = {text}")).ok()?.remove("value")
 }
 
+/// The number, or the list of numbers, with which a file is read that says `text` of a key of this kind: one that need not be
+/// whole has a point, whether it is written with one or not.
+pub(crate) fn number_of(text: &str, kind: &Kind) -> Option<Value> {
+    fn of_kind(value: Value, kind: &Kind) -> Option<Value> {
+        Some(match (value, kind) {
+            (Value::Integer(v), Kind::Number) => Value::Float(v as f64),
+            (number @ Value::Integer(_), Kind::Whole) | (number @ Value::Float(_), Kind::Number) => number,
+            (Value::Array(all), Kind::List(of)) => {
+                Value::Array(all.into_iter().map(|one| of_kind(one, of)).collect::<Option<_>>()?)
+            }
+            _ => return None,
+        })
+    }
+    of_kind(value_of(text)?, kind)
+}
+
 fn numbers(row: &SpecRow, key: &Key, band: Option<(f64, f64)>, percent: f64) -> Option<Vec<Value>> {
-    let value = value_of(&row.value)?;
+    let value = number_of(&row.value, &key.kind)?;
     let mean = mean(&value)?;
     if !key.range.one_of.is_empty() {
         return Some(neighbours(&value, band, &key.range.one_of));
@@ -260,6 +283,24 @@ mod tests {
         let varied = of("controller.write_unit_us").expect("nobody vouches for it");
         assert_eq!(varied.band.values(), [Value::Float(8.0), Value::Float(12.0)]);
         assert!(of("controller.read_unit_us").is_none());
+    }
+
+    #[test]
+    fn a_number_is_varied_as_its_key_has_it_and_not_as_it_is_written() {
+        let of = |value: &str| {
+            let text = format!("base = \"jmf667h-toshiba-128gb\"\n[controller]\nread_unit_us = {value}\n");
+            let drive = ssdlab_catalog::parse_drive("mine.toml", &text).unwrap();
+            let all = estimates(&drive, 20.0, false).unwrap();
+            all.into_iter().find(|e| e.key == "controller.read_unit_us").unwrap().band
+        };
+        for written in ["2", "2.0", "0x2"] {
+            assert_eq!(of(written), Band::Numbers(vec![Value::Float(1.6), Value::Float(2.4)]), "{written}");
+        }
+        // The ends of a band are tried as they are stated.
+        let stated = of("5 # estimate: a guess; band 2.5 to 7.5 us");
+        assert_eq!(stated, Band::Numbers(vec![Value::Float(2.5), Value::Float(7.5)]));
+        let list = number_of("[1, 2.5]", &Kind::List(Box::new(Kind::Number)));
+        assert_eq!(list, Some(Value::Array(vec![Value::Float(1.0), Value::Float(2.5)])));
     }
 
     #[test]

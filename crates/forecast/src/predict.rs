@@ -10,12 +10,18 @@ use ssdlab_bench::suite::find_test;
 use ssdlab_catalog::claims::{self, Check, Claim};
 use ssdlab_catalog::{Diagnostic, Origin, Parts, SpecRow};
 use ssdlab_core::input;
+use ssdlab_keys::KeyTable;
+use ssdlab_nand::die_keys;
 use ssdlab_report::figure_text;
+use ssdlab_ssd::drive_keys;
 use ssdlab_sweep::{FINGERPRINT, digest, write_whole};
 
+use crate::estimates::number_of;
 use crate::figures::Figure;
-use crate::runs::{Bench, NoResult};
-use crate::sensitivity::{FigureSensitivity, LeftOut, Sensitivity, as_it_is, no_single_ssd, sensitivity, varied};
+use crate::runs::{Bench, NoResult, Share, tests_of};
+use crate::sensitivity::{
+    FigureSensitivity, LeftOut, Sensitivity, as_it_is, most_tests, no_single_ssd, sensitivity_after, varied,
+};
 
 const SCHEMA: &str = "ssdlab.prediction/2";
 /// Of those that gave pure numbers a band as well. They say and mean the same otherwise.
@@ -112,8 +118,8 @@ pub fn may_be_predicted(
     before: &[Prediction],
     claims: &[Claim],
 ) -> Result<Result<(), PredictionError>, Diagnostic> {
-    let digest = drive_digest(device)?;
-    if let Some(made) = before.iter().find(|p| p.drive_digest == digest && p.quick == quick) {
+    let digests = [drive_digest(device)?, drive_digest_as_written(device)?];
+    if let Some(made) = before.iter().find(|p| digests.contains(&p.drive_digest) && p.quick == quick) {
         return Ok(Err(PredictionError::Exists(format!("the prediction of {}", made.device))));
     }
     let is_known = by_slug(claims).iter().any(|claim| is_figure(claim) && claim.concerns(&slug(device)));
@@ -153,7 +159,7 @@ pub fn check_folder(folder: &Path) -> Result<(), PredictionError> {
 /// the drive as `bands` has it, with estimates varied whose key begins with one of `keys` (all, if there is none).
 ///
 /// # Errors
-/// Outer: if there is no such drive, or if its file was changed meanwhile. Inner: [`NoResult`].
+/// Outer: if there is no such drive. Inner: [`NoResult`], also if its file was changed meanwhile.
 pub fn predict(
     device: &str,
     figures: &[Figure],
@@ -164,20 +170,23 @@ pub fn predict(
 ) -> Result<Result<Prediction, NoResult>, Diagnostic> {
     let drive_digest = drive_digest(device)?;
     // Said now, and not after the runs.
-    varied(device, figures, percent, keys)?;
-    let as_it_is = match as_it_is(device, figures, bench)? {
+    let (_, estimates) = varied(device, figures, percent, keys)?;
+    let tests = tests_of(figures).len();
+    let of = tests + most_tests(&estimates, tests);
+    let as_it_is = match as_it_is(device, figures, bench, Share { before: 0, of })? {
         Ok(as_it_is) => as_it_is,
         Err(none) => return Ok(Err(none)),
     };
     let had: Vec<Figure> = as_it_is.values.iter().map(|(figure, _, _)| figure.clone()).collect();
-    let sensitivity = match sensitivity(device, &had, percent, keys, bands)? {
+    let sensitivity = match sensitivity_after(tests, device, &had, percent, keys, bands)? {
         Ok(sensitivity) => sensitivity,
         Err(none) => return Ok(Err(none)),
     };
     // Each part of the work reads the file anew: what was begun with one is no prediction of another.
     if self::drive_digest(device)? != drive_digest {
-        return Err(Diagnostic::new(format!("{device} was changed while it was predicted: nothing was written"))
-            .help("leave the drive's and the die's file alone until the prediction is made"));
+        let changed = Diagnostic::new(format!("{device} was changed while it was predicted: nothing was written"))
+            .help("leave the drive's and the die's file alone until the prediction is made");
+        return Ok(Err(NoResult::Refused(changed)));
     }
     let figures = as_it_is.values.iter().map(|(figure, value, unit)| predicted(figure, *value, unit, &sensitivity));
     let mut prediction = Prediction {
@@ -226,20 +235,34 @@ fn predicted(figure: &Figure, value: f64, unit: &str, sensitivity: &Sensitivity)
     }
 }
 
-/// Of every value of a drive's files and of what stands behind it: another reason for an estimate is another file.
+/// Of every value of a drive's files and of what stands behind it: another reason for an estimate is another file. A number counts
+/// as what it is, however it is written.
 fn drive_digest(device: &str) -> Result<String, Diagnostic> {
+    digest_of_rows(device, &|row, table| {
+        let number = table.key(&row.key).and_then(|key| number_of(&row.value, &key.kind));
+        number.map_or_else(|| row.value.clone(), |number| number.to_string())
+    })
+}
+
+/// The same by the numbers as they are written, which predictions from before 2026-12 may have.
+fn drive_digest_as_written(device: &str) -> Result<String, Diagnostic> {
+    digest_of_rows(device, &|row, _| row.value.clone())
+}
+
+fn digest_of_rows(device: &str, value: &dyn Fn(&SpecRow, &KeyTable) -> String) -> Result<String, Diagnostic> {
     let recipe = ssdlab_catalog::device(device)?;
     let Parts::Ssd(drive) = &recipe.parts else { return Err(no_single_ssd(device)) };
-    let line = |row: &SpecRow| {
+    let line = |row: &SpecRow, table: &KeyTable| {
         let (kind, text) = match &row.origin {
             Origin::Source(text) => ("source", text.as_str()),
             Origin::Estimate(text) => ("estimate", text.as_str()),
             Origin::Unstated => ("", ""),
         };
-        format!("{} = {} # {kind} {text}\n", row.key, row.value)
+        format!("{} = {} # {kind} {text}\n", row.key, value(row, table))
     };
-    let lines: String = drive.rows.iter().chain(&drive.die.rows).map(line).collect();
-    Ok(digest(lines.as_bytes()))
+    let of_drive = drive.rows.iter().map(|row| line(row, drive_keys()));
+    let of_die = drive.die.rows.iter().map(|row| line(row, die_keys()));
+    Ok(digest(of_drive.chain(of_die).collect::<String>().as_bytes()))
 }
 
 impl Prediction {
@@ -262,9 +285,15 @@ impl Prediction {
             return Err(PredictionError::Exists(format!("a prediction of {} by this file", self.device)));
         }
         fs::create_dir_all(folder).map_err(|e| PredictionError::Io(format!("{}: {e}", folder.display())))?;
-        let text = serde_json::to_string_pretty(self).map_err(|e| PredictionError::Io(e.to_string()))?;
-        place_new(&path, format!("{text}\n").as_bytes())?;
+        place_new(&path, self.text().as_bytes())?;
         Ok(path)
+    }
+
+    /// What the file of it says.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let text = serde_json::to_string_pretty(self).unwrap_or_else(|e| panic!("a prediction is plain data: {e}"));
+        text + "\n"
     }
 
     /// Reads a prediction; `file` is its name in messages.
@@ -990,6 +1019,27 @@ mod tests {
         made.figures[0].settings = at_depth("1");
         let table = beside_figures(&[made], &claims);
         assert!(table.contains("beside nothing predicted"), "{table}");
+    }
+
+    #[test]
+    fn a_number_written_otherwise_is_no_other_drive_file() {
+        let folder = std::env::temp_dir().join(format!("ssdlab-prediction-number-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = |value: &str| {
+            let path = folder.join("mine.toml");
+            let text = format!("base = \"bx200-240gb\"\n[controller]\nread_unit_us = {value} # estimate: mine\n");
+            fs::write(&path, text).unwrap();
+            path.display().to_string()
+        };
+        let of = |value: &str| drive_digest(&file(value)).unwrap();
+        assert_eq!([of("6.0"), of("6.00"), of("0x6")], [of("6"), of("6"), of("6")]);
+        assert_ne!(of("6.5"), of("6"));
+        // One that was made when the spelling counted is still of its file.
+        let older = Prediction { drive_digest: drive_digest_as_written(&file("6")).unwrap(), ..prediction() };
+        assert_ne!(older.drive_digest, of("6"));
+        let again = may_be_predicted(&file("6"), false, std::slice::from_ref(&older), &[]).unwrap();
+        assert!(matches!(again, Err(PredictionError::Exists(_))));
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

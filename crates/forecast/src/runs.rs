@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use ssdlab_bench::plan::guarded;
 use ssdlab_bench::suite::run_test;
 use ssdlab_bench::{Lab as _, Metric, Monitor};
-use ssdlab_catalog::reference_identity;
+use ssdlab_catalog::{Diagnostic, reference_identity};
 use ssdlab_core::Workers;
 use ssdlab_sweep::is_of_drive;
 
@@ -22,7 +22,8 @@ pub struct Bench<'a> {
     pub seed: u64,
     /// On the drive in small, as a quick review.
     pub quick: bool,
-    /// Called from the workers with the number of tests that have ended and the number of all.
+    /// Called from the workers with the number of tests that have ended and the number of all that the work takes, batches that
+    /// are still to come among them. Where that is not known yet it is the most that there can be.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
     pub cancel: &'a AtomicBool,
     /// Where tests that have ended are kept, so that a run that was stopped goes on; `None`: nowhere.
@@ -43,6 +44,17 @@ pub enum NoResult {
     Stopped,
     /// A test failed by a bug of the simulator or its own, told in full: that is no property of a drive, as a media error is.
     Failed(String),
+    /// What has run shows that there can be none.
+    Refused(Diagnostic),
+}
+
+/// Which part of the work a batch of tests is, for [`Bench::progress`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    /// Tests of earlier batches.
+    pub before: usize,
+    /// Tests of all batches.
+    pub of: usize,
 }
 
 /// A drive, and the seed of everything drawn.
@@ -83,13 +95,18 @@ pub(crate) fn place(tests: &[&Figure], figure: &Figure) -> usize {
 }
 
 impl Bench<'_> {
-    /// Runs every test on every subject: metrics by subject and test.
+    /// Runs every test on every subject: metrics by subject and test. `share` is what part of the work they are.
     ///
     /// # Errors
     /// If `cancel` was set, or a test failed; then nothing new is begun.
-    pub(crate) fn run(&self, subjects: &[Subject<'_>], tests: &[&Figure]) -> Result<Vec<Vec<Metrics>>, NoResult> {
+    pub(crate) fn run(
+        &self,
+        subjects: &[Subject<'_>],
+        tests: &[&Figure],
+        share: Share,
+    ) -> Result<Vec<Vec<Metrics>>, NoResult> {
         let jobs = subjects.len() * tests.len();
-        let ended = AtomicUsize::new(0);
+        let ended = AtomicUsize::new(share.before);
         let failed = AtomicBool::new(false);
         let go_on = || !self.cancel.load(Ordering::Relaxed) && !failed.load(Ordering::Relaxed);
         let work = |_: usize, job: usize| {
@@ -116,7 +133,7 @@ impl Bench<'_> {
                     }
                 },
             };
-            (self.progress)(ended.fetch_add(1, Ordering::Relaxed) + 1, jobs);
+            (self.progress)(ended.fetch_add(1, Ordering::Relaxed) + 1, share.of);
             result
         };
         let done = Workers::new(self.threads).map(jobs, &go_on, &work);

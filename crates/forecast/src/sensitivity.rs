@@ -9,7 +9,7 @@ use ssdlab_catalog::{DeviceTemplate, Diagnostic, Parts, Refusal};
 use crate::changed::Changed;
 use crate::estimates::{Estimate, estimates};
 use crate::figures::{Figure, Metrics};
-use crate::runs::{Bench, NoResult, Subject, place, tests_of};
+use crate::runs::{Bench, NoResult, Share, Subject, place, tests_of};
 
 /// The bar of runs that differ by nothing but what is drawn.
 pub const SEED: &str = "seed";
@@ -226,6 +226,26 @@ pub fn sensitivity(
     keys: &[String],
     bench: &Bench<'_>,
 ) -> Result<Result<Sensitivity, NoResult>, Diagnostic> {
+    sensitivity_after(0, device, figures, percent, keys, bench)
+}
+
+/// Tests that [`sensitivity`] runs at the most if its figures come from so many: fewer where some values make no drive.
+pub(crate) fn most_tests(estimates: &[Estimate], tests: usize) -> usize {
+    tests * (1 + OTHER_SEEDS as usize + estimates.iter().map(|e| e.band.values().len()).sum::<usize>())
+}
+
+/// [`sensitivity`] as a part of work of which so many tests have run `before`.
+///
+/// # Errors
+/// As [`sensitivity`].
+pub(crate) fn sensitivity_after(
+    before: usize,
+    device: &str,
+    figures: &[Figure],
+    percent: f64,
+    keys: &[String],
+    bench: &Bench<'_>,
+) -> Result<Result<Sensitivity, NoResult>, Diagnostic> {
     let (template, estimates) = varied(device, figures, percent, keys)?;
     let base = Changed::new(template.recipe.clone());
     let all_in_small = bench.quick && figures.iter().all(|figure| !figure.test.on_whole_drive);
@@ -236,7 +256,9 @@ pub fn sensitivity(
         Sensitivity { device: template.recipe.name.clone(), varied: Vec::new(), figures: Vec::new(), left_out };
     // First the drive as it is: what it does not have is not looked for on all the others.
     let tests = tests_of(figures);
-    let as_it_is = match bench.run(&[subject(&base)], &tests) {
+    let others = OTHER_SEEDS as usize + variations.len();
+    let of = before + tests.len() * (1 + others);
+    let as_it_is = match bench.run(&[subject(&base)], &tests, Share { before, of }) {
         Ok(as_it_is) => as_it_is,
         Err(none) => return Ok(Err(none)),
     };
@@ -254,7 +276,9 @@ pub fn sensitivity(
     let mut subjects: Vec<Subject<'_>> = seeds.iter().map(|&seed| Subject { drive: &base, seed }).collect();
     subjects.extend(variations.iter().map(|v| subject(&v.drive)));
     let tests_of_all = tests_of(&had);
-    let mut results = match bench.run(&subjects, &tests_of_all) {
+    let before = before + tests.len();
+    let of = before + tests_of_all.len() * others;
+    let mut results = match bench.run(&subjects, &tests_of_all, Share { before, of }) {
         Ok(results) => results,
         Err(none) => return Ok(Err(none)),
     };
@@ -308,7 +332,7 @@ pub(crate) struct AsItIs {
     pub without: Vec<LeftOut>,
 }
 
-/// Runs the tests that `figures` need on the drive as it is.
+/// Runs the tests that `figures` need on the drive as it is, which is this share of the work.
 ///
 /// # Errors
 /// As [`sensitivity`].
@@ -316,11 +340,12 @@ pub(crate) fn as_it_is(
     device: &str,
     figures: &[Figure],
     bench: &Bench<'_>,
+    share: Share,
 ) -> Result<Result<AsItIs, NoResult>, Diagnostic> {
     let recipe = ssdlab_catalog::device(device)?;
     let drive = Changed::new(recipe.clone());
     let tests = tests_of(figures);
-    let results = match bench.run(&[Subject { drive: &drive, seed: bench.seed }], &tests) {
+    let results = match bench.run(&[Subject { drive: &drive, seed: bench.seed }], &tests, share) {
         Ok(results) => results,
         Err(none) => return Ok(Err(none)),
     };
@@ -357,8 +382,14 @@ fn variations(
     let (mut variations, mut left_out) = (Vec::new(), Vec::new());
     for (place, estimate) in estimates.iter().enumerate() {
         if estimate.band.values().is_empty() {
-            let reason =
-                "there is no other value to try: its comment states no band, and a share of it changes nothing";
+            let reason = match estimate.has_stated_band() {
+                true => {
+                    "there is no other value to try: the band that its comment states holds no other that the key allows"
+                }
+                false => {
+                    "there is no other value to try: its comment states no band, and a share of it changes nothing"
+                }
+            };
             let (key, value) = (estimate.key.clone(), estimate.value.clone());
             left_out.push(LeftOut { key, value, reason: reason.to_owned() });
         }
@@ -429,6 +460,21 @@ mod tests {
         assert!(left_out.iter().all(|l| l.key == keys[0] && l.reason == SAME_IN_SMALL), "{left_out:?}");
         let (tried, left_out) = variations(&template, &estimates, 1, None);
         assert_eq!((tried.len(), left_out.len()), (2, 0), "{left_out:?}");
+    }
+
+    #[test]
+    fn an_estimate_without_another_value_is_told_whether_it_has_a_band() {
+        let told = |comment: &str| {
+            let text = format!("base = \"600p-256gb\"\n[link.pcie]\nlanes = 4 # estimate: a guess{comment}\n");
+            let recipe = ssdlab_catalog::parse_drive("mine.toml", &text).unwrap();
+            let all = estimates(&recipe, 20.0, false).unwrap();
+            let lanes: Vec<Estimate> = all.into_iter().filter(|e| e.key == "link.pcie.lanes").collect();
+            let template = DeviceTemplate::open("600p-256gb", Path::new("")).unwrap();
+            variations(&template, &lanes, 1, None).1.into_iter().map(|l| l.reason).collect::<Vec<_>>()
+        };
+        let reasons = told("; band 3 to 5");
+        assert!(reasons.len() == 1 && reasons[0].ends_with("holds no other that the key allows"), "{reasons:?}");
+        assert_eq!(told("; band 2 to 8"), [""; 0]);
     }
 
     #[test]

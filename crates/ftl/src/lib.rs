@@ -57,6 +57,6 @@ pub use spec::{
     VictimPolicy, WearLevellingSpec, spare_superblocks,
 };
 pub use translation::{
-    FlashSpot, LostPage, Recovered, Repair, RepairKind, Round, Source, Stretch, Translation, TranslationCounters,
-    Undone, Unfolded,
+    ErasedBlock, FlashSpot, LostPage, Recovered, Repair, RepairKind, Round, Source, Stretch, Translation,
+    TranslationCounters, Undone, Unfolded,
 };

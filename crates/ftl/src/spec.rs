@@ -260,7 +260,8 @@ pub enum Frontier {
     /// Each has its own.
     Separate,
     /// Separate ones for each of four streams that the host may name with its writes; moved data stay in their
-    /// stream.
+    /// stream. Only programs in Rust name any (`Request::with_stream`): writes of jobs, traces, Python and `attach` are all of
+    /// the first.
     ByStream,
 }
 

@@ -207,6 +207,22 @@ pub struct Recovered {
     pub open_superblocks: u32,
 }
 
+/// A block as it was when SECURITY ERASE came to it: what its erase takes follows from that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErasedBlock {
+    pub block: BlockId,
+    pub mode: CellMode,
+    pub wear_ppb: u64,
+}
+
+impl ErasedBlock {
+    /// A block as it is now.
+    #[must_use]
+    pub fn about_to_be(block: BlockId, medium: &Medium) -> Self {
+        ErasedBlock { block, mode: medium.mode(block), wear_ppb: medium.history(block).wear_ppb }
+    }
+}
+
 /// See the module's own page. What has a body here need not be told of by a layer that has nothing of the kind.
 pub trait Translation: Clone + Debug + Send + Sync + 'static {
     // ---- what it is ---------------------------------------------------------------------------------------------
@@ -341,6 +357,12 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
         0
     }
 
+    /// Logical pages in the write buffer that lack sectors.
+    #[inline]
+    fn lacking_units(&self) -> u32 {
+        0
+    }
+
     /// Sees to it that the missing sectors of a logical page are being read.
     fn fetch_missing(&mut self, page: LogicalPage, sink: &mut impl OpSink) {
         let _ = (page, sink);
@@ -369,9 +391,9 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
     /// Forgets logical pages.
     fn trim(&mut self, pages: Range<LogicalPage>, sink: &mut impl OpSink);
 
-    /// SECURITY ERASE: forgets everything, and erases every block that is not empty. Nothing may be under way. Returns the
-    /// greatest number of blocks that any die had to erase.
-    fn secure_erase(&mut self) -> u32;
+    /// SECURITY ERASE: forgets everything, and erases every block that is not empty. Nothing may be under way. Returns
+    /// these blocks.
+    fn secure_erase(&mut self) -> Vec<ErasedBlock>;
 
     /// Forgets everything at once, and erases nothing for it: the copies that are on flash now are void, and no recovery brings
     /// any of them back. Nothing of the host's may wait in the buffer.
@@ -659,7 +681,7 @@ pub trait Translation: Clone + Debug + Send + Sync + 'static {
         false
     }
 
-    /// Writes out what a cut would forget although the host was told that it is done, data apart: trims.
+    /// Writes out all that has happened to the map and is in RAM only: after that a start looks for nothing.
     fn save_log(&mut self, sink: &mut impl OpSink) {
         let _ = sink;
     }

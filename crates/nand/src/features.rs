@@ -75,7 +75,8 @@ pub struct BusCycles {
     pub erase_us: f64,
 }
 
-/// Programs and erases are interrupted for the host's reads, and go on afterwards.
+/// Programs and erases are interrupted for the host's reads, and go on afterwards. No effect where host reads do not go first
+/// (`controller.reads_first`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-heading" = "Suspend"))]

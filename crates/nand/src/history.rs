@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Most planes of a die.
+pub const MOST_PLANES: usize = 4;
+
 /// Life of the blocks that are erased together: one of every plane.
 ///
 /// Kept apart from the state that every program and read looks at, as it changes once an erase cycle.
@@ -15,9 +18,9 @@ pub struct BlockHistory {
     /// When it was programmed first, or opened for it, after its last erase, in seconds of the caller's clock; the age of
     /// its oldest data counts from here. Kept only for drives that model errors.
     pub programmed_at_s: u32,
-    /// Page reads since the last erase, of all planes together, as far as they were reported with
-    /// [`crate::Medium::count_reads`].
-    pub reads: u32,
+    /// Page reads since the last erase, by plane, as far as they were reported with [`crate::Medium::count_reads`]:
+    /// cells are disturbed by reads of their own plane alone.
+    pub reads: [u32; MOST_PLANES],
 }
 
 impl BlockHistory {
@@ -25,6 +28,14 @@ impl BlockHistory {
     #[must_use]
     pub fn life_used(&self) -> f64 {
         self.wear_ppb as f64 / 1e9
+    }
+
+    /// Page reads since the last erase, of the plane that has most.
+    #[inline]
+    #[must_use]
+    pub fn most_reads(&self) -> u32 {
+        let [a, b, c, d] = self.reads;
+        a.max(b).max(c.max(d))
     }
 
     /// Whether a block can have lived so long, and can go on.
@@ -38,7 +49,7 @@ impl BlockHistory {
             wear_ppb: self.wear_ppb + 1_000_000_000 / u64::from(rated_cycles),
             erases: self.erases + 1,
             programmed_at_s: 0,
-            reads: 0,
+            reads: [0; MOST_PLANES],
         };
     }
 }

@@ -87,6 +87,23 @@ impl Layout {
         }
     }
 
+    /// Planes of a row on which units of it lie, one bit each. The row begins at `start`; units are told by the last
+    /// six bits of their addresses.
+    #[inline]
+    #[must_use]
+    pub fn planes_with(&self, start: UnitAddress, units: u64) -> u8 {
+        let (page, units) = (u64::MAX >> (64 - self.units_per_page), units >> start.bit());
+        (0..self.planes)
+            .fold(0, |planes, plane| planes | u8::from(units & page << (plane * self.units_per_page) != 0) << plane)
+    }
+
+    /// All planes, one bit each.
+    #[inline]
+    #[must_use]
+    pub fn all_planes(&self) -> u8 {
+        (1 << self.planes) - 1
+    }
+
     #[inline]
     #[must_use]
     pub fn units(&self) -> usize {

@@ -39,7 +39,7 @@ pub use damage::{Cut, Interrupted};
 pub use die_modes::ModeSpec;
 pub use faults::GrowingFaults;
 pub use features::{BusCycles, Features, Suspend};
-pub use history::BlockHistory;
+pub use history::{BlockHistory, MOST_PLANES};
 pub use layout::{Layout, planes_sensed};
 pub use medium::{EMPTY_TAG, Medium, Outcome, PageAddress, PageState, Row, TagFormat};
 pub use page_order::PageOrder;

@@ -239,11 +239,13 @@ impl Medium {
         history.wear_ppb = history.wear_ppb.saturating_add(wear_ppb);
     }
 
-    /// Reports page reads of a block, one for each plane that was sensed, by which they disturb each other's cells. Only who models errors needs to.
+    /// Reports that so many pages of a block were sensed in each of these planes, one bit each, by which they disturb
+    /// each other's cells. Only who models errors needs to.
     #[inline]
-    pub fn count_reads(&mut self, block: BlockId, reads: u32) {
-        let history = &mut self.history[block.index()];
-        history.reads = history.reads.saturating_add(reads);
+    pub fn count_reads(&mut self, block: BlockId, planes: u8, reads: u32) {
+        for (plane, count) in self.history[block.index()].reads.iter_mut().enumerate() {
+            *count = count.saturating_add(reads * u32::from(planes >> plane & 1));
+        }
     }
 
     /// Mode in which a block is programmed, or will be.

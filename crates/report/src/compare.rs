@@ -59,14 +59,14 @@ impl TestGroup<'_> {
     }
 }
 
-/// Names of files that are made of names that people chose: unique, in the order of first use.
+/// Names of files and elements that are made of names that people chose: unique, in the order of first use.
 #[derive(Default)]
-struct Names {
+pub(crate) struct Names {
     given: BTreeMap<String, usize>,
 }
 
 impl Names {
-    fn unique(&mut self, wanted: String) -> String {
+    pub fn unique(&mut self, wanted: String) -> String {
         let mut name = wanted.clone();
         while self.given.contains_key(&name) {
             let n = self.given.entry(wanted.clone()).or_insert(1);
@@ -192,7 +192,8 @@ fn panels(
                             several => (devices..devices + several).collect(),
                         };
                         let figure = Figure::of_chart(&of_drive(o, c), &o.device, stem, o.shortened.clone());
-                        Figure { in_small, colours, ..figure }
+                        let of_drive = (devices > 1).then(|| name::pretty(&o.device));
+                        Figure { in_small, colours, of_drive, ..figure }
                     })
                     .collect();
                 if same_kind && !far {
@@ -566,6 +567,7 @@ fn time_figure(
         stem: stems.unique(format!("{folder}/{stem}-time")),
         title: format!("Where the time went: {}", outcomes[0].title),
         subject: drives.join(" and "),
+        of_drive: None,
         caption: "Share of the mean latency by cause. Each bar is one kind of I/O; its mean latency stands at its end."
             .to_owned(),
         shortened,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ssdlab_bench::SHARE_BELOW;
+use ssdlab_bench::specimens::BAND_ENDINGS;
 use ssdlab_bench::suite::{PartOfRun, part_of_run};
 
 /// Prints with at most `decimals` places and without trailing zeros.
@@ -322,8 +323,17 @@ pub(crate) fn transfer(bytes: u64) -> String {
 /// What figures of the part of a run are of that is the steady state, if there is one.
 pub(crate) const LAST_PART: &str = "last part of the run";
 
+/// The key that a figure of several specimens has of one of them, and which one that is.
+fn of_specimens(key: &str) -> Option<(&str, &'static str)> {
+    let which = ["lowest of the specimens", "highest of the specimens"];
+    BAND_ENDINGS.into_iter().zip(which).find_map(|(ending, which)| Some((key.strip_suffix(ending)?, which)))
+}
+
 /// A metric's key as people say it: `latency_p99_9` is `Latency, 99.9th percentile`.
 pub(crate) fn metric_label(key: &str) -> String {
+    if let Some((of_one, which)) = of_specimens(key) {
+        return format!("{}, {which}", metric_label(of_one));
+    }
     if let Some(of_empty) = key.strip_suffix("_full") {
         return format!("{}, full drive", metric_label(of_empty));
     }
@@ -423,6 +433,9 @@ pub(crate) fn metric_label(key: &str) -> String {
 /// What a figure is called of the test that has some of its whole run, fresh at first, and some of the last part of it, which
 /// is called `last`: with the part that it is of.
 pub(crate) fn label_with_part(key: &str, last: &str) -> String {
+    if let Some((of_one, which)) = of_specimens(key) {
+        return format!("{}, {which}", label_with_part(of_one, last));
+    }
     let label = metric_label(key);
     match part_of_run(key) {
         // It is a share of the run.
@@ -449,6 +462,14 @@ mod tests {
         assert_eq!(label("iops_autocorrelation_max"), "Autocorrelation of IOPS, largest, last 75 s");
         assert_eq!(label("longest_gap_share"), "Longest time without an answer, of the run");
         assert_eq!(label("fill_bandwidth"), "Bandwidth of the sequential fill");
+        assert_eq!(label("waf_highest"), "Write amplification, whole run, highest of the specimens");
+        assert_eq!(label("iops_min_lowest"), "IOPS, lowest second, last 75 s, lowest of the specimens");
+    }
+
+    #[test]
+    fn a_figure_of_specimens_is_called_as_that_of_one_of_them() {
+        assert_eq!(metric_label("power_max_highest"), "Power, highest second, highest of the specimens");
+        assert_eq!(metric_label("bandwidth_full_lowest"), "Bandwidth, full drive, lowest of the specimens");
     }
 
     #[test]

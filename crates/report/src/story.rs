@@ -431,6 +431,8 @@ fn felt(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let share = |key: &str| facts.metric(test, "", key).filter(|&share| share >= 1.0);
+    let load = facts.outcome(test, "").and_then(crate::felt::load);
+    let at = load.map_or_else(String::new, |depth| format!(" at QD{depth}"));
     // The longest wait that is no exception.
     let (key, limit) = FELT_FIGURES.into_iter().rev().find(|(key, _)| share(key).is_some())?;
     let longest = facts.metric(test, "", "stall_longest").map_or_else(String::new, |gap| {
@@ -442,7 +444,7 @@ fn felt(facts: &Facts<'_>) -> Option<Finding> {
         format!(". The longest time without any answer is {}{cause}", number::latency(gap))
     });
     Some(finding(
-        &format!("In the {of}, "),
+        &format!("In the {of}{at}, "),
         format!("requests wait {limit} in {:.0} % of the seconds", share(key)?),
         format!("{longest}."),
         test,
@@ -635,7 +637,10 @@ fn bursts(facts: &Facts<'_>) -> Option<Finding> {
     let (headline, ours) = facts.headline("random-write")?;
     let first = facts.first_random_writes().map_or(String::new(), |first| format!("; it begins at {}", iops(first)));
     let after = match facts.best_other(&headline) {
-        Some((other, theirs)) => format!(" in the mean of the run, against {} of {other}{first}.", iops(theirs)),
+        Some((other, theirs)) => {
+            let beside = if are_level(ours, theirs) { "level with" } else { "against" };
+            format!(" in the mean of the run, {beside} {} of {other}{first}.", iops(theirs))
+        }
         None if facts.stands_alone(&headline) => format!(" in the mean of the run{first}.{}", unlike(facts)),
         None => return None,
     };

@@ -3,12 +3,13 @@
 
 use std::ops::Range;
 
-use ssdlab_device::{EccScheme, ExpectedErrors, Flash, Wear};
+use ssdlab_device::{Differences, EccScheme, ExpectedErrors, Flash, MOST_WEAR_RECORDS, Wear};
 use ssdlab_ftl::Translation;
 use ssdlab_nand::{BlockHistory, BlockId, LogicalPage};
 
 use crate::SimulatedSsd;
 use crate::backend::{Correction, Loss};
+use crate::wear_forecast::WearForecast;
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
     /// Lets `seconds` of calendar time pass at 30 °C in which the drive does nothing: its data grow older, the simulated
@@ -82,52 +83,28 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     }
 }
 
-/// The wear of every block at the last three notes, and how far the drive was wound forward since.
+/// The wear of every block at the last records, and how far the drive was wound forward since.
 #[derive(Clone, Debug, Default)]
 pub struct WearNotes {
     /// Oldest first.
     notes: Vec<Vec<BlockHistory>>,
-    /// In times of what a window wears.
+    /// In times of what all windows between the records wear.
     wound: f64,
 }
 
-/// What blocks that work have worn in each of the two windows between the notes.
-struct Windows {
-    first: Vec<f64>,
-    second: Vec<f64>,
-    /// Erases for each thousand-millionth of life.
-    erases_per_ppb: f64,
-}
-
-impl Windows {
-    fn mean(window: &[f64]) -> f64 {
-        window.iter().sum::<f64>() / window.len() as f64
-    }
-
-    /// Correlation of the blocks' wear in the two windows: how much of their differences comes again. 0 to 1.
-    fn constancy(&self) -> f64 {
-        let (m1, m2) = (Self::mean(&self.first), Self::mean(&self.second));
-        let (mut both, mut v1, mut v2) = (0.0, 0.0, 0.0);
-        for (a, b) in self.first.iter().zip(&self.second) {
-            both += (a - m1) * (b - m2);
-            v1 += (a - m1) * (a - m1);
-            v2 += (b - m2) * (b - m2);
-        }
-        if v1 * v2 == 0.0 { 0.0 } else { (both / libm::sqrt(v1 * v2)).clamp(0.0, 1.0) }
-    }
-}
-
-impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
-    fn windows(&self, blocks: &[BlockId]) -> Windows {
-        let [a, b, c] = self.wear_notes.notes.as_slice() else { panic!("two windows of work lie between three notes") };
-        let worn = |from: &[BlockHistory], to: &[BlockHistory]| -> Vec<f64> {
+impl WearNotes {
+    /// What each of these blocks has worn in each window, in thousand-millionths of its life.
+    fn windows(&self, blocks: &[BlockId]) -> Vec<Vec<f64>> {
+        let worn = |from: &[BlockHistory], to: &[BlockHistory]| {
             blocks.iter().map(|&k| (to[k.index()].wear_ppb - from[k.index()].wear_ppb) as f64).collect()
         };
-        let (first, second) = (worn(a, b), worn(b, c));
-        let erases: u64 = blocks.iter().map(|&k| u64::from(c[k.index()].erases - a[k.index()].erases)).sum();
-        let ppb: f64 = first.iter().chain(&second).sum();
-        assert!(ppb > 0.0, "no block was worn between the notes");
-        Windows { first, second, erases_per_ppb: erases as f64 / ppb }
+        self.notes.windows(2).map(|pair| worn(&pair[0], &pair[1])).collect()
+    }
+
+    /// Erases of a block in all windows.
+    fn erases(&self, block: BlockId) -> f64 {
+        let [first, .., last] = self.notes.as_slice() else { return 0.0 };
+        f64::from(last[block.index()].erases - first[block.index()].erases)
     }
 }
 
@@ -150,33 +127,42 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Flash for Simulated
         let medium = self.translation.medium();
         let now = medium.layout().all_blocks().map(|block| medium.history(block)).collect();
         let WearNotes { notes, wound } = &mut self.wear_notes;
-        if notes.len() == 3 {
+        if notes.len() == MOST_WEAR_RECORDS {
             notes.remove(0);
         }
         notes.push(now);
         *wound = 0.0;
     }
 
-    fn fast_forward(&mut self, to_mean_wear: f64) {
+    fn fast_forward(&mut self, to_mean_wear: f64, differences: Differences) {
         let missing = (to_mean_wear - self.wear().mean) * 1e9;
         if missing <= 0.0 {
             return;
         }
         let blocks = self.working_blocks();
-        let windows = self.windows(&blocks);
-        let mean = (Windows::mean(&windows.first) + Windows::mean(&windows.second)) / 2.0;
-        let constancy = windows.constancy();
-        let growth = |times: f64| constancy * times + (1.0 - constancy) * libm::sqrt(times);
-        // In one go or in steps: what blocks differ by has grown as far.
-        let (from, to) = (self.wear_notes.wound, self.wear_notes.wound + missing / mean);
+        let windows = self.wear_notes.windows(&blocks);
+        let forecast = WearForecast::new(&windows);
+        // Erases for each thousand-millionth of life: a block of a cache that is set aside has more of them than others.
+        let ratio = |some: &mut dyn Iterator<Item = usize>| {
+            let (erases, ppb) = some.fold((0.0, 0.0), |(erases, ppb), k| {
+                (erases + self.wear_notes.erases(blocks[k]), ppb + windows.iter().map(|window| window[k]).sum::<f64>())
+            });
+            if ppb > 0.0 { erases / ppb } else { 0.0 }
+        };
+        let of_crowd = ratio(&mut (0..blocks.len()).filter(|&k| forecast.is_in_crowd(k)));
+        // In one go or in steps: blocks have worn as far.
+        let (from, to) = (self.wear_notes.wound, self.wear_notes.wound + missing / forecast.mean());
+        let more: Vec<(BlockId, u32, u64)> = blocks
+            .iter()
+            .enumerate()
+            .map(|(k, &block)| {
+                let ppb = (forecast.worn(k, to, differences) - forecast.worn(k, from, differences)).max(0.0);
+                let erases = if forecast.is_in_crowd(k) { of_crowd } else { ratio(&mut std::iter::once(k)) };
+                (block, (ppb * erases + 0.5) as u32, (ppb + 0.5) as u64)
+            })
+            .collect();
         self.wear_notes.wound = to;
-        let growth = growth(to) - growth(from);
-        let worn = windows.first.iter().zip(&windows.second);
-        self.wear_each(blocks.into_iter().zip(worn).map(|(block, (first, second))| {
-            let own = (first + second) / 2.0 - mean;
-            let ppb = (missing + own * growth).max(0.0);
-            (block, (ppb * windows.erases_per_ppb + 0.5) as u32, (ppb + 0.5) as u64)
-        }));
+        self.wear_each(more.into_iter());
     }
 
     fn begin_retention(&mut self, seconds: u64) {

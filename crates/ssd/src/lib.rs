@@ -37,6 +37,7 @@ mod slot;
 mod spec;
 pub mod timing;
 mod used;
+mod wear_forecast;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -158,10 +159,11 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 }
                 let unit = u64::from(drive.mapping.unit_bytes());
                 let most = usable.saturating_sub(spare) / unit * unit;
+                let (set_aside, smaller_cache) = drive.cache_as_cause(die);
                 return Err(SpecError::new(
                     "capacity_bytes",
-                    format!("bad, reserved and system blocks leave {usable} bytes, and {needed} are needed"),
-                    format!("use at most {most} bytes, more flash, or a smaller reserve"),
+                    format!("bad, reserved and system blocks leave {usable} bytes{set_aside}, and {needed} are needed"),
+                    format!("use at most {most} bytes, more flash, or a smaller reserve{smaller_cache}"),
                 ));
             }
             Ok(map)
@@ -301,7 +303,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let correction = match (&drive.ecc, &die.errors) {
             (Some(ecc), Some(errors)) => {
                 let parts = DieParts::of(drive, die).count();
-                let size = (parts, medium.layout().block_count(), medium.layout().planes);
+                let size = (parts, medium.layout().block_count());
                 let mut correction = Correction::new(ecc, die, errors, drive.mapping.unit_bytes(), size, &rng)?;
                 if let Some(most) = drive.refresh.as_ref().and_then(|refresh| refresh.after_block_reads) {
                     correction.watch_reads(most);

@@ -211,7 +211,8 @@ pub enum Cores {
     HostMapAndFlash,
 }
 
-/// Moving data before their errors grow too many. Needs `[ecc]`. Absent: data lie where they are until they are collected.
+/// Moving data before their errors grow too many. Needs `[ecc]`. What lies in blocks set aside for an SLC cache is moved as well:
+/// it is folded. Absent: data lie where they are until they are collected or folded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-heading" = "Refresh"))]
@@ -222,7 +223,8 @@ pub struct RefreshSpec {
     #[schemars(range(min = 0.01, max = 36_500.0))]
     pub after_days: Option<f64>,
     /// A block whose pages have been read so often since its erase is moved, even while the host is busy, as long as more than
-    /// `gc.start_free_superblocks` + 1 superblocks are free: a full drive that collects for need alone never has so many. Absent: however often.
+    /// `gc.start_free_superblocks` + 1 superblocks are free (those set aside for an SLC cache not counted): a full drive that collects
+    /// for need alone never has so many. Absent: however often.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000_000), extend("x-heading" = "after reads of a block", "x-unit" = "reads"))]
     pub after_block_reads: Option<u32>,
@@ -613,6 +615,22 @@ impl DriveSpec {
         planes && self.controller.reads_first && self.compression.is_none()
     }
 
+    /// What the drive can do and never does: features of its die that need what the drive does not have. A drive may be so
+    /// for comparison, but whoever wrote it may not know.
+    #[must_use]
+    pub fn doubts(&self, die: &DieSpec) -> Vec<String> {
+        let of_reads = [
+            ("features.cache_read_busy_us", die.features.cache_read_busy_us.is_some()),
+            ("features.independent_plane_reads", die.features.independent_plane_reads),
+            ("features.suspend", die.features.suspend.is_some()),
+        ];
+        let idle = of_reads.into_iter().filter(|&(_, has_it)| has_it && !self.controller.reads_first);
+        idle.map(|(key, _)| {
+            format!("{key} of the die has no effect where host reads do not go first (controller.reads_first)")
+        })
+        .collect()
+    }
+
     fn validate_flash_size(&self, die: &DieSpec) -> Result<(), SpecError> {
         let parts = self.flash.dies * (1 + die.geometry.planes);
         if self.reads_planes_apart(die) && parts > MAX_DIES {
@@ -649,19 +667,22 @@ impl DriveSpec {
         // Open, being collected, free for the collector: below this no write can ever finish.
         let needed = self.capacity_bytes + superblock * u64::from(self.spare_superblocks_needed());
         if usable < needed {
-            self.validate_start_free(usable, needed, superblock)?;
+            self.validate_start_free(die, (usable, needed), superblock)?;
             let kept_free = needed - self.capacity_bytes;
             let unit = u64::from(self.mapping.unit_bytes());
+            let (set_aside, smaller_cache) = self.cache_as_cause(die);
             let help = match usable.saturating_sub(kept_free) / unit * unit {
-                0 => format!("use more flash, or keep less free: collection and cache ask for {kept_free} bytes"),
-                most => {
-                    format!("use less than {most} bytes, since bad and system blocks take their part; or more flash")
-                }
+                0 => format!(
+                    "use more flash{smaller_cache}, or keep less free: collection and cache ask for {kept_free} bytes"
+                ),
+                most => format!(
+                    "use less than {most} bytes, since bad and system blocks take their part; or more flash{smaller_cache}"
+                ),
             };
             return Err(SpecError::new(
                 "capacity_bytes",
                 format!(
-                    "{} bytes on {raw} bytes of flash ({usable} usable) leave no spare superblock to collect into",
+                    "{} bytes on {raw} bytes of flash ({usable} usable{set_aside}) leave no spare superblock to collect into",
                     self.capacity_bytes
                 ),
                 help,
@@ -722,13 +743,19 @@ impl DriveSpec {
     }
 
     /// If the capacity would do with fewer superblocks that are always free, it is not at fault alone.
-    fn validate_start_free(&self, usable: u64, needed: u64, superblock: u64) -> Result<(), SpecError> {
+    fn validate_start_free(
+        &self,
+        die: &DieSpec,
+        (usable, needed): (u64, u64),
+        superblock: u64,
+    ) -> Result<(), SpecError> {
         let free = self.gc.start_free_superblocks;
+        let least = self.slc_cache.as_ref().map_or(1, SlcCacheSpec::least_start_free);
         // One more in each domain of collection.
         let step = superblock * u64::from(self.sets());
         let too_many = (needed - usable).div_ceil(step);
-        match u64::from(free).checked_sub(too_many) {
-            None | Some(0) => Ok(()),
+        match u64::from(free).checked_sub(too_many).filter(|&most| most >= u64::from(least)) {
+            None => Ok(()),
             Some(most) => Err(SpecError::new(
                 "gc.start_free_superblocks",
                 format!(
@@ -737,8 +764,19 @@ impl DriveSpec {
                     needed - self.capacity_bytes,
                     self.capacity_bytes
                 ),
-                format!("use at most {most}, or a smaller capacity_bytes"),
+                format!("use at most {most}, or a smaller capacity_bytes{}", self.cache_as_cause(die).1),
             )),
+        }
+    }
+
+    /// Words for a capacity that does not fit where an SLC cache has blocks set aside: what they take of the flash, and which
+    /// key would have to be smaller. Nothing without.
+    pub(crate) fn cache_as_cause(&self, die: &DieSpec) -> (String, String) {
+        match self.slc_cache.as_ref().and_then(SlcCacheSpec::key_of_pool) {
+            None => (String::new(), String::new()),
+            Some(key) => {
+                (format!(", {} set aside for the SLC cache", self.pool_bytes(die)), format!(", or a smaller {key}"))
+            }
         }
     }
 
@@ -811,8 +849,8 @@ impl DriveSpec {
     /// Theory counts the blocks that are full when a victim is picked. Besides them a set of superblocks has
     /// `start_free_superblocks` free ones, and the one that has just been opened, which is what made the collector
     /// start. That is exact where host and collector share the open superblock and the host is paced by the
-    /// collector (`frontier = "shared"`, `host_share = "balanced"`): the spare that explains the write amplification
-    /// of such drives lies within 0.1 block of it. A host that runs ahead fills the open superblock before the
+    /// collector (`frontier = "shared"`, `host_share = "balanced"`), however far that reads ahead: the spare that explains the
+    /// write amplification of such drives lies within 0.1 block of it. A host that runs ahead fills the open superblock before the
     /// victims are picked, which is worth up to one block more; an open superblock of the collector's own, up to half
     /// a block less.
     fn exact_blocks(&self, die: &DieSpec) -> Option<u64> {
@@ -841,6 +879,13 @@ impl DriveSpec {
         self.slc_cache.as_ref().map_or(0, |cache| cache.pool_per_set(die, span, self.flash.dies, unreserved))
     }
 
+    /// Bytes of flash that are set aside for an SLC cache.
+    fn pool_bytes(&self, die: &DieSpec) -> u64 {
+        let g = &die.geometry;
+        let block_bytes = u64::from(g.planes) * u64::from(g.pages_per_block) * u64::from(g.page_bytes);
+        u64::from(self.pool_blocks_per_die(die)) * u64::from(self.flash.dies) * block_bytes
+    }
+
     /// Bytes that hold data, once bad and reserved blocks and those of an SLC cache are set aside (expected value; the exact number is
     /// drawn when the drive is built).
     #[must_use]
@@ -854,11 +899,8 @@ impl DriveSpec {
             SuperblockSpan::AllDies | SuperblockSpan::DieGroup => reserved.max(bad),
             SuperblockSpan::OneDie => reserved + bad,
         };
-        let g = &die.geometry;
-        let block_bytes = u64::from(g.planes) * u64::from(g.pages_per_block) * u64::from(g.page_bytes);
-        let pool = u64::from(self.pool_blocks_per_die(die)) * u64::from(self.flash.dies) * block_bytes;
         let left = u128::from(raw) * u128::from(10_000u64.saturating_sub(lost)) / 10_000;
-        (left as u64).saturating_sub(pool)
+        (left as u64).saturating_sub(self.pool_bytes(die))
     }
 }
 

@@ -4,7 +4,7 @@
 //! they are collected), without correction of errors and without blocks that go bad, but with capacitors of every kind and
 //! with cells of up to four bits. Every eighth translates by blocks.
 
-use ssdlab_core::{Op, Rng, UNIT_BYTES};
+use ssdlab_core::{Op, Rng, SECTOR_BYTES, UNIT_BYTES};
 use ssdlab_ftl::{Frontier, KeepsOlderPages, LogScheme, RowSpan};
 use ssdlab_nand::{DieSpec, PageOrder, ReducedMode, Slowest, SpecError};
 use ssdlab_ssd::{DriveSpec, PowerLossSpec, Protection, energy_to_save_mj};
@@ -52,6 +52,9 @@ impl Case {
             }
             let mut power_loss = draw_power_loss(&mut rng);
             power_loss.keeps_older_pages = draw_keeps_older_pages(die, drive, seed);
+            if power_loss.protects == Protection::Everything {
+                draw_slow_saving(die, drive, seed);
+            }
             drive.power_loss = Some(power_loss);
         });
         case.faults = Default::default();
@@ -116,6 +119,17 @@ fn draw_power_loss(rng: &mut Rng) -> PowerLossSpec {
     }
 }
 
+/// Of the drives whose capacitors protect everything, some program on one die after the other, and some read slowly
+/// what units in the buffer lack. Drawn from a stream of its own, so that this draw does not change the others.
+fn draw_slow_saving(die: &mut DieSpec, drive: &mut DriveSpec, seed: u64) {
+    let mut rng = Rng::new(seed).stream("slow saving");
+    if rng.chance(1, 4) {
+        drive.controller.programs_at_once = Some(1);
+    } else if rng.chance(1, 2) {
+        die.timing.read_us.iter_mut().for_each(|read_us| *read_us *= 20.0);
+    }
+}
+
 /// Every other drive whose capacitors carry its buffer has no more energy than that takes. Drawn from a stream of its own, so that
 /// this draw does not change the others.
 fn draw_just_enough(case: &mut Case) {
@@ -124,7 +138,10 @@ fn draw_just_enough(case: &mut Case) {
         return;
     };
     if Rng::new(case.seed).stream("just enough energy").chance(1, 2) && spec.energy_left_percent == 100.0 {
-        spec.energy_mj = least.or(spec.energy_mj);
+        // What is more than just enough carries units that lack sectors.
+        let mut rng = Rng::new(case.seed).stream("a little more energy");
+        let share = if rng.chance(1, 2) { 1.0 + rng.below(200) as f64 / 1000.0 } else { 1.0 };
+        spec.energy_mj = least.map(|energy_mj| energy_mj * share).or(spec.energy_mj);
     }
 }
 
@@ -177,6 +194,7 @@ pub fn cut_again_and_again<S: Subject>(
     let mut carried = Rng::new(seed).stream("saved and loaded");
     let mut in_order = Rng::new(seed).stream("written in order");
     let mut erased = Rng::new(seed).stream("erased and cut");
+    let mut in_sectors = Rng::new(seed).stream("sectors of one die");
     let phases = Phase::draw(&mut Rng::new(seed).stream("phases"));
     for (k, phase) in phases.iter().enumerate() {
         let at = |e: String| format!("phase {} ({}): {e}", k + 1, phase.name());
@@ -192,6 +210,9 @@ pub fn cut_again_and_again<S: Subject>(
             if in_order.chance(1, 2) && fill_die_by_die(&mut host, case, &mut in_order).map_err(at)? {
                 let cuts = host.pull_plug(model, None, &mut in_order).map_err(at)?;
                 tally.power_cuts += cuts;
+            }
+            if in_sectors.chance(1, 2) && write_sectors_of_one_die(&mut host, case, &mut in_sectors).map_err(at)? {
+                tally.power_cuts += host.pull_plug(model, None, &mut in_sectors).map_err(at)?;
             }
             for _ in 0..rng.below(40) {
                 let op = one(&mut rng, &[Op::Write, Op::Write, Op::Write, Op::Read, Op::Trim, Op::Flush]);
@@ -231,6 +252,35 @@ pub fn cut_again_and_again<S: Subject>(
     tally.uncorrectable_commands = host.uncorrectable;
     tally.drive(&host.drive.facts());
     Ok(tally)
+}
+
+/// Drives that map pages and whose capacitors protect everything: fills rows in order, which go to one die after the
+/// other, and then writes a sector of each page of every row of one die, as many as the buffer holds, so that the die
+/// has to read what all of them lack. Returns whether it did.
+fn write_sectors_of_one_die<S: Subject>(host: &mut Host<S>, case: &Case, rng: &mut Rng) -> Result<bool, String> {
+    let protects = case.drive.power_loss.as_ref().map(|spec| spec.protects);
+    if protects != Some(Protection::Everything) || case.drive.log_blocks.is_some() || host.drive.is_read_only() {
+        return Ok(false);
+    }
+    let ratio = case.drive.compression.map_or(1, |compression| compression.max_ratio);
+    let row = case.drive.units_per_page(&case.die) / ratio * case.die.geometry.planes;
+    let buffer = case.drive.buffer_pages();
+    let stripe = row * case.drive.flash.dies;
+    let stripes = buffer.div_ceil(row).min(host.pages / stripe);
+    for page in (0..stripes * stripe).step_by(row as usize) {
+        let (offset, length) = (u64::from(page) * host.page_bytes, u64::from(row) * host.page_bytes);
+        host.send(8, Op::Write, offset, length, false)?;
+    }
+    host.flush()?;
+    let depth = one(rng, &[1, 8, 32]);
+    for page in (0..stripes).flat_map(|k| (0..row).map(move |unit| k * stripe + unit)).take(buffer as usize) {
+        host.send(depth, Op::Write, u64::from(page) * host.page_bytes + SECTOR_BYTES, SECTOR_BYTES, false)?;
+    }
+    if rng.chance(1, 2) {
+        host.send(depth, Op::Flush, 0, 0, false)?;
+    }
+    host.step(rng.below(8))?;
+    Ok(true)
 }
 
 /// Cuts after STANDBY IMMEDIATE. At the end, and drawn from a stream of its own: what a seed does before stays the same.

@@ -61,7 +61,10 @@ impl NbdClient {
             length_bytes: request.length_bytes,
         };
         let started = match judge(&request, drive, agreed) {
-            Err(error) => Err(error),
+            Err(error) => {
+                op_of(request.command).into_iter().for_each(|op| drive.count_failed(op));
+                Err(error)
+            }
             Ok(Judged::BlockStatus(extent, meets)) => return out.push(block_status(drive, &request, extent, meets)),
             Ok(Judged::Command(op)) => {
                 let cookie = self.put(asked);
@@ -194,13 +197,8 @@ fn judge(r: &NbdRequest, drive: &Drive, agreed: Agreed) -> Result<Judged, NbdErr
     if r.flags & !known != 0 || r.command == CMD_TRIM && !export.trim {
         return Err(NbdError::Invalid);
     }
-    let op = match r.command {
-        CMD_WRITE => Op::Write,
-        CMD_FLUSH => Op::Flush,
-        CMD_TRIM => Op::Trim,
-        CMD_WRITE_ZEROES => Op::WriteZeroes,
-        _ => Op::Read,
-    };
+    // A block status is one of what a read would find.
+    let op = op_of(r.command).unwrap_or(Op::Read);
     let extent = Extent { offset_bytes: r.offset_bytes, length_bytes: r.length_bytes.into() };
     // What the locks say of a command counts when its turn comes, which may be behind an erase.
     drive.check_without_locks(op, extent).map_err(|error| error_of(error, r.command))?;
@@ -218,6 +216,18 @@ fn judge(r: &NbdRequest, drive: &Drive, agreed: Agreed) -> Result<Judged, NbdErr
             Err(NbdError::NotSupported)
         }
         _ => Ok(Judged::Command(op)),
+    }
+}
+
+/// What a command asks of the drive, if it is one for it.
+fn op_of(command: u16) -> Option<Op> {
+    match command {
+        CMD_READ | CMD_CACHE => Some(Op::Read),
+        CMD_WRITE => Some(Op::Write),
+        CMD_FLUSH => Some(Op::Flush),
+        CMD_TRIM => Some(Op::Trim),
+        CMD_WRITE_ZEROES => Some(Op::WriteZeroes),
+        _ => None,
     }
 }
 

@@ -7,7 +7,7 @@ use super::sense::{AtaReturn, Sense};
 use super::words::*;
 use crate::drive::Drive;
 use crate::export::Export;
-use crate::health::health;
+use crate::health::{Attribute, LIFETIME, health};
 use crate::request::{DriveError, Extent};
 
 const IDENTIFY_DEVICE: u8 = 0xec;
@@ -335,19 +335,23 @@ fn seal(out: &mut [u8]) {
     out[511] = 0u8.wrapping_sub(sum);
 }
 
+/// The value of an attribute beside its raw one: temperatures and what is used of the flash's life count down from 100.
+fn value(attribute: &Attribute) -> u8 {
+    match attribute.id {
+        194 | LIFETIME => 100u64.saturating_sub(attribute.raw).max(1) as u8,
+        _ => 100,
+    }
+}
+
 /// SMART READ DATA: attributes, each with its raw value.
 fn smart_data(drive: &mut Drive, now: Nanos) -> Vec<u8> {
     let mut out = vec![0; 512];
     out[0] = 0x10;
     for (slot, attribute) in out[2..362].chunks_exact_mut(12).zip(health(drive, now).attributes) {
-        let current = match attribute.id {
-            194 => 100u64.saturating_sub(attribute.raw).max(1) as u8,
-            202 => attribute.raw.clamp(1, 100) as u8,
-            _ => 100,
-        };
+        let current = value(&attribute);
         slot[0] = attribute.id;
         // It is collected all the time; wear warns of a failure.
-        slot[1] = if attribute.id == 202 { 0x03 } else { 0x02 };
+        slot[1] = if attribute.id == LIFETIME { 0x03 } else { 0x02 };
         (slot[3], slot[4]) = (current, current);
         slot[5..11].copy_from_slice(&attribute.raw.to_le_bytes()[..6]);
     }
@@ -366,4 +370,15 @@ fn smart_thresholds(drive: &mut Drive, now: Nanos) -> Vec<u8> {
     }
     seal(&mut out);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_value_of_a_life_is_what_is_left_where_its_raw_value_is_what_is_used() {
+        let value = |raw| value(&Attribute { id: LIFETIME, name: "Percent_Lifetime_Remain", raw });
+        assert_eq!([0, 30, 99, 100, 250].map(value), [100, 70, 1, 1, 1]);
+    }
 }

@@ -70,10 +70,17 @@ impl LogicalUnit {
     /// Takes a command; time has passed to `now`.
     #[must_use]
     pub fn begin(&mut self, now: Nanos, drive: &mut Drive, command: Command) -> Progress {
+        let code = command.cdb[0];
         match self.plan(now, drive, command) {
             Ok(Plan::Answer(answer)) => Progress::Done(answer),
             Ok(Plan::Task(task)) => task.go_on(now, drive),
-            Err(sense) => Progress::Done(Answer::failed(sense)),
+            Err(sense) => {
+                // What it must hear first, and that there is no such unit, says nothing of the drive.
+                if sense.key != UNIT_ATTENTION && sense != Sense::NO_SUCH_UNIT {
+                    op_of(code).into_iter().for_each(|op| drive.count_failed(op));
+                }
+                Progress::Done(Answer::failed(sense))
+            }
         }
     }
 
@@ -145,6 +152,19 @@ impl LogicalUnit {
             }
         };
         told(if cdb[1] & 1 != 0 { sense.descriptors() } else { sense.fixed() }, cdb[4].into())
+    }
+}
+
+/// What a command asks of the medium, if anything. Of a command of ATA that only its registers say.
+fn op_of(code: u8) -> Option<Op> {
+    match code {
+        SYNCHRONIZE_CACHE_10 | SYNCHRONIZE_CACHE_16 => Some(Op::Flush),
+        UNMAP => Some(Op::Trim),
+        WRITE_SAME_10 | WRITE_SAME_16 => Some(Op::Write),
+        code => transfer(code).map(|kind| match kind {
+            Transfer::Read | Transfer::Verify => Op::Read,
+            Transfer::Write | Transfer::WriteAndVerify => Op::Write,
+        }),
     }
 }
 

@@ -7,7 +7,7 @@ use ssdlab_attach::nbd::words::*;
 use ssdlab_attach::{CutPlan, OnCut, Order, ServerOptions};
 use ssdlab_bench::host::SlowestSeen;
 
-use crate::client::{now, options, serve, serve_with};
+use crate::client::{Running, now, options, serve, serve_with};
 use crate::steady::Steady;
 
 const IO: u32 = NbdError::Io as u32;
@@ -118,6 +118,10 @@ fn with_errors_clients_stay_and_every_request_fails() {
     assert_eq!(server.client().read(0, 512), Err(IO), "new clients may come");
     server.order(&Order::Restore);
     assert_eq!(c.read(0, 512), Ok(vec![0; 512]));
+    let requests = server.order(&Order::Status)["requests"].clone();
+    let counts = ["read", "write", "flush"]
+        .map(|kind| [&requests[kind]["requests"], &requests[kind]["errors"]].map(|n| n.as_u64()));
+    assert_eq!(counts, [[Some(4), Some(3)], [Some(1); 2], [Some(1); 2]], "{requests}");
 }
 
 #[test]
@@ -273,11 +277,25 @@ fn an_erase_that_the_power_cuts_short_has_happened_or_not_and_says_so() {
                 let path = std::env::temp_dir().join("never-written.ssd");
                 assert_eq!(server.order(&Order::Snapshot { path, number: 1 })["error"], "an erase is under way");
             }
+            // What waits for its end does not bring that about.
+            c.send(CMD_READ, 0, 4096, 4096, &[]);
+            c.send(CMD_WRITE, 0, 4096, 4096, &[8; 4096]);
+            until_under_way(&server, 2);
             server.order(&Order::Cut);
             assert_eq!(waiting.join().unwrap()["error"], what);
         });
         server.order(&Order::Restore);
         assert_eq!(server.client().read(4096, 4096).unwrap(), [if crypto { 7 } else { 0 }; 4096]);
+    }
+}
+
+/// Waits for so many requests to be under way.
+fn until_under_way(server: &Running, requests: u64) {
+    let mut waited_ms = 0;
+    while server.order(&Order::Status)["requests_under_way"] != requests {
+        std::thread::sleep(Duration::from_millis(1));
+        waited_ms += 1;
+        assert!(waited_ms < 5000, "{requests} requests never come");
     }
 }
 

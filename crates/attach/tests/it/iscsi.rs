@@ -418,6 +418,15 @@ fn a_cut_is_heard_of() {
     server.order(&Order::Restore);
     assert_eq!(i.write(&write, &[5; 512]).sense, (6, 0x29, 0));
     assert_eq!(i.read(&cdb_16(READ_16, 0, 0, 1), 512).data, [3; 512]);
+    let requests = server.order(&Order::Status)["requests"].clone();
+    for kind in ["read", "write"] {
+        let counts = (requests[kind]["requests"].as_u64(), requests[kind]["errors"].as_u64());
+        assert_eq!(
+            counts,
+            (Some(2), Some(1)),
+            "{kind}: what a unit attention stands before was not asked of the drive"
+        );
+    }
     let gone = serve(Steady::new(1000, true), options());
     let mut i = gone.initiator();
     gone.order(&Order::Cut);

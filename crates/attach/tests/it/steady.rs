@@ -34,6 +34,8 @@ pub struct Steady {
     encrypts: bool,
     key_changes: u64,
     before: Option<(Nanos, Vec<u8>)>,
+    /// Commands that come in an erase wait for its end.
+    busy_until: Nanos,
     /// A unit that no cut leaves readable.
     loses: Option<u64>,
 }
@@ -82,6 +84,7 @@ impl Steady {
             encrypts: false,
             key_changes: 0,
             before: None,
+            busy_until: 0,
             loses: None,
         }
     }
@@ -123,7 +126,7 @@ impl Device for Steady {
         self.info.check(&request)?;
         assert!(self.power);
         self.stands_by = false;
-        self.commands.push_back((now + self.latency, now, request));
+        self.commands.push_back((now.max(self.busy_until) + self.latency, now, request));
         Ok(())
     }
 
@@ -189,7 +192,8 @@ impl Security for Steady {
         self.numbers.fill(0);
         self.durable.fill(0);
         self.key_changes += u64::from(self.encrypts);
-        now + self.erase.expect("it has one")
+        self.busy_until = now + self.erase.expect("it has one");
+        self.busy_until
     }
 
     fn key_change_time(&mut self) -> Nanos {
@@ -228,6 +232,7 @@ impl Plug for Steady {
         }
         assert!(std::mem::replace(&mut self.power, false));
         self.commands.clear();
+        self.busy_until = 0;
         self.numbers.clone_from(&self.durable);
         self.unclean += u64::from(!std::mem::take(&mut self.stands_by));
         self.cuts += 1;

@@ -114,12 +114,22 @@ fn memory_is_bounded_and_read_only_is_read_only() {
     assert_eq!(c.write(0, (3 << 20) + 512, &[0; 512]), 0, "nor in a part of a page that is not there");
     assert_eq!(c.ask(CMD_WRITE_ZEROES, 0, 0, 1 << 19), 0, "zeroes take no memory");
     assert_eq!(c.write(0, 1 << 20, &vec![1; 1 << 19]), 0);
+    assert_eq!(c.write(0, CAPACITY, &[1; 512]), NO_SPACE, "it ends there");
+    let writes = &server.order(&Order::Status)["requests"]["write"];
+    assert_eq!(
+        (&writes["requests"], &writes["errors"]),
+        (&10.into(), &3.into()),
+        "zeroes count as the writes they become"
+    );
     let server = serve_with(Steady::new(1000, false), options(), 1 << 20, true);
     let mut c = server.client();
     assert_eq!(c.write(0, 0, &[1; 512]), NbdError::NotPermitted as u32);
     assert_eq!(c.ask(CMD_WRITE_ZEROES, 0, 0, 512), NbdError::NotPermitted as u32);
     assert_eq!(c.ask(CMD_FLUSH, 0, 0, 0), 0);
     assert_eq!(c.read(0, 512), Ok(vec![0; 512]));
+    let requests = &server.order(&Order::Status)["requests"];
+    let refused = serde_json::json!({ "requests": 2, "bytes": 0, "errors": 2, "latency_us": null });
+    assert_eq!((&requests["write"], &requests["read"]["errors"]), (&refused, &0.into()), "no time of the drive");
 }
 
 #[test]

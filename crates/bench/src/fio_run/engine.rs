@@ -290,8 +290,9 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
                         if task.begins_anew() {
                             self.recorders.begin_anew(index, task.entry, host);
                         }
+                        let waited = task.waited_for_room();
                         if task.measures(host.port.now) {
-                            self.recorders.meter(index, task.entry).submitted(task.in_flight());
+                            self.recorders.meter(index, task.entry).submitted(task.in_flight(), waited);
                         }
                         host.set_compressibility(task.compress_percent.into());
                         if let Some((flow, _)) = task.flow {

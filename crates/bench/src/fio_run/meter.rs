@@ -125,6 +125,9 @@ pub(super) struct EntryMeter {
     pub(super) bins: LatencyBins,
     /// Submissions by commands in flight: 1, 2, 4, 8, 16, 32, 64 and more.
     pub(super) depths: [u64; 7],
+    /// Commands that their rate had due while the queue was full, and how long the longest of them waited.
+    pub(super) delayed: u64,
+    pub(super) longest_delay: Nanos,
     /// Wake-ups by completions reaped: 0, to 4, to 8, to 16, to 32, to 64, more.
     pub(super) reaps: [u64; 7],
     /// The shortest and the longest measured run of a clone.
@@ -169,6 +172,8 @@ impl EntryMeter {
             all: Measurement::default(),
             bins: LatencyBins::default(),
             depths: [0; 7],
+            delayed: 0,
+            longest_delay: 0,
             reaps: [0; 7],
             runtimes: None,
             times: [None; 3],
@@ -209,6 +214,8 @@ impl EntryMeter {
         self.merge_windows(begins, &mut other);
         self.bins.merge(&other.bins);
         add_each(&mut self.depths, &other.depths);
+        self.delayed += other.delayed;
+        self.longest_delay = self.longest_delay.max(other.longest_delay);
         add_each(&mut self.reaps, &other.reaps);
         self.runtimes = widest(self.runtimes, other.runtimes);
         for op in 0..DIRECTIONS.len() {
@@ -291,10 +298,14 @@ impl EntryMeter {
         whole.map(|(from, to)| to.1.since(&from.1))
     }
 
-    /// A command was sent and made so many in flight.
+    /// A command was sent and made so many in flight; `waited`: how long it had been due, while the queue was full.
     #[inline]
-    pub(super) fn submitted(&mut self, in_flight: u32) {
+    pub(super) fn submitted(&mut self, in_flight: u32, waited: Option<Nanos>) {
         self.depths[(in_flight.max(1).ilog2() as usize).min(6)] += 1;
+        if let Some(waited) = waited {
+            self.delayed += 1;
+            self.longest_delay = self.longest_delay.max(waited);
+        }
     }
 
     /// So many commands completed at once.
@@ -534,7 +545,7 @@ mod tests {
     fn depths_and_reaps_fall_into_fios_levels() {
         let mut m = EntryMeter::new(vec![(0, 1)], 0, 1, 1);
         for depth in [1, 2, 3, 4, 31, 32, 63, 64, 5000] {
-            m.submitted(depth);
+            m.submitted(depth, None);
         }
         assert_eq!(m.depths, [1, 2, 1, 0, 1, 2, 2]);
         for count in [1, 4, 5, 8, 9, 16, 17, 33, 64, 65] {

@@ -84,8 +84,8 @@ pub struct FioRun {
     pub unfinished: Vec<Unfinished>,
     /// What a reader must know of the rates, if the drive was fresh.
     pub fresh: Option<String>,
-    /// Of jobs of which `latency_target` had found no depth when they were over, of those that were over within their ramp, and of
-    /// those that others kept from beginning.
+    /// Of jobs of which `latency_target` had found no depth when they were over, of those that were over within their ramp, of those
+    /// whose rate had commands due while their queue was full, and of those that others kept from beginning.
     pub searches: Vec<String>,
     /// What the drive keeps without power, if that was asked for.
     pub kept: Option<Vec<u8>>,

@@ -8,7 +8,7 @@ use ssdlab_workload::pattern::BlockSizes;
 
 use super::meter::EntryMeter;
 use super::plan::commands_a_second;
-use super::report::{RunFacts, says_of_a_job};
+use super::report::{RunFacts, says_of_a_job, says_of_delays};
 use super::{FioOptions, Prefill, Unfinished};
 use crate::explain;
 use crate::host::SlowestSeen;
@@ -111,7 +111,7 @@ fn outcome(
         out.notes.push(VERIFIED.to_owned());
     }
     put_asked(&mut out, file, entry);
-    out.notes.extend(says_of_a_job(file, entry));
+    out.notes.extend(says_of_a_job(file, entry).into_iter().chain(says_of_delays(file, entry)));
     if entry.jobs.iter().any(|&(job, _)| file.jobs[job].thinktime > 0 && !only_verifies(&file.jobs[job])) {
         out.notes.push(PAUSES.to_owned());
     }

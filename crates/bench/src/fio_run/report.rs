@@ -424,9 +424,22 @@ pub(super) fn says_of_a_job(file: &JobFile, entry: &EntryMeter) -> Option<String
     })
 }
 
-/// The same of all entries.
+/// Of an entry whose rate had commands due while its queue was full: their wait is in none of its latencies.
+pub(super) fn says_of_delays(file: &JobFile, entry: &EntryMeter) -> Option<String> {
+    (entry.delayed > 0).then(|| {
+        format!(
+            "{}: {} commands were due while the queue was full, and the longest waited {}: latencies count from when a command is \
+             sent, as in fio",
+            file.jobs[entry.job].name,
+            entry.delayed,
+            format_duration(entry.longest_delay)
+        )
+    })
+}
+
+/// What a reader must know of all entries.
 pub(super) fn says_of_jobs<'a>(file: &'a JobFile, entries: &'a [EntryMeter]) -> impl Iterator<Item = String> + 'a {
-    entries.iter().filter_map(|entry| says_of_a_job(file, entry))
+    entries.iter().flat_map(|entry| says_of_a_job(file, entry).into_iter().chain(says_of_delays(file, entry)))
 }
 
 /// Which percentiles an entry's report has, by `percentile_list`, `clat_percentiles` and `lat_percentiles`.

@@ -140,6 +140,12 @@ pub(super) struct Task<S> {
     /// A full queue empties to so many commands before it is filled again.
     pub(super) low: u32,
     empties: bool,
+    /// The queue has no room; until when it last had none; and since when no pause has held back what is due.
+    is_full: bool,
+    full_until: Nanos,
+    resumed: Nanos,
+    /// How long the command that was just sent had waited for room, if it was due while there was none.
+    waited_for_room: Option<Nanos>,
     pub(super) start_delay: Nanos,
     pub(super) ramp: Nanos,
     /// From the end of the ramp; `Nanos::MAX` without a limit.
@@ -203,6 +209,10 @@ impl<S: Source> Task<S> {
             depth,
             low: depth.saturating_sub(1),
             empties: false,
+            is_full: false,
+            full_until: 0,
+            resumed: 0,
+            waited_for_room: None,
             start_delay: 0,
             ramp: 0,
             runtime: Nanos::MAX,
@@ -289,6 +299,7 @@ impl<S: Source> Task<S> {
                 Phase::Draining => self.phase = Phase::Thinking(now.saturating_add(self.think)),
                 Phase::Thinking(until) if now < until => return Step::WaitUntil(until.min(self.closes)),
                 Phase::Thinking(_) => {
+                    (self.is_full, self.resumed) = (false, now);
                     if self.rate_ignores_pauses {
                         self.paced_from = self.paced_from.saturating_add(self.think);
                         if let Some(poisson) = &mut self.poisson {
@@ -316,6 +327,10 @@ impl<S: Source> Task<S> {
         } else if self.latency_target.is_some() || self.in_flight <= self.low {
             self.empties = false;
         }
+        if self.is_full && !self.empties {
+            self.full_until = now;
+        }
+        self.is_full = self.empties;
         let drains = self.latency_target.as_ref().is_some_and(LatencyTarget::drains);
         if self.flushing || self.held || self.empties || (drains && self.in_flight > 0) {
             return Some(Step::Wait);
@@ -347,6 +362,7 @@ impl<S: Source> Task<S> {
             if let Some(at) = arrives.filter(|&at| at > now) {
                 return Some(Step::WaitUntil(at.min(self.closes)));
             }
+            self.waited_for_room = arrives.filter(|at| (self.resumed..self.full_until).contains(at)).map(|at| now - at);
             if let Some(poisson) = &mut self.poisson {
                 poisson.sent(op);
             }
@@ -427,6 +443,11 @@ impl<S: Source> Task<S> {
     /// Whether what is measured of it begins anew with the command that was just sent; says so once.
     pub(super) fn begins_anew(&mut self) -> bool {
         std::mem::take(&mut self.anew)
+    }
+
+    /// How long the command that was just sent had waited, which was due while the queue was full; says so once.
+    pub(super) fn waited_for_room(&mut self) -> Option<Nanos> {
+        self.waited_for_room.take()
     }
 
     pub(super) fn has_ended(&self) -> bool {

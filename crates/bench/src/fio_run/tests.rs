@@ -516,6 +516,47 @@ fn arrivals_of_a_poisson_process_have_their_rate_and_spread() {
     assert!((ios / 5_000.0 - 1.0).abs() < 0.06, "{ios}");
 }
 
+/// A read takes 100 us: at depth 1 more than 10,000 a second are too many, and of fewer some come while another is under way.
+#[test]
+fn a_rate_whose_commands_wait_for_the_queue_says_how_many_and_for_how_long() {
+    let said = |more: &str| {
+        let text = format!("[j]\nrw=randread\nnorandommap\ntime_based\nruntime=1\n{more}\n");
+        let file = JobFile::parse("test.fio", &text).unwrap_or_else(|e| panic!("{e}"));
+        let run =
+            run_file_logging(&file, &ModelSpec::default(), FioOptions::default(), &mut NoLogs, &Monitor::silent());
+        let FioRun { report, outcomes, searches, .. } = run.unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(searches, report.ssdlab.notices);
+        assert!(searches.iter().all(|said| outcomes[0].notes.contains(said)), "{:?}", outcomes[0].notes);
+        searches
+    };
+    // The first is sent when it is due. The last one sent was due by 12,500 a second, and sent by 10,000.
+    let late = "j: 9999 commands were due while the queue was full, and the longest waited 199.98 ms: latencies count from \
+                when a command is sent, as in fio";
+    assert_eq!(said("rate_iops=12500"), [late]);
+    let poisson = said("rate_iops=9000\nrate_process=poisson");
+    assert!(poisson.len() == 1 && poisson[0].contains(" commands were due while the queue was full"), "{poisson:?}");
+    for none in [
+        "rate_iops=9000",
+        "ioengine=libaio\niodepth=64\nrate_iops=9000\nrate_process=poisson",
+        // What a pause has held back did not wait for the queue.
+        "rate_iops=1000\nthinktime=5ms\nthinktime_blocks=100",
+        "",
+    ] {
+        assert_eq!(said(none), <[&str; 0]>::default(), "{none}");
+    }
+}
+
+/// Where a device answers at once, no cause is missing.
+#[test]
+fn what_took_no_time_lacks_no_cause() {
+    let mut report = run("[j]\nrw=randread\nnorandommap\nnumber_ios=10\n");
+    let reads = report.jobs[0].read.as_mut().unwrap_or_else(|| panic!("it has read"));
+    (reads.clat_ns.mean, reads.ssdlab) = (0.0, TimeShares::default());
+    assert!(report.to_text().contains("  j: read: 0.0\n"), "{}", report.to_text());
+    report.jobs[0].read.as_mut().unwrap_or_else(|| panic!("it has read")).clat_ns.mean = 1.0;
+    assert!(report.to_text().contains("  j: read: 0.0, of which the device does not say where it went\n"));
+}
+
 #[test]
 fn a_latency_target_finds_the_depth_that_meets_it() {
     // 8 ways of 100 us: at depth 8 every read takes 100 us, at depth 9 the ninth waits.

@@ -251,7 +251,7 @@ fn times(out: &mut String, job: &str, word: &str, ios: u64, mean_ns: f64, shares
     let mut parts: Vec<(&String, f64)> = shares.time_us.iter().map(|(k, &v)| (k, v)).collect();
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     let list: Vec<String> = parts.iter().filter(|p| p.1 >= 0.05).map(|(key, us)| format!("{key} {us:.1}")).collect();
-    let where_it_went = match (parts.is_empty(), list.is_empty()) {
+    let where_it_went = match (parts.is_empty() && mean_ns > 0.0, list.is_empty()) {
         (true, _) => ", of which the device does not say where it went".to_owned(),
         (false, true) => String::new(),
         (false, false) => format!(" = {}", list.join(" + ")),

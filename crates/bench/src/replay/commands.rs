@@ -13,7 +13,7 @@ pub(super) struct Commands<R> {
     placement: Placement,
     /// The second half of a request that was split at the end of the drive.
     second: Option<(Nanos, Command)>,
-    /// Requests that the trace held when it was read first. What has been added since is not replayed.
+    /// Requests that the trace held when it was read first. One with more of them is another.
     limit: u64,
     /// What was read this time.
     seen: TraceSummary,
@@ -26,8 +26,8 @@ pub(super) struct Second {
     pub(super) placement: PlacementReport,
     pub(super) seen: TraceSummary,
     pub(super) fault: Option<TraceError>,
-    /// Something was added to the file since the first reading.
-    pub(super) grew: bool,
+    /// There are more requests than at the first reading.
+    pub(super) has_more: bool,
 }
 
 impl<R: Read> Commands<R> {
@@ -58,8 +58,8 @@ impl<R: Read> Commands<R> {
     }
 
     pub(super) fn finish(mut self) -> Second {
-        let grew = self.fault.is_none() && self.seen.requests == self.limit && self.reader.next().is_some();
-        Second { placement: self.placement.report().clone(), seen: self.seen, fault: self.fault, grew }
+        let has_more = self.fault.is_none() && self.seen.requests == self.limit && self.reader.next().is_some();
+        Second { placement: self.placement.report().clone(), seen: self.seen, fault: self.fault, has_more }
     }
 }
 

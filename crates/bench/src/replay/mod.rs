@@ -9,8 +9,8 @@
 //! | `text` | the same for people |
 //!
 //! The file is read twice: once to its end before anything runs, so that a fault in its last line costs nothing, and
-//! once during the replay. It is never in memory as a whole. What is sent is counted against what was read: a replay
-//! in which a request is missing is an error.
+//! once during the replay, both times as far as it reached at the beginning. It is never in memory as a whole. What is
+//! sent is counted against what was read: a replay in which a request is missing is an error.
 //!
 //! **The drive.** It is new, and by default written once in sequence, all of it, and then left alone for
 //! [`PREFILL_REST`]: reads of a trace must find data, or they would cost no flash.
@@ -155,7 +155,7 @@ pub struct Replayed {
     pub lag: Option<Lag>,
     /// What the device counted during the replay.
     pub counters: Counters,
-    /// Requests were added to the file while it was replayed; these were not.
+    /// Something was added to the file while it was replayed; that was not.
     pub grew: bool,
     /// What the drive keeps without power, if that was asked for.
     pub kept: Option<Vec<u8>>,
@@ -205,7 +205,8 @@ impl Replayed {
 /// [`ReplayError`]; what is wrong with the trace is found before anything runs.
 pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> Result<Replayed, ReplayError> {
     let file = spec.trace.name();
-    let mut reader = spec.trace.open(spec.format)?;
+    let bytes = spec.trace.length_bytes()?;
+    let mut reader = spec.trace.open_up_to(bytes, spec.format)?;
     let summary = summary(&mut reader, monitor)?;
     let format = reader.format();
     if summary.requests == 0 {
@@ -245,7 +246,8 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
     let whole = [(0, capacity_bytes)];
     let rested = host.prefill(if spec.prefill { &whole } else { &[] }, spec.rest, |_| ())?;
     monitor.step(if spec.prefill { PREFILL_SHARE } else { 0.0 }, 1.0);
-    let commands = RefCell::new(Commands::new(spec.trace.open(Some(format))?, placement, summary.requests));
+    let commands =
+        RefCell::new(Commands::new(spec.trace.open_up_to(bytes, Some(format))?, placement, summary.requests));
     let before = host.counters();
     host.limit_time();
     if spec.timeline {
@@ -259,11 +261,13 @@ pub fn replay_file(spec: &ReplaySpec, lab: &dyn Lab, monitor: &Monitor<'_>) -> R
         return Err(fault.into());
     }
     let lag = sent?;
-    // Lines that are no requests may have been added behind the last one.
-    if second.seen != (TraceSummary { stamps: Stamps::default(), skipped: 0, ..summary.clone() }) {
+    // The commands take no note of lines that are no requests, nor of stamps.
+    if second.has_more || second.seen != (TraceSummary { stamps: Stamps::default(), skipped: 0, ..summary.clone() }) {
         return Err(ReplayError::Changed { file });
     }
-    let (placement, grew) = (second.placement, second.grew);
+    // One that is no more there has been read, all of it.
+    let grew = spec.trace.length_bytes().is_ok_and(|now| now > bytes);
+    let placement = second.placement;
     host.check_books()?;
     let counters = host.counters().since(&before);
     let slowest_seen = host.slowest_seen();

@@ -267,11 +267,18 @@ pub(super) fn notes(r: &Replayed) -> Vec<String> {
     }
     let written = r.counters.host.write_bytes;
     if r.counters.flash.is_some() && written > 0 && written < r.capacity_bytes / ENOUGH_WRITTEN {
-        notes.push(format!(
-            "The trace has written {} of the drive. What the drive programs meanwhile of the data that lay there before \
-             counts in the write amplification, too; that of a steady state takes one to two drive writes.",
-            share_written(written, r.capacity_bytes)
-        ));
+        let share = share_written(written, r.capacity_bytes);
+        notes.push(if r.spec.prefill || r.begins.may_hold_data() {
+            format!(
+                "The trace has written {share} of the drive. What the drive programs meanwhile of the data that lay there \
+                 before counts in the write amplification, too; that of a steady state takes one to two drive writes."
+            )
+        } else {
+            format!(
+                "The trace has written {share} of the drive, and nothing lay there before. The write amplification is that \
+                 of a drive with room to spare; that of a steady state takes one to two drive writes."
+            )
+        });
     }
     // Rounded up: what was read is never nothing.
     let amount = |bytes: u64| match bytes {

@@ -1,15 +1,15 @@
 //! `endurance`: how much can be written until the rated wear, and until data are lost.
 //!
 //! A drive's whole life cannot be simulated write by write, and need not be: once work is steady, wear grows in
-//! proportion. The drive is filled and worked until it is steady; two windows of work tell the wear of every block. Then
-//! its life is wound forward to points along it ([`ssdlab_device::Flash::fast_forward`] says how blocks spread), and at each
+//! proportion. The drive is filled and worked until it is steady; windows of work tell the wear of every block
+//! ([`crate::wear_watch`]). Then its life is wound forward to points along it ([`ssdlab_device::Flash::fast_forward`] says how blocks spread), and at each
 //! point the drive works again, so that write amplification is measured on the worn drive, is looked at by its error
 //! model, and is read after a time on the shelf as long as that can be done without loss.
 
 use std::ops::Range;
 
 use ssdlab_core::SECOND;
-use ssdlab_device::{DeviceInfo, EccScheme, Wear};
+use ssdlab_device::{Device, DeviceInfo, Differences, EccScheme, Flash, Wear};
 use ssdlab_workload::{AccessPattern, BlockSizes, Distribution, Pattern, Zone, ZoneExtent};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, flash, gigabytes};
@@ -20,11 +20,12 @@ use crate::error::BenchError;
 use crate::host::{Host, Job};
 use crate::measure::{Measurement, Meter};
 use crate::outcome::{Axis, Mark, Outcome, Table};
+use crate::wear_watch::{WINDOWS, Worked, watch_wear};
 
 pub(super) const DEF: TestDef = TestDef {
     name: "endurance",
     title: "Endurance",
-    summary: "The drive is filled and worked until it is steady. From the wear that two windows of work leave on every \
+    summary: "The drive is filled and worked until it is steady. From the wear that eight windows of work leave on every \
               block its life is wound forward to points along it; at each the drive works again, and what reading its data after \
               a time without power would bring comes from its error model. The figures are terabytes written until the rated \
               wear and until the first uncorrectable error. A method of our own: the makers do not publish theirs.",
@@ -47,8 +48,16 @@ pub(super) const DEF: TestDef = TestDef {
             "share of the drive that holds data, all of which is written again and again. Not published: a client's drive is \
              seldom full",
         ),
-        number("settle_share", "1", "of the drive", 0.0, 100.0, "bytes written between filling and measuring"),
-        number("window_share", "0.25", "of the drive", 0.001, 10.0, "bytes written in each of the two windows"),
+        number("settle_share", "1.5", "of the drive", 0.0, 100.0, "bytes written between filling and measuring"),
+        number(
+            "window_share",
+            "0.5",
+            "of the drive",
+            0.001,
+            10.0,
+            "bytes written in each of eight windows, up to four times as many until blocks have been erased nearly once. More \
+             bring `life_at_error_least` and `life_at_error_most` together",
+        ),
         number("point_share", "0.05", "of the drive", 0.001, 10.0, "bytes written at each point of its life"),
         depths(
             "points_percent",
@@ -83,6 +92,12 @@ pub(super) const DEF: TestDef = TestDef {
              `retention_days`",
         ).higher(),
         metric("life_at_error", "%", "mean wear at that point, in per cent of the rated one").higher(),
+        metric(
+            "life_at_error_least",
+            "%",
+            "the same if blocks differed for life by as much as the windows allow (two standard errors)",
+        ).higher(),
+        metric("life_at_error_most", "%", "the same if they did by as little as the windows allow").higher(),
         metric("life_at_error_bch", "%", "the same with hard-decision BCH of as much parity and nothing behind it").higher(),
         metric("ecc_extension", "ratio", "the former over the latter: what soft decisions and parity add to the life").higher(),
         metric("waf_worn", "ratio", "write amplification at the last point").lower(),
@@ -106,6 +121,8 @@ const AS_IT_IS_ON_REQUEST: &[super::Variant] = &[super::Variant { name: "", sett
 
 /// Old data are read as long as no more losses than this are expected in all of them.
 const SAFE_LOSSES: f64 = 1e-3;
+/// Of the life at the first error: an interval wider than this is told in words.
+const WIDE: f64 = 0.1;
 const DAY_S: u64 = 86_400;
 
 /// What was found at one point of the drive's life.
@@ -173,6 +190,24 @@ impl Work {
     }
 }
 
+/// The work while its wear is watched.
+struct Watched<'a, 'h> {
+    work: &'a mut Work,
+    ctx: &'a Context<'a>,
+    host: &'a mut Host<'h>,
+    measured: &'a mut Measurement,
+}
+
+impl Worked for Watched<'_, '_> {
+    fn work(&mut self, bytes: f64) -> Result<f64, BenchError> {
+        self.work.measured(self.ctx, self.host, bytes, self.measured)
+    }
+
+    fn flash(&mut self) -> Result<&mut dyn Flash, BenchError> {
+        flash(self.host)
+    }
+}
+
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     let workload = ctx.params.choice("workload").to_owned();
     let days = ctx.params.integer("retention_days");
@@ -181,7 +216,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     percents.sort_unstable();
     percents.dedup();
     let mut info: Option<DeviceInfo> = None;
-    let (points, at_error, work) = ctx.on_fresh_drive(|host| {
+    let (points, at_error, bounds, work) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
         info = Some(host.info().clone());
         if flash(host)?.wear().mean > 0.0 {
@@ -199,33 +234,34 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         if settled >= 1.0 {
             work.go_on(ctx, host, settled)?;
         }
-        flash(host)?.record_wear();
         let start = flash(host)?.wear();
-        ctx.monitor().step(0.45, 0.55);
-        let (first, _) = work.go_on(ctx, host, share("window_share"))?;
-        flash(host)?.record_wear();
-        ctx.monitor().step(0.55, 0.65);
+        ctx.monitor().step(0.45, 0.75);
         let before = host.counters();
         let mut measured = Measurement::default();
-        let second = work.measured(ctx, host, share("window_share"), &mut measured)?;
+        let mut watched = Watched { work: &mut work, ctx, host, measured: &mut measured };
+        let written = watch_wear(&mut watched, share("window_share"))?;
         let waf = host.counters().since(&before).waf().unwrap_or(1.0);
-        flash(host)?.record_wear();
         let now = flash(host)?.wear();
         if now.mean <= start.mean {
             return Err(BenchError::Unsuitable(
-                "no block was erased in the two windows of work, so that nothing tells the wear of its life: raise window_share \
+                "no block was erased in the windows of work, so that nothing tells the wear of its life: raise window_share \
                  or settle_share"
                     .to_owned(),
             ));
         }
         // Host bytes for all of the rated life.
-        let mut pace = (first + second) / (now.mean - start.mean);
+        let mut pace = written / (now.mean - start.mean);
+        ctx.monitor().step(0.75, 0.8);
+        // With as many lasting differences life is shortest.
+        let bounds = [Differences::Most, Differences::Least].map(|d| bound(ctx, host, &percents, d));
+        let [shortest, longest] = bounds;
+        let bounds = shortest?.zip(longest?);
         let mut points: Vec<Point> = Vec::new();
         let mut host_bytes = host.counters().host.write_bytes as f64;
         points.push(look(ctx, host, &cold, host_bytes, waf)?);
         let count = percents.len() as f64;
         for (k, &percent) in percents.iter().enumerate() {
-            ctx.monitor().step(0.65 + 0.35 * k as f64 / count, 0.65 + 0.35 * (k + 1) as f64 / count);
+            ctx.monitor().step(0.8 + 0.2 * k as f64 / count, 0.8 + 0.2 * (k + 1) as f64 / count);
             let (target, from) = (percent as f64 / 100.0, flash(host)?.wear().mean);
             let lost = points.iter().any(|p| p.lost.is_some_and(|lost| lost >= 1.0));
             let lost_bch = points.iter().all(|p| p.lost_bch.is_none_or(|lost| lost < 1.0));
@@ -235,7 +271,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             {
                 continue;
             }
-            flash(host)?.fast_forward(target);
+            flash(host)?.fast_forward(target, Differences::AsFound);
             let reached = flash(host)?.wear().mean;
             host_bytes += pace * (reached - from);
             let (written, waf) = work.go_on(ctx, host, share("point_share"))?;
@@ -250,13 +286,13 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let at_error = [EccScheme::Installed, EccScheme::HardBch].map(|scheme| first_error(ctx, host, &points, scheme));
         let [installed, bch] = at_error;
         measured.check_causes().map_err(BenchError::Books)?;
-        Ok((points, [installed?, bch?], measured))
+        Ok((points, [installed?, bch?], bounds, measured))
     })?;
     ctx.monitor().step(1.0, 1.0);
 
     let info = info.expect("the drive has been asked");
     let method = format!(
-        "{} GB of the drive were filled and worked ({workload}) until steady; two windows of work told the wear of each \
+        "{} GB of the drive were filled and worked ({workload}) until steady; {WINDOWS} windows of work told the wear of each \
          block, by which its life was wound forward to {} points. At each it worked again, and its data were looked at \
          after {days} days without power at 30 °C.",
         gigabytes(info.capacity_bytes / 100 * ctx.params.integer("fill_percent")),
@@ -264,6 +300,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     );
     let mut out = ctx.outcome("", method);
     figures(&mut out, &points, at_error);
+    put_bounds(&mut out, at_error[0], bounds, ctx.small_by());
     put_causes(&mut out, &format!("{workload} writes"), &work);
     show(&mut out, &points, ctx.small_by(), days);
     Ok(out)
@@ -278,8 +315,7 @@ fn look(
     host_bytes: f64,
     waf: f64,
 ) -> Result<Point, BenchError> {
-    let no_copy = || BenchError::Unsuitable(format!("{} cannot be copied", host.info().name));
-    let mut copy = host.device().snapshot().ok_or_else(no_copy)?;
+    let mut copy = copied(host)?;
     let host = &mut Host::resuming(&mut *copy, host.monitor(), host.now());
     let days = ctx.params.integer("retention_days");
     let hours = (days * 24) as f64;
@@ -322,17 +358,72 @@ fn first_error(
     let after = &points[k];
     // Between the two, by the wear of the blocks as it now is, scaled; its own share is what the scale is made to fit.
     let hours = (ctx.params.integer("retention_days") * 24) as f64;
-    let device = flash(host)?;
+    let mean = scaled_to_one(ctx, flash(host)?, scheme, hours, before.wear.mean..after.wear.mean);
+    let share = (mean - before.wear.mean) / (after.wear.mean - before.wear.mean);
+    Ok(Some((mean, before.host_bytes + share * (after.host_bytes - before.host_bytes))))
+}
+
+/// Mean wear within `range` at which one unit is expected to be lost, with the wear of the blocks as it now is, scaled.
+fn scaled_to_one(ctx: &Context<'_>, device: &dyn Flash, scheme: EccScheme, hours: f64, range: Range<f64>) -> f64 {
     let now = device.wear().mean;
-    let (mut low, mut high) = (before.wear.mean, after.wear.mean);
+    let (mut low, mut high) = (range.start, range.end);
     for _ in 0..16 {
         let middle = (low + high) / 2.0;
         let expected = device.expected_errors(scheme, middle / now, hours).map_or(0.0, |o| ctx.lost_of_whole(o));
         *(if expected < 1.0 { &mut low } else { &mut high }) = middle;
     }
-    let mean = (low + high) / 2.0;
-    let share = (mean - before.wear.mean) / (after.wear.mean - before.wear.mean);
-    Ok(Some((mean, before.host_bytes + share * (after.host_bytes - before.host_bytes))))
+    (low + high) / 2.0
+}
+
+/// Mean wear at which one unit is expected to be lost, if so many differences between blocks last for life. On a copy, wound
+/// forward without further work.
+fn bound(
+    ctx: &Context<'_>,
+    host: &Host<'_>,
+    percents: &[u64],
+    differences: Differences,
+) -> Result<Option<f64>, BenchError> {
+    let mut copy = copied(host)?;
+    let host = &mut Host::resuming(&mut *copy, host.monitor(), host.now());
+    let hours = (ctx.params.integer("retention_days") * 24) as f64;
+    host.idle(SECOND)?;
+    let device = flash(host)?;
+    for target in percents.iter().map(|&percent| percent as f64 / 100.0) {
+        let from = device.wear().mean;
+        device.fast_forward(target, differences);
+        let Some(outlook) = device.expected_errors(EccScheme::Installed, 1.0, hours) else { return Ok(None) };
+        if ctx.lost_of_whole(outlook) >= 1.0 {
+            let to = device.wear().mean;
+            return Ok(Some(scaled_to_one(ctx, device, EccScheme::Installed, hours, from..to)));
+        }
+    }
+    Ok(None)
+}
+
+fn copied(host: &Host<'_>) -> Result<Box<dyn Device>, BenchError> {
+    host.device().snapshot().ok_or_else(|| BenchError::Unsuitable(format!("{} cannot be copied", host.info().name)))
+}
+
+/// Between what lives the first error comes; `at_error` as figures have it.
+fn put_bounds(out: &mut Outcome, at_error: Option<(f64, f64)>, bounds: Option<(f64, f64)>, small_by: u32) {
+    let Some(((life, bytes), (shortest, longest))) = at_error.filter(|(life, _)| *life > 0.0).zip(bounds) else {
+        return;
+    };
+    // The figure is read off the drive at each point, the bounds off the drive after the windows.
+    let (shortest, longest) = (shortest.min(life), longest.max(life));
+    put(out, "life_at_error_least", shortest * 100.0, "%");
+    put(out, "life_at_error_most", longest * 100.0, "%");
+    if longest - shortest > WIDE * life {
+        let tb = bytes * f64::from(small_by) / 1e12 / life;
+        out.notes.push(format!(
+            "Not settled: the windows of work do not tell for certain which differences between blocks last for life. The first \
+             error comes at {:.0} to {:.0} % of the rated wear, after {:.0} to {:.0} TB. A greater window_share narrows that.",
+            shortest * 100.0,
+            longest * 100.0,
+            shortest * tb,
+            longest * tb,
+        ));
+    }
 }
 
 fn figures(out: &mut Outcome, points: &[Point], at_error: [Option<(f64, f64)>; 2]) {

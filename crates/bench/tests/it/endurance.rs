@@ -34,7 +34,7 @@ fn run(drive: &Small, settings: &[(&str, &str)]) -> Outcome {
 }
 
 fn try_run(drive: &Small, settings: &[(&str, &str)]) -> Result<Outcome, BenchError> {
-    let mut all = vec![("window_share", "4"), ("settle_share", "4"), ("point_share", "1"), ("read_share", "0.5")];
+    let mut all = vec![("window_share", "1"), ("settle_share", "4"), ("point_share", "1"), ("read_share", "0.5")];
     all.extend(settings);
     let settings: Vec<_> = all.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
     let test = find_test("endurance").expect("it is in the suite");
@@ -68,6 +68,9 @@ fn correction_decides_on_the_life_and_soft_decisions_extend_it() {
     let extension = value(&ldpc, "ecc_extension");
     assert!((extension - life(&ldpc) / value(&ldpc, "life_at_error_bch")).abs() < 1e-9 && extension > 1.8);
     assert!(!bch.metrics.contains_key("ecc_extension"), "hard BCH is not laid beside itself");
+    for out in [&bch, &ldpc] {
+        assert!(value(out, "life_at_error_least") <= life(out) && life(out) <= value(out, "life_at_error_most"));
+    }
     // Bytes and wear go together.
     for out in [&bch, &ldpc] {
         let by_wear = value(out, "tb_until_rated") * life(out) / 100.0;
@@ -113,7 +116,7 @@ fn a_quick_run_finds_the_life_of_the_whole_drive() {
     whole.1.geometry.blocks_per_plane *= 8;
     whole.0.capacity_bytes *= 8;
     let both = WithAnEighth(whole, part);
-    let settings = [("workload", "random"), ("window_share", "2"), ("settle_share", "2"), ("read_share", "0")];
+    let settings = [("workload", "random"), ("window_share", "1"), ("settle_share", "2"), ("read_share", "0")];
     let settings: Vec<_> = settings.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
     let test = find_test("endurance").expect("it is in the suite");
     let [full, quick] = [false, true].map(|quick| {

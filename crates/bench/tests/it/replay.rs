@@ -1,7 +1,7 @@
 //! Traces replayed on the model device: 8 ways, reads of 100 us.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use ssdlab_bench::Monitor;
@@ -51,16 +51,57 @@ fn refused(spec: &ReplaySpec) -> ReplayError {
 #[test]
 fn a_trace_that_writes_little_of_the_drive_says_so() {
     let lab = ModelSpec { tells_of_flash: true, ..ModelSpec::default() };
-    let notes = |writes: u64| {
+    let notes = |writes: u64, prefill: bool| {
         let lines: Vec<_> = (0..writes).map(|i| (i * MICROSECOND, 0, i * 2048, 2048, 0)).collect();
-        let spec = trace(&format!("little-{writes}.mqsim"), &lines);
+        let spec = ReplaySpec { prefill, ..trace(&format!("little-{writes}-{prefill}.mqsim"), &lines) };
         let replayed = replay_file(&spec, &lab, &Monitor::silent()).unwrap_or_else(|e| panic!("{e}"));
         replayed.outcome().notes.join(" ")
     };
     // 1 and 16 MiB of 64 MB.
-    let said = notes(1);
-    assert!(said.contains("The trace has written 1.6 % of the drive."), "{said}");
-    assert!(!notes(16).contains("The trace has written"));
+    let said = notes(1, true);
+    assert!(said.contains("The trace has written 1.6 % of the drive. What the drive programs meanwhile"), "{said}");
+    assert!(!notes(16, true).contains("The trace has written"));
+    let said = notes(1, false);
+    assert!(said.contains("The trace has written 1.6 % of the drive, and nothing lay there before."), "{said}");
+}
+
+/// Somebody writes to the trace when the drive is made, which is between the two readings: its new text, or what is added.
+struct WrittenMeanwhile<'a>(&'a Path, &'a str);
+
+impl Lab for WrittenMeanwhile<'_> {
+    fn fresh(&self, _seed: u64) -> Result<PoweredOn, String> {
+        std::fs::write(self.0, self.1).map_err(|e| e.to_string())?;
+        Ok(PoweredOn::new(ModelDevice::new(ModelSpec::default())))
+    }
+
+    fn name(&self) -> &str {
+        "model"
+    }
+}
+
+#[test]
+fn a_trace_that_grows_is_replayed_as_it_was_and_one_that_changes_is_refused() {
+    // The last line is caught in the middle of a number. The blanks leave room for another line in as many bytes.
+    let first = "                0,8,4096,R,1.2\n0,8,4096,R,1.3";
+    let then = |name: &str, text: &str| {
+        let spec = file(name, first);
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        replay_file(&spec, &WrittenMeanwhile(&path, text), &Monitor::silent())
+    };
+    for (name, added) in [("rest.spc", "00001\n0,8,"), ("line.spc", "\n0,8,4096,W,1.4\n"), ("words.spc", "\nnonsense")]
+    {
+        let replayed = then(name, &format!("{first}{added}")).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!((replayed.summary.requests, replayed.summary.duration), (2, 100 * MILLISECOND));
+        assert!(replayed.grew && replayed.text().contains("The trace grew while it was replayed"), "{name}");
+    }
+    assert!(!then("still.spc", first).unwrap_or_else(|e| panic!("{e}")).grew);
+    // Another request, one less, and one more in as many bytes.
+    let (other, less) = ("0,8,4096,R,1.2\n0,8,4096,W,1.3", "0,8,4096,R,1.2\n");
+    let more = "0,8,4096,R,1.2\n0,8,4096,R,1.3\n0,8,4096,R,1.4";
+    for (name, text) in [("other.spc", other), ("less.spc", less), ("more.spc", more)] {
+        let error = then(name, text).unwrap_err();
+        assert!(matches!(error, ReplayError::Changed { .. }), "{name}: {error}");
+    }
 }
 
 #[test]

@@ -245,6 +245,27 @@ fn superblocks_kept_free_are_told_by_their_own_key() {
 }
 
 #[test]
+fn a_cache_that_is_set_aside_is_told_as_what_takes_the_room() {
+    let of = |capacity_gb: f64| {
+        let folder = Folder::new(&format!("cache-{capacity_gb}"));
+        let text = format!("base = \"840-evo-120gb\"\n[slc_cache]\ncapacity_gb = {capacity_gb:?}\n");
+        resolve(&folder.write("my.toml", &text)).map_err(|error| error.to_string())
+    };
+    assert!(of(3.0).is_ok());
+    // From one that takes a little too much: fewer free superblocks would leave no room to fold it.
+    let errors: Vec<String> = (30..=100).filter_map(|tenths| of(f64::from(tenths) / 10.0).err()).collect();
+    assert!(errors.len() > 40);
+    for error in &errors {
+        assert!(
+            error.starts_with("error: capacity_bytes: 120034123776 bytes on 140928614400 bytes of flash ("),
+            "{error}"
+        );
+        assert!(error.contains(" set aside for the SLC cache) leave no spare superblock"), "{error}");
+        assert!(error.contains("or more flash, or a smaller slc_cache.capacity_gb"), "{error}");
+    }
+}
+
+#[test]
 fn what_is_kept_in_dram_fits_into_it() {
     let error = message("cache", &format!("{BASE}[mapping]\nmap_cache_kib = 131073\n"));
     assert!(
@@ -331,6 +352,20 @@ fn dies_of_the_catalog_raise_no_doubts_and_slips_of_unit_do() {
             ""
         );
     }
+}
+
+#[test]
+fn features_that_a_drive_never_uses_are_doubted_and_none_of_the_catalog_has_one() {
+    for name in ssdlab_catalog::drive_names() {
+        let drive = ssdlab_catalog::resolve(name).unwrap();
+        assert_eq!(drive.spec.doubts(&drive.die.spec), <[&str; 0]>::default(), "{name}");
+    }
+    let mut drive = ssdlab_catalog::resolve("860-qvo-1tb").unwrap();
+    drive.spec.controller.reads_first = false;
+    let doubts = drive.spec.doubts(&drive.die.spec);
+    let says = |key: &str| doubts.iter().any(|doubt| doubt.starts_with(key));
+    assert!(says("features.suspend of the die has no effect where host reads do not go first"), "{doubts:?}");
+    assert_eq!(says("features.cache_read_busy_us"), drive.die.spec.features.cache_read_busy_us.is_some());
 }
 
 #[test]

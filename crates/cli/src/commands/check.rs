@@ -97,7 +97,7 @@ fn builds_on_die(table: &Table) -> bool {
     base.is_some_and(|base| die_names().any(|name| name == base))
 }
 
-/// Values that can be simulated, and look like slips.
+/// Values of a die that can be simulated, and look like slips.
 fn say_doubts(die: &Die) {
     for doubt in die.spec.doubts() {
         complain(&format!("notice: {}: {doubt}; is the unit right?", die.name));
@@ -107,11 +107,18 @@ fn say_doubts(die: &Die) {
 fn drive(name: &str) -> Result<String, Failure> {
     // Without a folder it could be a name of the catalog.
     let drive = SimulatedDrive::new(name, 1)?;
-    let mut said: Vec<&str> = Vec::new();
+    let (mut said, mut notices): (Vec<&str>, Vec<String>) = Default::default();
     for ssd in drive.recipe().ssds() {
         if !said.contains(&ssd.die.name.as_str()) {
             said.push(&ssd.die.name);
             say_doubts(&ssd.die);
+        }
+        for doubt in ssd.spec.doubts(&ssd.die.spec) {
+            let notice = format!("notice: {}: {doubt}", ssd.name);
+            if !notices.contains(&notice) {
+                complain(&notice);
+                notices.push(notice);
+            }
         }
     }
     let facts = &drive.reviewed.facts;

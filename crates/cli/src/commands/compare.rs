@@ -53,10 +53,13 @@ impl Setting {
     fn between(first: &ResultRow, second: &ResultRow) -> Vec<Setting> {
         let keys: BTreeSet<&String> = first.params.keys().chain(second.params.keys()).collect();
         let of = |row: &ResultRow, key: &String| row.params.get(key).cloned().unwrap_or(Value::Null);
+        let digest = first.params.get(TRACE_DIGEST);
+        let one_trace = digest.is_some() && digest == second.params.get(TRACE_DIGEST);
+        // That a trace is another one says its name, or a state. One trace may lie in files of two names or formats.
+        let is_of_file = |key: &str| key == TRACE_DIGEST || one_trace && ["trace", "format"].contains(&key);
         keys.into_iter()
             .map(|key| Setting { key: key.clone(), first: of(first, key), second: of(second, key) })
-            // That a trace is another one says its name, or a state.
-            .filter(|setting| setting.first != setting.second && setting.key != TRACE_DIGEST)
+            .filter(|setting| setting.first != setting.second && !is_of_file(&setting.key))
             .collect()
     }
 
@@ -155,7 +158,9 @@ impl Beginnings<'_> {
         }
         let [first, second] = self.rows.map(|row| row.params.get("trace"));
         if let ([Some(a), Some(b)], true) = (self.traces(), first == second) {
-            states.extend((a != b).then(|| "the trace was changed in between".to_owned()));
+            // A name is that of a file without its folder, or of no file: of standard input, of a table.
+            let name = first.and_then(Value::as_str).unwrap_or("trace");
+            states.extend((a != b).then(|| format!("the traces are not the same, though both are called {name}")));
         }
         states
     }
@@ -614,8 +619,16 @@ mod tests {
         assert_eq!(told([replay(1, trace("a")), replay(2, trace("a"))]), (true, String::new()));
         assert_eq!(
             told([replay(1, trace("a")), replay(2, trace("b"))]),
-            (false, "the trace was changed in between".to_owned())
+            (false, "the traces are not the same, though both are called t.csv".to_owned())
         );
+        // The same requests, by standard input and from a file of another format.
+        let source = |name: &str, format: &str| json!({ "trace": name, "format": format, TRACE_DIGEST: "a" });
+        let (file, input) = (source("t.vscsi", "vscsi1"), source("standard input", "mqsim"));
+        assert_eq!(told([replay(1, file.clone()), replay(2, input.clone())]), (true, String::new()));
+        let mut faster = replay(1, input);
+        faster.results[0].metrics.values_mut().for_each(|figure| figure.value *= 2.0);
+        let of_one_trace = super::compared(&[replay(1, file), faster]).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(of_one_trace.pairs[0].is_better(), Some(true));
         let (chance, _) = told([replay(1, trace("a")), replay(2, json!({ "trace": "t.csv" }))]);
         assert!(!chance, "an earlier program did not say which trace it was");
         let (chance, _) = told([1, 2].map(|seed| of(seed, "run", json!({}), "d", None)));

@@ -51,6 +51,7 @@ impl Kept {
             (NoResult::Stopped, Some(_)) => Failure::run("stopped").help("the same command goes on from there"),
             (NoResult::Stopped, None) => Failure::run("stopped: nothing was kept"),
             (NoResult::Failed(why), _) => Failure::run(why),
+            (NoResult::Refused(why), _) => Failure::Run(why),
         }
     }
 

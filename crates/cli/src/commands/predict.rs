@@ -1,15 +1,17 @@
 //! `ssdlab predict`: figures of drives before anyone has looked, and later beside those that were published.
 
+use std::path::Path;
+
 use ssdlab_forecast::{
-    Bench, PredictionError, are_one_drive, beside_figures, check_folder, may_be_predicted, predict, predicted,
-    read_predictions,
+    Bench, Prediction, PredictionError, are_one_drive, beside_figures, check_folder, may_be_predicted, predict,
+    predicted, read_predictions,
 };
 
 use crate::args::{PREDICT_BY, PredictArgs};
 use crate::commands::forecast::{KeepFolder, bench};
 use crate::failure::Failure;
 use crate::figures::Figures;
-use crate::output::{Failures, print};
+use crate::output::{Failures, print, print_json_text};
 use crate::progress::{Bar, stop_on_ctrl_c};
 
 pub fn run(args: &PredictArgs) -> Result<(), Failure> {
@@ -47,7 +49,10 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
     let mut failures = Failures::default();
     for (made_before, device) in args.devices.iter().enumerate() {
         let bar = Bar::new();
-        let progress = |done: usize, of: usize| bar.runs(done as u64, of as u64);
+        // The other drives need about as many.
+        let progress = |done: usize, of: usize| {
+            bar.runs((made_before * of + done) as u64, (args.devices.len() * of) as u64);
+        };
         let bench = bench(args.plan.options(), &progress, &kept);
         let bands = Bench { quick: !args.full_bands, ..bench };
         let made = predict(device, &predicted(), args.by, &args.keys, &bench, &bands)?;
@@ -57,11 +62,44 @@ pub fn run(args: &PredictArgs) -> Result<(), Failure> {
             0 => kept.ended(none),
             _ => kept.ended(none).help("what was predicted is written; name only the others to go on"),
         })?;
-        let path = made.write(&args.dir).map_err(|e| Failure::run(e.to_string()))?;
-        failures.note(print(&format!("{}\n", path.display())));
+        let (said, written) = write(&made, &args.dir);
+        failures.note(said.print());
+        if failures.note(written).is_none() {
+            // What the other drives show would find no place either.
+            return failures.conclude();
+        }
     }
     kept.clear();
     failures.conclude()
+}
+
+/// What is printed of a prediction.
+#[derive(Debug, PartialEq)]
+enum Said {
+    /// Where it stands.
+    Path(String),
+    /// The prediction, which stands nowhere else.
+    Whole(String),
+}
+
+impl Said {
+    fn print(&self) -> Result<(), Failure> {
+        match self {
+            Said::Path(path) => print(&format!("{path}\n")),
+            Said::Whole(text) => print_json_text(text),
+        }
+    }
+}
+
+/// Writes a prediction into its folder. One that cannot be written is not lost with it.
+fn write(made: &Prediction, folder: &Path) -> (Said, Result<(), Failure>) {
+    match made.write(folder) {
+        Ok(path) => (Said::Path(path.display().to_string()), Ok(())),
+        Err(e) => {
+            let error = Failure::run(e.to_string()).help("the prediction was printed instead");
+            (Said::Whole(made.text()), Err(error))
+        }
+    }
 }
 
 /// An option that says how something is predicted.
@@ -88,5 +126,29 @@ fn refused(e: PredictionError) -> Failure {
             error.help("take it back from where it is kept, or choose another folder with --dir DIR")
         }
         PredictionError::Exists(_) | PredictionError::Io(_) => error.help("choose another folder with --dir DIR"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_prediction_that_cannot_be_written_is_printed() {
+        let folder = std::env::temp_dir().join(format!("ssdlab-unwritten-{}", std::process::id()));
+        let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../predictions/840-evo-1tb.json");
+        let text = fs::read_to_string(kept).unwrap();
+        let made = Prediction::parse("840-evo-1tb.json", &text).unwrap();
+        fs::write(&folder, "no folder").unwrap();
+        let (said, written) = write(&made, &folder);
+        assert_eq!((said, written.map_err(|e| e.exit_code())), (Said::Whole(text.clone()), Err(1)));
+        fs::remove_file(&folder).unwrap();
+        let (said, written) = write(&made, &folder);
+        let path = folder.join("840-evo-1tb.json");
+        assert_eq!(said, Said::Path(path.display().to_string()));
+        assert!(written.is_ok() && fs::read_to_string(path).unwrap() == text);
+        fs::remove_dir_all(folder).unwrap();
     }
 }

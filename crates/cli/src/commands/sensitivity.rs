@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use ssdlab_bench::suite::find_test;
 use ssdlab_forecast::{Figure, FigureSensitivity, Sensitivity, headlines, page, sensitivity};
 use ssdlab_report::{figure_text, sweep_html};
@@ -12,7 +12,7 @@ use crate::args::SensitivityArgs;
 use crate::commands::forecast::{Kept, bench};
 use crate::failure::Failure;
 use crate::folder::{OutputFolder, Writes};
-use crate::output::{print, print_json, table};
+use crate::output::{Failures, print, print_json, table};
 use crate::plan::param_failure;
 use crate::progress::{Bar, stop_on_ctrl_c};
 
@@ -51,19 +51,32 @@ pub fn run(args: &SensitivityArgs) -> Result<(), Failure> {
         "figures": found.figures,
         "left_out": found.left_out,
     });
-    if let Some(folder) = &mut folder {
-        folder.begin_writing()?;
-        let refused = |e: String| Failure::run(format!("the page was not written: {e}"));
+    let mut failures = Failures::default();
+    let written = failures.note(folder.as_mut().map_or(Ok(()), |folder| write_into(folder, args, &found, &document)));
+    if written.is_some() {
+        kept.clear();
+    }
+    failures.note(if args.json { print_json(&document) } else { print(&text(args, &found)) });
+    failures.conclude()
+}
+
+/// Writes the page and the document into a folder that was checked.
+fn write_into(
+    folder: &mut OutputFolder,
+    args: &SensitivityArgs,
+    found: &Sensitivity,
+    document: &Value,
+) -> Result<(), Failure> {
+    let refused = |e: String| Failure::run(format!("the page was not written: {e}"));
+    folder.write(true, |place| {
         let files = vec!["sensitivity.json".to_owned()];
-        let html = sweep_html(&page(&found, env!("CARGO_PKG_VERSION"), facts(args, &found), files));
+        let html = sweep_html(&page(found, env!("CARGO_PKG_VERSION"), facts(args, found), files));
         let html = html.map_err(|e| refused(e.to_string()))?;
         for (name, text) in [("index.html", html), ("sensitivity.json", format!("{document:#}\n"))] {
-            write_whole(&folder.path().join(name), text.as_bytes()).map_err(|e| refused(e.to_string()))?;
+            write_whole(&place.join(name), text.as_bytes()).map_err(|e| refused(e.to_string()))?;
         }
-        folder.written(&WRITES.files.iter().map(PathBuf::from).collect::<Vec<_>>())?;
-    }
-    kept.clear();
-    if args.json { print_json(&document) } else { print(&text(args, &found)) }
+        Ok(((), WRITES.files.iter().map(PathBuf::from).collect()))
+    })
 }
 
 /// The headline figures, or those of the tests asked for.

@@ -517,6 +517,16 @@ fn n26_check_says_what_a_file_is_and_what_is_wrong_with_it() {
     place.file("bad.toml", "base = \"ideal-32die\"\n[flash]\ndice = 3\n");
     place.ssdlab(&["check", "bad.toml"]).refused("unknown key");
     place.ssdlab(&["check", "t.mqsim", "--as", "job"]).refused("t.mqsim");
+    let suspend =
+        "[features.suspend]\nprogram_us = 20\nresume_us = 5\nmost_per_operation = 4\nleast_progress_us = 10\n";
+    place.file("d.toml", format!("base = \"ideal-16k\"\n{suspend}"));
+    for (reads_first, notices) in [(false, 1), (true, 0)] {
+        let drive = format!("[flash]\ndie = \"d.toml\"\n[controller]\nreads_first = {reads_first}\n");
+        place.file("s.toml", format!("base = \"ideal-16k-32die\"\n{drive}"));
+        let said = place.ssdlab(&["check", "raid0(s.toml*2)"]).done();
+        let notice = "notice: s.toml: features.suspend of the die has no effect where host reads do not go first";
+        assert_eq!(said.err.matches(notice).count(), notices, "{}", said.err);
+    }
 }
 
 #[test]

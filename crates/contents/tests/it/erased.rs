@@ -7,7 +7,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ssdlab_contents::{ContentOptions, Image};
-use ssdlab_core::{MILLISECOND, Rng, UNIT_BYTES};
+use ssdlab_core::{MILLISECOND, Nanos, Rng, UNIT_BYTES};
 use ssdlab_device::{Device, Request, Security, Status};
 use ssdlab_ssd::{Cipher, DriveSpec, EncryptionSpec, Locking, PowerLossSpec, Protection, Ssd};
 use ssdlab_testkit::{any_drive, ideal_die, ideal_drive};
@@ -263,16 +263,86 @@ fn pages_that_were_lost_before_an_erase_of_the_image_alone_stay_lost_on_what_was
     }
 }
 
-#[test]
-fn a_crypto_erase_that_is_over_leaves_nothing_of_the_old_key_in_the_image() {
+fn small_encrypting_drive() -> Box<dyn Device> {
     let (mut drive, mut die) = (ideal_drive(), ideal_die());
     (die.geometry.blocks_per_plane, die.geometry.pages_per_block) = (40, 16);
     (drive.flash.dies, drive.flash.exact_spare_per_10000) = (4, None);
     drive.capacity_bytes = 1600 * UNIT_BYTES;
     encrypting(&mut drive);
+    Box::new(Ssd::new("small", &drive, &die, 1).expect("it can be built"))
+}
+
+/// What becomes of a drive with an erase and commands under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    Cut,
+    Killed,
+    GoesOn { at_once: bool },
+}
+
+/// A read and a write come in the middle of it: they wait for its end, and do not bring it about.
+#[test]
+fn commands_that_come_in_a_crypto_erase_find_everything_erased_when_it_has_ended_and_not_before() {
+    for then in [Then::Cut, Then::Killed, Then::GoesOn { at_once: false }, Then::GoesOn { at_once: true }] {
+        let (path, options) = (path("waited-for.ssd"), ContentOptions::default());
+        let mut host = Host::new(begin(&path, small_encrypting_drive(), options), Rng::new(1), 0, None);
+        host.work(100);
+        host.run(Request::flush(1));
+        let (written, empty) = (host.bytes.iter().position(|&byte| byte > Some(0)).expect("it wrote"), 1500);
+        let ready = host.device.crypto_erase(host.now);
+        let middle = ready - TAKES_MS * MILLISECOND / 2;
+        host.device.advance(middle, &mut Vec::new());
+        let [for_read, for_write] = [Vec::new(), vec![9; UNIT_BYTES as usize]].map(|bytes| host.device.insert(bytes));
+        let read = Request::read(1, written as u64 * UNIT_BYTES, UNIT_BYTES).with_payload(for_read);
+        let write = Request::write(2, empty * UNIT_BYTES, UNIT_BYTES).with_payload(for_write);
+        [read, write].into_iter().for_each(|command| host.device.submit(middle, command).expect("it is within it"));
+        let mut done = Vec::new();
+        if let Then::GoesOn { at_once: true } = then {
+            host.device.advance(ready + 1_000 * MILLISECOND, &mut done);
+        } else {
+            host.device.advance(ready - 1, &mut done);
+            assert!(done.is_empty() && host.device.is_erasing(), "{then:?}: {done:?}");
+        }
+        host.now = ready - 1;
+        match then {
+            Then::Cut => {
+                host.device.cut(host.now);
+                host.now = host.device.restore(host.now);
+                // A trim may be forgotten.
+                host.bytes.iter_mut().filter(|byte| **byte == Some(0)).for_each(|byte| *byte = None);
+            }
+            Then::Killed => {}
+            Then::GoesOn { .. } => {
+                while done.len() < 2 {
+                    host.now = host.device.advance_to_completion(Nanos::MAX / 2, &mut done);
+                }
+                host.now = host.now.max(ready + 1_000 * MILLISECOND);
+                assert!(done.iter().all(|c| c.completed >= ready && c.status == Status::Ok), "{done:?}");
+                assert_eq!(host.device.take(for_read), [0; UNIT_BYTES as usize]);
+                host.bytes.fill(Some(0));
+                host.bytes[empty as usize] = Some(9);
+            }
+        }
+        let changes = u64::from(matches!(then, Then::GoesOn { .. }));
+        if then != Then::Killed {
+            assert_eq!(host.device.key_changes(), changes, "{then:?}");
+            host.check();
+        }
+        // A kill leaves what was answered.
+        let Host { device, bytes, .. } = host;
+        drop(device);
+        assert_eq!(Image::inspect(&path).expect("it is whole").header.key.expect("it has one").changes, changes);
+        let (device, now) = again(&path, small_encrypting_drive(), options).expect("it fits");
+        let mut host = Host::new(device, Rng::new(1), now, Some(bytes));
+        host.check();
+        host.device.check_books().expect("the books balance");
+    }
+}
+
+#[test]
+fn a_crypto_erase_that_is_over_leaves_nothing_of_the_old_key_in_the_image() {
     let path = path("key-gone.ssd");
-    let inner = Box::new(Ssd::new("small", &drive, &die, 1).expect("it can be built"));
-    let mut device = begin(&path, inner, ContentOptions::default());
+    let mut device = begin(&path, small_encrypting_drive(), ContentOptions::default());
     let key_in_file = || -> Vec<u8> {
         let bytes = std::fs::read(&path).unwrap();
         let headers = [&bytes[2056..2056 + 64], &bytes[4096 + 2056..4096 + 2056 + 64]];

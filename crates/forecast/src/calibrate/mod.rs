@@ -66,7 +66,7 @@ pub struct Reached {
 /// Fits the unknowns to the measurements, running `most_runs` drives at the most.
 ///
 /// # Errors
-/// Outer: if there is no such drive, or no such figure. Inner: [`NoResult`].
+/// Outer: if there is no such drive, or no such test. Inner: [`NoResult`], also if the drive does not show a figure.
 pub fn calibrate(
     given: &Measurements,
     most_runs: usize,
@@ -89,7 +89,6 @@ pub fn calibrate(
             Err((best, End::NoRunsLeft)) if search.tried().figures_at(&best).is_some() => (best, false),
             Err((_, End::NoRunsLeft)) => return Err(Diagnostic::new("not even one drive may be run")),
             Err((_, End::NoResult(none))) => return Ok(Err(none)),
-            Err((_, End::Refused(problem))) => return Err(problem),
         };
         let Some(reached) = search.tried().figures_at(&best).cloned() else {
             return Err(Diagnostic::new(format!("{device} cannot be built with any value that was tried"))
@@ -108,7 +107,6 @@ pub fn calibrate(
                     }
                     Err(End::NoRunsLeft) => ended = false,
                     Err(End::NoResult(none)) => return Ok(Err(none)),
-                    Err(End::Refused(problem)) => return Err(problem),
                 }
             }
             all.push((ends, open));

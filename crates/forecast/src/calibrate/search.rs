@@ -8,7 +8,7 @@ use super::straight_lines::dot;
 use super::tried::{Shown, Tried};
 use crate::changed::Changed;
 use crate::figures::{Figure, Metrics};
-use crate::runs::{Bench, NoResult, Subject, place, tests_of};
+use crate::runs::{Bench, NoResult, Share, Subject, place, tests_of};
 
 const FIRST_STEP: f64 = 1.6;
 /// The first step to an interval's end: so many times what the search is fine to.
@@ -32,7 +32,6 @@ type Look<'a> = fn(&Search<'a>, &[f64], f64) -> Vec<Vec<f64>>;
 pub(super) enum End {
     NoResult(NoResult),
     NoRunsLeft,
-    Refused(Diagnostic),
 }
 
 /// What is found where an interval is to end.
@@ -103,7 +102,9 @@ impl<'a> Search<'a> {
         let subjects: Vec<Subject<'_>> =
             possible.iter().map(|&drive| Subject { drive, seed: self.bench.seed }).collect();
         let tests = tests_of(&self.figures);
-        let mut results = self.bench.run(&subjects, &tests).map_err(End::NoResult)?.into_iter();
+        // How many drives it takes is not known beforehand, only how many it may.
+        let share = Share { before: self.tried.runs() * tests.len(), of: self.most_runs * tests.len() };
+        let mut results = self.bench.run(&subjects, &tests, share).map_err(End::NoResult)?.into_iter();
         for (point, drive) in drives {
             let shown = match drive {
                 None => Shown::NoDrive,
@@ -112,7 +113,7 @@ impl<'a> Search<'a> {
                     match self.figures_of(&tests, row) {
                         Ok((figures, drift)) => Shown::Figures(figures, drift),
                         // The first drive must have them all. Another without is no better than it.
-                        Err(why) if self.tried.is_empty() => return Err(End::Refused(why)),
+                        Err(why) if self.tried.is_empty() => return Err(End::NoResult(NoResult::Refused(why))),
                         Err(_) => Shown::NotAll,
                     }
                 }

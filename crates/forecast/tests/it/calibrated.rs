@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use serde_json::json;
 use ssdlab_bench::Metric;
 use ssdlab_catalog::Diagnostic;
-use ssdlab_forecast::{Bench, Calibration, KeptTests, Measurements, calibrate};
+use ssdlab_forecast::{Bench, Calibration, KeptTests, Measurements, NoResult, calibrate};
 use ssdlab_report::{DeviceFacts, ResultsDocument};
 
 use crate::sensitive::Memory;
@@ -26,9 +26,35 @@ fn measured(value: f64, bounds: (f64, f64)) -> Measurements {
 }
 
 fn fit(value: f64, bounds: (f64, f64), runs: usize) -> Calibration {
+    let (never, most_told) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let progress = |done: usize, of: usize| {
+        assert_eq!(of, runs, "each drive runs one test");
+        most_told.fetch_max(done, Ordering::Relaxed);
+    };
+    let bench = Bench { threads: None, seed: 1, quick: false, progress: &progress, cancel: &never, kept: None };
+    let found = calibrate(&measured(value, bounds), runs, &bench).unwrap().unwrap();
+    assert_eq!(most_told.into_inner(), found.runs, "nothing is called done while it goes on");
+    found
+}
+
+#[test]
+fn a_drive_that_lacks_a_measured_figure_is_no_input_that_nothing_was_run_with() {
+    let file = std::env::temp_dir().join(format!("ssdlab-no-power-{}.toml", std::process::id()));
+    let drive = "base = \"ideal-32die\"\ncapacity_bytes = 402653184\n[flash]\ndies = 8\n";
+    std::fs::write(&file, format!("{drive}[controller]\nread_unit_us = 6\n")).unwrap();
+    let text = format!(
+        "drive = \"{}\"\n[[unknown]]\nkey = \"controller.read_unit_us\"\nleast = 1\nmost = 50\n\
+         [[measurement]]\ntest = \"random-read\"\nmetric = \"power_mean\"\nvalue = 1\ntolerance_percent = 1\n\
+         source = \"a test\"\nset = {{ queue_depth = 1, seconds = 1, span_bytes = \"64MiB\", settle_seconds = 0 }}\n",
+        file.display()
+    );
+    let given = Measurements::parse("measured.toml", &text, &|_| unreachable!("it names no results")).unwrap();
     let never = AtomicBool::new(false);
     let bench = Bench { threads: None, seed: 1, quick: false, progress: &|_, _| {}, cancel: &never, kept: None };
-    calibrate(&measured(value, bounds), runs, &bench).unwrap().unwrap()
+    let found = calibrate(&given, 100, &bench).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let Err(NoResult::Refused(why)) = found else { panic!("{found:?}") };
+    assert_eq!(why.what, "random-read has no figure `power_mean` on this drive");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use ssdlab_bench::suite::find_test;
-use ssdlab_forecast::{Bench, Figure, Prediction, predict};
+use ssdlab_forecast::{Bench, Figure, NoResult, Prediction, predict};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 
@@ -18,14 +18,10 @@ fn figure(test: &str, settings: &[(&str, &str)], metric: &str) -> Figure {
     }
 }
 
-fn made(
-    drive: &str,
-    figures: &[Figure],
-    progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Prediction, ssdlab_catalog::Diagnostic> {
+fn made(drive: &str, figures: &[Figure], progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Prediction, NoResult> {
     let never = AtomicBool::new(false);
     let bench = Bench { threads: None, seed: 1, quick: false, progress, cancel: &never, kept: None };
-    predict(drive, figures, 10.0, &["controller.write_unit_us".to_owned()], &bench, &bench).map(Result::unwrap)
+    predict(drive, figures, 10.0, &["controller.write_unit_us".to_owned()], &bench, &bench).unwrap()
 }
 
 #[test]
@@ -52,5 +48,6 @@ fn a_drive_that_is_changed_meanwhile_is_not_predicted() {
     // The tests of the drive as it is have ended; those of the bands come.
     let error = made(&drive, &[reads], &|_, _| fs::write(&die, &text).unwrap()).unwrap_err();
     fs::remove_dir_all(&folder).unwrap();
+    let NoResult::Refused(error) = error else { panic!("{error:?}") };
     assert_eq!(error.what, format!("{drive} was changed while it was predicted: nothing was written"));
 }

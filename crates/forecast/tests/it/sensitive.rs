@@ -1,6 +1,7 @@
 //! What a figure hangs on, where it is known beforehand.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
@@ -101,7 +102,7 @@ fn a_test_that_fails_by_a_bug_is_no_property_of_the_drive() {
         NoResult::Failed(why) => {
             assert!(why.starts_with("broken on ") && why.contains("seed 1: the test panicked: "), "{why}");
         }
-        NoResult::Stopped => panic!("it was not stopped"),
+        other => panic!("{other:?}"),
     };
     is_told(sensitivity(SMALL, &figures, 10.0, &keys, &bench).unwrap().unwrap_err());
     is_told(predict(SMALL, &figures, 10.0, &keys, &bench, &bench).unwrap().unwrap_err());
@@ -130,6 +131,23 @@ fn what_a_file_showed_is_known_of_another_that_says_the_same_of_its_base() {
     }
     std::fs::remove_dir_all(&folder).unwrap();
     assert!(put[0] > 0 && put[1] == put[0], "{put:?}");
+}
+
+#[test]
+fn progress_is_of_all_tests_and_ends_with_the_last() {
+    let told = Mutex::new(Vec::new());
+    let progress = |done: usize, of: usize| told.lock().unwrap().push((done, of));
+    let (never, memory) = (AtomicBool::new(false), Memory::default());
+    let kept: Option<&dyn KeptTests> = Some(&memory);
+    let threads = NonZeroUsize::new(1);
+    let bench = Bench { threads, seed: 1, quick: false, progress: &progress, cancel: &never, kept };
+    let (figures, keys) = ([random_reads()], ["die.timing.read_us".to_owned()]);
+    let all = |of: usize| (1..=of).map(|done| (done, of)).collect::<Vec<_>>();
+    sensitivity(SMALL, &figures, 10.0, &keys, &bench).unwrap().unwrap();
+    // As it is, two other seeds, and both ends of the band.
+    assert_eq!(std::mem::take(&mut *told.lock().unwrap()), all(5));
+    predict(SMALL, &figures, 10.0, &keys, &bench, &bench).unwrap().unwrap();
+    assert_eq!(*told.lock().unwrap(), all(6));
 }
 
 /// Tests that have ended, and how many were put here.

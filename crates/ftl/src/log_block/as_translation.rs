@@ -8,7 +8,7 @@ use super::LogBlock;
 use super::host_rows::Waiting;
 use super::superblocks::Use;
 use crate::op::{FlashOp, OpKind, OpSink};
-use crate::translation::{FlashSpot, Recovered, Source, Stretch, Translation, TranslationCounters};
+use crate::translation::{ErasedBlock, FlashSpot, Recovered, Source, Stretch, Translation, TranslationCounters};
 
 impl Translation for LogBlock {
     fn medium(&self) -> &Medium {
@@ -120,7 +120,7 @@ impl Translation for LogBlock {
         self.contents.forget(pages);
     }
 
-    fn secure_erase(&mut self) -> u32 {
+    fn secure_erase(&mut self) -> Vec<ErasedBlock> {
         assert!(
             self.host.is_idle() && self.chores.is_idle() && self.to_relocate.is_empty(),
             "nothing may be under way"
@@ -130,13 +130,13 @@ impl Translation for LogBlock {
             self.superblocks.free().for_each(|place| free[place as usize] = true);
             free
         };
-        let mut by_column = vec![0; self.geometry.columns as usize];
+        let mut erased = Vec::new();
         for place in (0..self.superblocks.count()).filter(|&place| !free[place as usize]) {
             for lane in 0..self.geometry.lanes {
                 let block = self.superblocks.block(place, lane);
+                erased.push(ErasedBlock::about_to_be(block, self.contents.medium()));
                 assert_eq!(self.contents.erase(block), Outcome::Done, "faults are injected into page maps only");
             }
-            by_column[self.superblocks.column(place) as usize] += 1;
             self.chores.count_erases(self.geometry.lanes.into());
             self.superblocks.set_use(place, Use::None);
             self.superblocks.give_back(place);
@@ -145,7 +145,7 @@ impl Translation for LogBlock {
         self.data.fill(None);
         self.contents.forget_all();
         self.recovery.forget_all();
-        by_column.into_iter().max().unwrap_or(0)
+        erased
     }
 
     fn void_all(&mut self, sink: &mut impl OpSink) {

@@ -8,7 +8,8 @@ use super::PageMap;
 use super::map::Place;
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::translation::{
-    FlashSpot, Recovered, Repair, Round, Source, Stretch, Translation, TranslationCounters, Undone, Unfolded,
+    ErasedBlock, FlashSpot, Recovered, Repair, Round, Source, Stretch, Translation, TranslationCounters, Undone,
+    Unfolded,
 };
 
 impl Translation for PageMap {
@@ -133,6 +134,10 @@ impl Translation for PageMap {
         self.missing_sectors(page)
     }
 
+    fn lacking_units(&self) -> u32 {
+        self.parts.units()
+    }
+
     fn fetch_missing(&mut self, page: LogicalPage, sink: &mut impl OpSink) {
         self.fetch_missing(page, sink);
     }
@@ -155,7 +160,7 @@ impl Translation for PageMap {
         self.trim(pages, sink);
     }
 
-    fn secure_erase(&mut self) -> u32 {
+    fn secure_erase(&mut self) -> Vec<ErasedBlock> {
         self.secure_erase()
     }
 
@@ -349,7 +354,7 @@ impl Translation for PageMap {
 
     fn save_log(&mut self, sink: &mut impl OpSink) {
         if !self.is_frozen() {
-            self.log.save_trims(&mut self.medium, sink);
+            self.log.save_entries(&mut self.medium, sink);
         }
     }
 

@@ -63,7 +63,7 @@ use ssdlab_nand::{
 
 use crate::op::{FlashOp, OpKind, OpSink};
 use crate::spec::{Buffering, Frontier, GcSpec, HostShare, KeepsOlderPages, MappingSpec, WearLevellingSpec};
-use crate::translation::{Translation, TranslationCounters};
+use crate::translation::{ErasedBlock, Translation, TranslationCounters};
 use allocator::Allocator;
 use bad_blocks::BadBlocks;
 use cache::{SlcCache, SlcCacheSpec};
@@ -451,24 +451,24 @@ impl PageMap {
         }
     }
 
-    /// SECURITY ERASE: forgets everything and erases every block that is not empty. Wear stays. Returns the greatest
-    /// number of blocks that any die had to erase.
+    /// SECURITY ERASE: forgets everything and erases every block that is not empty. Wear stays. Returns these
+    /// blocks.
     ///
     /// # Panics
     /// If operations are under way, or if the drive is read-only.
-    pub fn secure_erase(&mut self) -> u32 {
+    pub fn secure_erase(&mut self) -> Vec<ErasedBlock> {
         assert!(self.buffered_units() == 0 && self.collector.domains().all(|domain| domain.units_under_way() == 0));
         assert!(!self.is_read_only(), "a read-only drive is not erased");
         let layout = self.medium.layout().clone();
-        let mut per_die = vec![0; layout.dies as usize];
+        let mut erased = Vec::new();
         for block in layout.all_blocks() {
             if !self.medium.is_bad(block) && self.medium.issued_pages(block) > 0 {
+                erased.push(ErasedBlock::about_to_be(block, &self.medium));
                 match self.medium.erase(block) {
                     Ok(Outcome::Done) => self.counters.block_erases += u64::from(layout.planes),
                     Ok(Outcome::Failed) => self.bad_blocks.count_erase_failure(),
                     Err(e) => panic!("firmware broke a rule of the flash: {e}"),
                 }
-                per_die[layout.die_of(block).0.index()] += 1;
             } else if !self.medium.is_bad(block) && self.medium.mode(block) != self.medium.native_mode() {
                 // Opened at one bit per cell, but not written yet.
                 let native = self.medium.native_mode();
@@ -484,7 +484,7 @@ impl PageMap {
         self.buffer.set_lacking(false);
         self.begin_empty();
         self.check_room();
-        per_die.into_iter().max().unwrap_or(0)
+        erased
     }
 
     /// The clock of ages: logical units that host and collector have written so far, without folds and padding.

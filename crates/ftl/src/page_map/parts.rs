@@ -69,6 +69,12 @@ impl Parts {
         self.parts.is_empty()
     }
 
+    /// Units that are not whole.
+    #[must_use]
+    pub fn units(&self) -> u32 {
+        self.parts.len() as u32
+    }
+
     /// Sectors of a unit have come, all in all those of `part`.
     pub fn set(&mut self, at: u32, part: Part) {
         if self.missing(&part) == 0 {

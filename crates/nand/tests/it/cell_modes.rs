@@ -207,11 +207,11 @@ fn wear_adds_up_over_the_modes_that_a_block_ran_in() {
     for mode in [CellMode::Slc, CellMode::Slc, CellMode::Tlc, CellMode::Mlc] {
         m.open(THREE, mode).unwrap();
         program(&mut m, THREE, 0).unwrap();
-        m.count_reads(THREE, 10);
-        m.count_reads(THREE, 5);
-        assert_eq!(m.history(THREE).reads, 15);
+        m.count_reads(THREE, 0b11, 10);
+        m.count_reads(THREE, 0b10, 5);
+        assert_eq!((m.history(THREE).reads, m.history(THREE).most_reads()), ([10, 15, 0, 0], 15));
         assert_eq!(m.erase(THREE).unwrap(), Outcome::Done);
-        assert_eq!(m.history(THREE).reads, 0);
+        assert_eq!(m.history(THREE).reads, [0; 4]);
     }
     // Two parts in 20,000, one in 1000, one in 3000.
     assert_eq!(m.history(THREE).wear_ppb, 2 * 50_000 + 1_000_000 + 333_333);

@@ -219,6 +219,7 @@ fn scatter(out: &mut String, review: &Review) {
                 (false, _) => String::new(),
             }
         ),
+        of_drive: None,
         caption: String::new(),
         shortened: None,
         shortened_of: None,

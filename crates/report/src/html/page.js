@@ -52,6 +52,7 @@
   const isDrawn = (path) => path.style.display !== "none";
   const switches = [];
   const toggle = (element, paths) => {
+    if (!paths.length) return;
     switches.push([element, paths]);
     element.setAttribute("role", "button");
     element.setAttribute("tabindex", "0");
@@ -59,7 +60,7 @@
     const turn = () => {
       const display = element.getAttribute("aria-pressed") === "true" ? "none" : "";
       for (const path of paths) path.style.display = display;
-      for (const [each, marks] of switches) each.setAttribute("aria-pressed", String(!marks.length || marks.some(isDrawn)));
+      for (const [each, marks] of switches) each.setAttribute("aria-pressed", String(marks.some(isDrawn)));
     };
     element.addEventListener("click", turn);
     element.addEventListener("keydown", (event) => {
@@ -78,8 +79,11 @@
     toggle(key, find(svg, fits));
   }
   for (const drive of document.querySelectorAll(".drives [data-drive]")) {
-    const name = drive.dataset.drive;
-    toggle(drive, find(document.getElementById("charts"), (n) => n === name || n.startsWith(name + ", ")));
+    const name = drive.dataset.drive, charts = document.getElementById("charts");
+    // In charts of one drive alone nothing bears its name.
+    const alone = [...charts.querySelectorAll("figure[data-drive]")].filter((figure) => figure.dataset.drive === name);
+    const own = alone.flatMap((figure) => find(figure, () => true));
+    toggle(drive, [...new Set([...find(charts, (n) => n === name || n.startsWith(name + ", ")), ...own])]);
   }
 
   // As the program prints figures: number.rs.
@@ -93,10 +97,18 @@
     : us < 999.5e3 ? digits(us / 1e3, n) + " ms" : digits(us / 1e6, n) + " s";
   // An axis of shares holds 1/(1-p).
   const share = (v) => String(Number((100 - 100 / v).toFixed(Math.floor(Math.log10(v) + 1e-9)))) + " %";
+  // How many digits v has before its point; less than one where it begins behind it.
+  const size = (v) => 1 + Math.floor(Math.log10(Math.abs(v)) + 1e-9);
   // Nobody says 1.4K seconds.
-  const plain = (v, n) => Math.abs(v) < 1000 ? digits(v, n) : Math.round(v).toLocaleString("en-US");
-  const withUnit = (v, unit, n = 3) => unit === "us" || unit === "µs" ? latency(v, n) : unit === "1/(1-p)" ? share(Math.max(v, 1))
-    : (unit === "s" || unit === "GB" ? plain(v, n) : si(v, n)) + (unit && unit !== "ratio" && unit !== "count" ? " " + unit : "");
+  const plain = (v, n) => Math.abs(v) < 1000 ? digits(v, n)
+    : v.toLocaleString("en-US", { maximumFractionDigits: Math.max(0, n - size(v)) });
+  const isLatency = (unit) => unit === "us" || unit === "µs";
+  // As at a tick: beside an axis stands its unit, but that of latencies and shares.
+  const bare = (v, unit, n = 3) => isLatency(unit) ? latency(v, n) : unit === "1/(1-p)" ? share(Math.max(v, 1))
+    : unit === "s" || unit === "GB" ? plain(v, n) : si(v, n);
+  const named = (figure, unit) =>
+    isLatency(unit) || ["", "1/(1-p)", "ratio", "count"].includes(unit) ? figure : figure + " " + unit;
+  const withUnit = (v, unit, n = 3) => named(bare(v, unit, n), unit);
   // A place in a chart is known to a tenth: no more of its value is told than that tells.
   const reading = (axis, at) => {
     const v = axis.value(at), step = Math.abs(axis.value(at + 0.05) - axis.value(at - 0.05));
@@ -110,6 +122,7 @@
     const a = +lo, b = +hi, c = +from, d = +to;
     return {
       unit: unit.join("|"),
+      isLog: kind === "log",
       lowest: Math.min(a, b),
       ends: [Math.min(c, d), Math.max(c, d)],
       value: (at) => {
@@ -117,7 +130,38 @@
         const share = (at - c) / (d - c);
         return kind === "log" ? a * Math.pow(b / a, share) : a + share * (b - a);
       },
+      place: (v) => c + (d - c) * (kind === "log" ? Math.log(v / a) / Math.log(b / a) : (v - a) / (b - a)),
     };
+  };
+  // The ticks that stand at the values of the data: coordinate and label.
+  const ticksAtData = (svg) => {
+    const parts = (svg.dataset.ticks || "").split("|");
+    return parts.flatMap((at, i) => i % 2 === 0 && at ? [[+at, parts[i + 1]]] : []);
+  };
+  // Multiples of 1, 2 or 5 × 10^n, and how far they are apart: about four, and not one, which tells no scale.
+  const evenly = (lo, hi) => {
+    for (let want = 4; ; want++) {
+      const least = (hi - lo) / want, base = Math.pow(10, Math.floor(Math.log10(least)));
+      const step = base * [1, 2, 5, 10].find((m) => m * base >= least * 0.999999);
+      const first = Math.ceil(lo / step - 1e-9), last = Math.floor(hi / step + 1e-9);
+      if (last > first) return [Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step), step];
+    }
+  };
+  // Round values between two of an axis, with their labels, as scale.rs has them: each to as many digits as the step takes.
+  const ticks = ({ isLog, unit }, lo, hi) => {
+    const ofShares = unit === "1/(1-p)";
+    if (isLog) {
+      const exponents = Array.from({ length: 2 + Math.ceil(Math.log10(hi / lo)) }, (_, i) => Math.floor(Math.log10(lo)) + i);
+      const multiples = (of) => exponents.flatMap((n) => of.map((m) => m * Math.pow(10, n)));
+      const inside = (values) => values.filter((v) => v >= lo * (1 - 1e-9) && v <= hi * (1 + 1e-9));
+      const fine = inside(ofShares ? [2, ...multiples([1]).filter((v) => v > 1.5)] : multiples([1, 2, 5]));
+      const round = fine.length > 7 && !ofShares ? inside(multiples([1])) : fine;
+      if (round.length > 1) return round.map((v) => [v, bare(v, unit)]);
+    }
+    const percent = (v) => 100 - 100 / v;
+    const [values, step] = ofShares ? evenly(percent(lo), percent(hi)) : evenly(lo, hi);
+    return values.map((v) => ofShares ? [100 / (100 - v), Number(v.toFixed(Math.max(0, 1 - size(step)))) + " %"]
+      : [v, bare(v, unit, Math.max(3, v === 0 ? 0 : 1 + size(v) - size(step)))]);
   };
   // The points of a path are its data: dots are short strokes, lines run from point to point.
   const points = (path, kind) => {
@@ -134,7 +178,7 @@
   };
 
   // Drag across a chart to look closer, double-click to see all again. Only the x axis is stretched.
-  const zoomable = (svg, axisOf, text, hide) => {
+  const zoomable = (svg, hide) => {
     const layer = svg.querySelector(".zoom"), labels = svg.querySelector(".xt");
     if (!layer || !labels || svg.dataset.names) return;
     const whole = labels.innerHTML, frame = svg.querySelector("clipPath rect");
@@ -160,8 +204,8 @@
         path.setAttribute("d", places.map(([x, y]) => `M${coord(x - half)} ${coord(y)}h${coord(2 * half)}`).join(""));
       }
       if (scale === 1) { labels.innerHTML = whole; return; }
-      const first = labels.querySelector("text"), x = axisOf(svg.dataset.x);
-      const y = first.getAttribute("y"), size = first.getAttribute("font-size");
+      const first = labels.querySelector("text"), x = axis(svg.dataset.x);
+      const y = first.getAttribute("y"), font = +first.getAttribute("font-size");
       const add = (name, attributes, content) => {
         const element = document.createElementNS("http://www.w3.org/2000/svg", name);
         for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -172,13 +216,22 @@
       labels.textContent = "";
       // The frame has room for marks on the edge: the axis ends before.
       const [begin, end] = x.ends.map((at) => Math.max(left, Math.min(left + width, at * scale + shift)));
-      const places = [0, 1, 2, 3, 4].map((i) => begin + (end - begin) * i / 4);
-      add("path", { class: "n", d: places.map((at) => `M${at} ${over}V${bottom}`).join("") }, "");
-      add("path", { class: "x", d: places.map((at) => `M${at} ${bottom}v5`).join("") }, "");
-      places.forEach((at, i) => {
-        const anchor = i === 0 ? "start" : i === 4 ? "end" : "middle";
-        add("text", { x: at, y, "font-size": size, class: "t", "text-anchor": anchor }, text(x.value((at - shift) / scale), x.unit));
-      });
+      const seen = ([at]) => at >= begin - 0.1 && at <= end + 0.1;
+      const moved = ([at, label]) => [coord(at * scale + shift), label];
+      const [lo, hi] = [begin, end].map((at) => x.value((at - shift) / scale));
+      const ofData = ticksAtData(svg).map(moved).filter(seen);
+      const shown = ofData.length ? ofData : ticks(x, lo, hi).map(([v, label]) => moved([x.place(v), label]));
+      add("path", { class: "n", d: shown.map(([at]) => `M${at} ${over}V${bottom}`).join("") }, "");
+      let free = -Infinity, marks = "";
+      for (const [at, label] of shown) {
+        const half = label.length * font * 0.33, widest = svg.viewBox.baseVal.width;
+        const middle = Math.max(half, Math.min(widest - half, at));
+        if (middle - half < free) continue;
+        free = middle + half + font * 0.6;
+        marks += `M${at} ${bottom}v5`;
+        add("text", { x: middle, y, "font-size": font, class: "t", "text-anchor": "middle" }, label);
+      }
+      add("path", { class: "x", d: marks }, "");
       svg.dataset.zoom = scale + "|" + shift;
     };
     const stop = () => { if (mark) mark.remove(); from = mark = null; };
@@ -205,7 +258,8 @@
       if (from === null) return;
       const to = at(event), a = Math.min(from, to), b = Math.max(from, to);
       stop();
-      if (b - a < 8) return;
+      // Further in there is nothing more to see, and no ticks that could be told apart.
+      if (b - a < 8 || scale > 1e4) return;
       const closer = width / (b - a);
       shift = left + (shift - a) * closer;
       scale *= closer;
@@ -255,7 +309,9 @@
       const screen = p.x * scale0 + shift0;
       ring.setAttribute("cx", screen);
       ring.setAttribute("cy", p.y);
-      const at = svg.dataset.names ? names[Math.round(x.value(p.x))] : reading(x, p.x);
+      // A value that has a tick of its own is told in full, as that has it.
+      const tick = ticksAtData(svg).find(([at]) => Math.abs(at - p.x) <= 0.1);
+      const at = svg.dataset.names ? names[Math.round(x.value(p.x))] : tick ? named(tick[1], x.unit) : reading(x, p.x);
       tip.textContent = (p.name ? p.name + ": " : "") + reading(y, p.y) + " at " + at;
       const scale = svg.clientWidth / svg.viewBox.baseVal.width;
       const room = svg.clientWidth - tip.offsetWidth;
@@ -276,7 +332,7 @@
       });
       if (best >= 0) show(best); else hide();
     });
-    zoomable(svg, axis, withUnit, hide);
+    zoomable(svg, hide);
     svg.addEventListener("pointerleave", hide);
     svg.addEventListener("blur", hide);
     svg.addEventListener("keydown", (event) => {

@@ -2,7 +2,7 @@
 
 use super::{brand, document, tables, test};
 use crate::ReportError;
-use crate::compare::same_scale;
+use crate::compare::{Names, same_scale};
 use crate::review::validate_chart;
 use crate::svg::{Figure, Layout};
 use crate::sweep::{SweepPage, SweepRow, SweepSection, SweepTable};
@@ -17,12 +17,15 @@ pub fn sweep_html(page: &SweepPage) -> Result<String, ReportError> {
         validate_chart(&figure.chart, &format!("chart {}", figure.chart.id))?;
     }
     Ok(document(&format!("{}: {} by ssdlab", page.title, page.command), &page.version, "Skip to the results", |out| {
+        let (mut anchors, mut stems) = (Names::default(), Names::default());
+        let anchor = |section: &SweepSection| anchors.unique(format!("part-{}", slug(&section.title)));
+        let anchors: Vec<String> = page.sections.iter().map(anchor).collect();
         masthead(out, page);
         out.push_str("<div class=\"columns sweep\">\n");
-        contents(out, page);
+        contents(out, page, &anchors);
         out.push_str("<main id=\"main\">\n");
-        for section in &page.sections {
-            write_section(out, section);
+        for (section, anchor) in page.sections.iter().zip(&anchors) {
+            write_section(out, section, anchor, &mut stems);
         }
         out.push_str("</main>\n</div>\n");
         footer(out, page);
@@ -54,27 +57,23 @@ fn masthead(out: &mut String, page: &SweepPage) {
     out.push_str("</header>\n");
 }
 
-fn anchor(section: &SweepSection) -> String {
-    format!("part-{}", slug(&section.title))
-}
-
-fn contents(out: &mut String, page: &SweepPage) {
+/// `anchors`: the element id of each section.
+fn contents(out: &mut String, page: &SweepPage, anchors: &[String]) {
     out.push_str("<nav class=\"toc\" aria-label=\"Contents\"><details open><summary>Contents</summary><ol>\n");
-    for section in &page.sections {
-        out.push_str(&format!("<li><a href=\"#{}\">{}</a></li>\n", anchor(section), escape(&section.title)));
+    for (section, anchor) in page.sections.iter().zip(anchors) {
+        out.push_str(&format!("<li><a href=\"#{anchor}\">{}</a></li>\n", escape(&section.title)));
     }
     out.push_str("</ol></details></nav>\n");
 }
 
-fn write_section(out: &mut String, section: &SweepSection) {
-    let id = anchor(section);
+fn write_section(out: &mut String, section: &SweepSection, id: &str, stems: &mut Names) {
     out.push_str(&format!("<section id=\"{id}\" class=\"test\" aria-labelledby=\"{id}-h\">\n"));
     out.push_str(&format!("<h2 id=\"{id}-h\">{}</h2>\n", escape(&section.title)));
     if !section.text.is_empty() {
         out.push_str(&format!("<p class=\"method\">{}</p>\n", escape(&section.text)));
     }
     for row in &section.rows {
-        write_row(out, row);
+        write_row(out, row, stems);
     }
     for table in &section.tables {
         write_table(out, table);
@@ -82,12 +81,12 @@ fn write_section(out: &mut String, section: &SweepSection) {
     out.push_str("</section>\n");
 }
 
-fn write_row(out: &mut String, row: &SweepRow) {
+fn write_row(out: &mut String, row: &SweepRow, stems: &mut Names) {
     let mut figures: Vec<Figure> = row
         .figures
         .iter()
         .map(|f| {
-            let mut figure = Figure::of_chart(&f.chart, &f.subject, slug(&f.chart.id), None);
+            let mut figure = Figure::of_chart(&f.chart, &f.subject, stems.unique(slug(&f.chart.id)), None);
             figure.point_names.clone_from(&f.point_names);
             figure.stepped.clone_from(&f.stepped);
             figure

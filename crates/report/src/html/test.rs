@@ -155,7 +155,9 @@ fn write_figure(out: &mut String, figure: &Figure, layout: Layout, csv: Option<&
 /// Caption and picture; what follows within the `<figure>` and its end are the caller's.
 pub(super) fn open_figure(out: &mut String, figure: &Figure, layout: Layout, title: &str) {
     let id = slug(&figure.stem);
-    out.push_str(&format!("<figure id=\"fig-{id}\">\n<figcaption><b>{}</b>", escape(title)));
+    let of_drive =
+        figure.of_drive.as_ref().map_or_else(String::new, |name| format!(" data-drive=\"{}\"", escape(name)));
+    out.push_str(&format!("<figure id=\"fig-{id}\"{of_drive}>\n<figcaption><b>{}</b>", escape(title)));
     out.push_str(&format!(" <span class=\"subject\">{}</span>", escape(&figure.subject)));
     if !figure.caption.is_empty() {
         out.push_str(&format!("<br><span class=\"caption\">{}</span>", escape(&figure.caption)));

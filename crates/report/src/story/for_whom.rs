@@ -26,7 +26,8 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
     if !unsuited.is_empty() {
         warned.extend(["steady-write", "worst-second"]);
     }
-    if Fresh::of(facts) == Some(Fresh::NoDrive) {
+    let fresh = Fresh::of(facts);
+    if matches!(fresh, Some(Fresh::Slow | Fresh::NoDrive)) {
         warned.push("random-write");
     }
     if let Some((_, p99)) = facts.headline("heavy-p99") {
@@ -118,7 +119,11 @@ pub(super) fn conclusion(facts: &Facts<'_>, steady: Option<&Steady>) -> (String,
         // Its lead is there all the same, and the line under its name may tell of it.
         let is_ahead = |r: &&Relative| r.ratio > 1.0 && !are_level(r.ratio, 1.0) && facts.puts_in_order(r.key);
         if let Some(r) = relative.iter().rfind(is_ahead) {
-            let why = if falls(r) { "the mean of a rate that falls" } else { "but see what it is not for" };
+            let why = match r.key {
+                _ if falls(r) => "the mean of a rate that falls",
+                "random-write" if fresh == Some(Fresh::Slow) => "which is slow all the same",
+                _ => "but see what it is not for",
+            };
             leads = format!("It leads in {}{}: {}, {why}.", r.in_words, r.but_for, r.value);
         }
         suits.extend(best.map(|r| {

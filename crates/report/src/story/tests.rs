@@ -452,6 +452,14 @@ fn what_a_user_notices_comes_first_and_then_the_write_that_stalls() {
         review.outcomes[1].tables[0].rows[0][3] = what.to_owned();
         assert!(told(&review).contains("without any answer is 2.23 s.\n"), "{}", told(&review));
     }
+    // Of a test that goes through several loads, with the one that its figures are of.
+    let mix = &mut review.outcomes[1];
+    "fileserver".clone_into(&mut mix.test);
+    mix.params.insert("headline_depth".into(), 8.into());
+    assert!(told(&review).starts_with("In the file-server test at QD8, requests wait"), "{}", told(&review));
+    let mix = &mut review.outcomes[1];
+    "storagemark-desktop".clone_into(&mut mix.test);
+    mix.params.remove("headline_depth");
     // One that answers has nothing of the kind.
     for (_, metric) in review.outcomes[1].metrics.iter_mut() {
         metric.value = 0.0;

@@ -51,6 +51,8 @@ pub(crate) struct Figure {
     pub title: String,
     /// The drive or drives shown.
     pub subject: String,
+    /// As its switch above the charts calls it: the one drive of several that all of this is of.
+    pub of_drive: Option<String>,
     pub caption: String,
     /// Set if the run was shorter than the published method.
     pub shortened: Option<String>,
@@ -87,6 +89,7 @@ impl Figure {
             stem,
             title: chart.title.clone(),
             subject: subject.to_owned(),
+            of_drive: None,
             caption: chart.caption.clone(),
             shortened,
             shortened_of: None,

@@ -67,6 +67,8 @@ pub(crate) struct Scale {
     /// A logarithmic axis has no zero. If the data do, a strip beyond its low end is kept for them.
     pub zero_strip: bool,
     pub ticks: Vec<Tick>,
+    /// Whether the ticks stand at the values of the data.
+    pub is_at_data: bool,
     /// Values of unlabelled grid lines.
     pub minor: Vec<f64>,
     from: f64,
@@ -117,7 +119,7 @@ impl Scale {
             labels = values.iter().map(|&v| number::tick_to_step(v, step, &axis.unit)).collect();
         }
         let ticks = values.into_iter().zip(labels).map(|(value, label)| Tick { value, label }).collect();
-        Scale { lo, hi, log: axis.log, zero_strip, ticks, minor, from: 0.0, to: 1.0 }
+        Scale { lo, hi, log: axis.log, zero_strip, ticks, is_at_data: at_data, minor, from: 0.0, to: 1.0 }
     }
 
     /// The same axis drawn from coordinate `from` (its low end) to `to`.

@@ -439,6 +439,11 @@ fn read_out_data(
         axis(x, left, right, &figure.x.unit),
         axis(y, from, top, &figure.y.unit),
     );
+    if x.is_at_data {
+        // What was asked for is known in full, however little a place in the picture tells.
+        let ticks: Vec<String> = x.ticks.iter().map(|t| format!("{}|{}", coord(x.at(t.value)), t.label)).collect();
+        let _ = write!(data, " data-ticks=\"{}\"", text::escape(&ticks.join("|")));
+    }
     if !figure.x.categories.is_empty() {
         let _ = write!(data, " data-names=\"{}\"", text::escape(&figure.x.categories.join("|")));
     }

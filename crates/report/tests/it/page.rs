@@ -117,7 +117,10 @@ fn the_page_asks_nobody_for_anything() {
 
 #[test]
 fn ids_are_unique_and_links_lead_somewhere() {
-    let page = index_html(&two_drives()).unwrap();
+    assert_ids_are_unique_and_links_lead_somewhere(&index_html(&two_drives()).unwrap());
+}
+
+fn assert_ids_are_unique_and_links_lead_somewhere(page: &str) {
     let values = |attribute: &str| -> Vec<String> {
         page.split(&format!(" {attribute}=\"")).skip(1).map(|s| s.split('"').next().unwrap().to_owned()).collect()
     };
@@ -262,6 +265,35 @@ fn a_line_of_steps_passes_by_the_points_that_are_not_on_it() {
 }
 
 #[test]
+fn pages_of_sweeps_have_no_id_twice_and_tell_what_was_swept_in_full() {
+    let section = |file: &str| {
+        let chart = Chart {
+            id: format!("{file}-iops-by-test.block_size-"),
+            title: "IOPS".into(),
+            caption: String::new(),
+            mark: Mark::Line,
+            x: Axis::log("Block size", ""),
+            y: Axis::linear("IOPS", "IOPS"),
+            series: vec![Series { name: "all".into(), points: vec![[4096.0, 5.0], [16_384.0, 9.0]] }],
+            overlay_drives: false,
+        };
+        let figure = SweepFigure { chart, subject: String::new(), point_names: Vec::new(), stepped: Vec::new() };
+        let rows = vec![SweepRow { heading: String::new(), figures: vec![figure] }];
+        SweepSection { title: format!("IOPS: {file}"), rows, ..SweepSection::default() }
+    };
+    // Neither name has a letter that an id can have.
+    let sections = vec![section("測試.fio"), section("試驗.fio")];
+    let page = sweep_html(&SweepPage { sections, ..SweepPage::default() }).unwrap();
+    assert_ids_are_unique_and_links_lead_somewhere(&page);
+    assert!(page.contains("<a href=\"#part-iops-.fio-2\">IOPS: 試驗.fio</a>"));
+    // The script reads where the ticks are, and what they are called.
+    let ticks = page.split("data-ticks=\"").nth(1).expect("the ticks are the values").split('"').next().unwrap();
+    let parts: Vec<&str> = ticks.split('|').collect();
+    let [first, "4,096", last, "16,384"] = parts.as_slice() else { panic!("{ticks}") };
+    assert!(page.contains(&format!("M{first} ")) && page.contains(&format!("L{last} ")), "{ticks}");
+}
+
+#[test]
 fn pictures_without_data_say_so() {
     for mark in [Mark::Scatter, Mark::Line, Mark::Bars, Mark::StackedBars] {
         let svg = picture(mark, Axis::linear("IOPS", ""), vec![]);
@@ -381,6 +413,11 @@ fn what_it_felt_like_stands_on_the_page_and_in_the_terminal_worst_drive_first() 
     let section = &page[page.find("<h2>What it felt like</h2>").unwrap()..];
     let section = &section[..section.find("</table>").unwrap()];
     assert!(section.contains("61 %") && section.contains("12.2 %") && section.contains("2 s"), "{section}");
+    // What a row tells of is the load that its figures are of.
+    let mut loads = review.clone();
+    loads.outcomes[0].params.insert("headline_depth".into(), 8.into());
+    let title = loads.outcomes[0].title.clone();
+    assert!(index_html(&loads).unwrap().contains(&format!(">{title}, QD8</a>")));
     // Beside verdicts it has half of the width, without them all of it.
     assert!(page.contains("<div class=\"two\">"));
     review.outcomes.iter_mut().for_each(|o| o.verdict = None);
@@ -934,6 +971,9 @@ fn a_chart_of_only_one_of_two_drives_names_it_and_what_the_other_lacks_is_listed
     let of_test = review.outcomes.iter_mut().filter(|o| o.test == "qd-scaling");
     of_test.for_each(|o| o.charts[0].id = "random".to_owned());
     assert_eq!(subjects(&review), ["Queue depth scaling"]);
+    // What the script hides with a drive: of what bears no drive's name, all.
+    let of_drive = format!("<figure id=\"fig-{SECOND}-qd-scaling-random\" data-drive=\"{}\">", NAMES[1]);
+    assert!(!index_html(&review).unwrap().contains(&of_drive));
     let mut unlike = review.clone();
     unlike.outcomes.iter_mut().filter(|o| o.device == FIRST).for_each(|o| o.small_by = Some(8));
     assert!(
@@ -943,6 +983,7 @@ fn a_chart_of_only_one_of_two_drives_names_it_and_what_the_other_lacks_is_listed
     );
     review.outcomes.retain(|o| o.device == SECOND || o.test != "qd-scaling");
     assert_eq!(subjects(&review), [format!("Queue depth scaling: {SECOND}")]);
+    assert!(index_html(&review).unwrap().contains(&of_drive), "{of_drive}");
     review.left_out.push(LeftOut {
         device: FIRST.to_owned(),
         test: "qd-scaling".to_owned(),

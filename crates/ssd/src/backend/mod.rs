@@ -24,8 +24,8 @@ mod suspend;
 mod turns;
 
 use ssdlab_core::{DieSet, Nanos, SECTOR_BYTES, nanos_from_us};
-use ssdlab_ftl::{FlashOp, OpKind, Translation};
-use ssdlab_nand::{BlockId, DieId, DieSpec, Variation};
+use ssdlab_ftl::{ErasedBlock, FlashOp, OpKind, Translation};
+use ssdlab_nand::{BlockId, DieId, DieSpec, Layout, Variation, WHOLE};
 
 use crate::die_parts::DieParts;
 use crate::power::{ArrayWork, FlashWork};
@@ -246,10 +246,12 @@ impl Backend {
         (at, DieId::new(die as u32))
     }
 
-    /// tBERS of a block in the die's own cell mode.
+    /// How long the erase of a block takes that is in this mode, and as worn as that.
     #[must_use]
-    pub fn erase_time(&self) -> Nanos {
-        self.times.erase(self.times.native())
+    pub fn erase_time(&self, erased: &ErasedBlock) -> Nanos {
+        let &ErasedBlock { block, mode, wear_ppb } = erased;
+        let share = self.variation.as_ref().map_or(WHOLE, |variation| variation.erase(block, wear_ppb));
+        begin::scaled(self.times.erase(mode), share)
     }
 
     /// What the dies have done up to now.
@@ -258,9 +260,16 @@ impl Backend {
         self.work.without(self.dies.iter().map(|die| die.ahead(now)))
     }
 
-    /// Blocks have been erased outside the simulated time of their dies.
-    pub fn count_erases(&mut self, blocks: u64) {
-        self.work.add(ArrayWork::ERASING, blocks * self.erase_time());
+    /// Blocks have been erased outside the simulated time of their dies. Returns how long the die took that took
+    /// longest.
+    pub fn count_erases(&mut self, erased: &[ErasedBlock], layout: &Layout) -> Nanos {
+        let mut by_die = vec![0; layout.dies as usize];
+        for erased in erased {
+            by_die[layout.die_of(erased.block).0.index()] += self.erase_time(erased);
+        }
+        // The planes of a die are erased at once.
+        self.work.add(ArrayWork::ERASING, by_die.iter().sum::<Nanos>() >> self.plane_shift);
+        by_die.into_iter().max().unwrap_or(0)
     }
 
     #[must_use]

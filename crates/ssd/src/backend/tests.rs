@@ -81,7 +81,9 @@ fn a_read_takes_the_time_of_the_mode_and_the_page_kind_row_by_row() {
 fn an_erase_takes_the_time_of_the_mode_in_which_the_block_was_written() {
     let times = [CellMode::Slc, CellMode::Mlc, CellMode::Tlc].map(|mode| end(OpKind::Erase, mode, 0, 1));
     assert_eq!(times, [3_002_000, 3_502_000, 4_502_000]);
-    assert_eq!(schedule().0.erase_time(), 4_500_000, "a fresh block is in the die's own mode");
+    let block = |mode| ErasedBlock { block: BlockId::new(0), mode, wear_ppb: 0 };
+    let erased = [CellMode::Slc, CellMode::Mlc, CellMode::Tlc].map(|mode| schedule().0.erase_time(&block(mode)));
+    assert_eq!(erased, [3_000_000, 3_500_000, 4_500_000], "the command aside");
 }
 
 fn op(kind: OpKind) -> FlashOp {

@@ -154,7 +154,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.firmware.idle.step = Step::Nothing;
         self.firmware.idle.folding.stop();
         self.frontend.link_sleep.wake(now);
-        self.security.host_is_back();
+        self.security.host_is_back(now);
         self.plug.host_is_back();
     }
 

@@ -1,8 +1,9 @@
 //! Writes of a part of a page: the rest is on flash, or in the buffer.
 //!
 //! Where the write cache is on, the sectors go into the write buffer and are acknowledged like any others; the translation
-//! layer sees to the rest before it programs the page, and a read of what is missing waits for it. Where it is off, or the
-//! translation layer takes whole pages only, the rest is read first.
+//! layer sees to the rest before it programs the page, and a read of what is missing waits for it. Where it is off, the
+//! translation layer takes whole pages only, or capacitors that keep the buffer could not carry one more such page, the
+//! rest is read first.
 //!
 //! A page whose rest turns out to be lost counts as lost as a whole, as a page is the least that the drive keeps account
 //! of; a real drive would keep the new sectors.
@@ -43,7 +44,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     #[cold]
     #[inline(never)]
     pub(super) fn begin_partial_write(&mut self, slot: Slot) -> bool {
-        if !self.buffer.acknowledges || !self.translation.buffers_parts() {
+        if !self.buffer.acknowledges || !self.translation.buffers_parts() || !self.may_lack_more(slot) {
             return !self.read_for_merge(slot);
         }
         let request = self.frontend.commands.slot(slot).request;
@@ -53,6 +54,25 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
         self.frontend.commands.slot(slot).parts = IN_PARTS;
         true
+    }
+
+    /// Whether what has arrived in the buffer is still safe there once the command in a slot is: capacitors carry only
+    /// so many pages whose rest is to be read. Those of writes that wait for room count as there.
+    fn may_lack_more(&mut self, slot: Slot) -> bool {
+        if !self.plug.keeps_buffer {
+            return true;
+        }
+        let parts = |request: &Request| partly_written(self.unit, request).count() as u32;
+        let commands = &mut self.frontend.commands;
+        let mut lacking = self.translation.lacking_units() + parts(&commands.slot(slot).request);
+        let waiting: Vec<Slot> = commands.writes.iter().collect();
+        for slot in waiting {
+            let waits = commands.slot(slot);
+            if waits.parts == IN_PARTS {
+                lacking += parts(&waits.request);
+            }
+        }
+        lacking <= self.plug.may_lack
     }
 
     /// Lets a stretch of a write into the buffer whose first or last page may be written in part.
@@ -107,6 +127,16 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         }
         let mut parts = 0;
         for page in edges {
+            if self.translation.missing_sectors(page) != 0 {
+                // Its rest is read for the buffer.
+                let (translation, mut queues) = self.translation_and_queues();
+                translation.fetch_missing(page, &mut queues);
+                if self.translation.missing_sectors(page) != 0 {
+                    parts += 1;
+                    self.frontend.merges.push((page, slot));
+                }
+                continue;
+            }
             if !matches!(self.translation.source(page), Source::Flash(_)) {
                 continue;
             }

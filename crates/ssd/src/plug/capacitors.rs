@@ -5,6 +5,7 @@ use ssdlab_ftl::{KeepsOlderPages, RowSpan};
 use ssdlab_nand::{DieSpec, Slowest};
 
 use super::spec::{PowerLossSpec, Protection};
+use crate::backend::ladder_of_unit;
 use crate::spec::DriveSpec;
 
 /// What a die draws while it programs or erases, if its file does not say.
@@ -53,6 +54,14 @@ impl Capacitors {
             && self.hold_up() >= time_to_save(drive, die)
     }
 
+    /// How many units in the buffer may lack sectors that are still on flash, so that all of it is carried there even
+    /// if these all lie on one die, which reads one after the other. Of a buffer that is [kept](Self::keep_buffer).
+    #[must_use]
+    pub fn units_that_may_lack(&self, drive: &DriveSpec, die: &DieSpec) -> u32 {
+        let left = self.hold_up().saturating_sub(time_to_save(drive, die));
+        u32::try_from(left / time_to_complete(drive, die).max(1)).unwrap_or(u32::MAX)
+    }
+
     /// Which operations of dies the energy carries to their end, once it has fed the drive for `already`: each die draws
     /// until its own is over. `left`: how long each still takes.
     #[must_use]
@@ -98,7 +107,9 @@ pub fn energy_to_save_mj(drive: &DriveSpec, die: &DieSpec) -> Option<f64> {
 /// How long it takes to write the whole buffer out, at the most, in rows that forced writes may have left partly empty. Every die ends what it is at, an erase perhaps, and what the
 /// collector has given it: a buffer full to read, and one to program. If there is no room, the collector moves what is left of its
 /// victims, which is less than the buffer holds, and erases them. Then each die writes its share of the rows and a few of the
-/// journal. All in the slowest places there can be within the rated life, or as worn as the drive is from the beginning, or at the channel's or the processor's pace.
+/// journal. All in the slowest places there can be within the rated life, or as worn as the drive is from the
+/// beginning, or at the channel's or the processor's pace; where only some dies may program at once, each waits for its
+/// turn. Reads decode at once. Units that lack sectors come on top: [`Capacitors::units_that_may_lack`].
 fn time_to_save(drive: &DriveSpec, die: &DieSpec) -> Nanos {
     let (g, dies) = (&die.geometry, drive.flash.dies);
     let modes = [&die.modes.slc, &die.modes.mlc, &die.modes.tlc].into_iter().flatten();
@@ -115,7 +126,9 @@ fn time_to_save(drive: &DriveSpec, die: &DieSpec) -> Nanos {
     let slowest = die.variation.as_ref().map_or(Slowest::default(), |variation| variation.slowest(lives));
     // Planes that are programmed by themselves may come one after the other.
     let programs_of_row = if drive.mapping.row == RowSpan::AllPlanes { 1.0 } else { f64::from(g.planes) };
-    let row_us = at_pace(longest(&mut programs.into_iter()) * slowest.program) * programs_of_row;
+    // A die's program waits for those of all the others that are in line before it.
+    let turns = f64::from(dies.div_ceil(drive.controller.programs_at_once.unwrap_or(dies)));
+    let row_us = at_pace(longest(&mut programs.into_iter()) * slowest.program) * programs_of_row * turns;
     let read_us = at_pace(longest(&mut reads.into_iter()) * slowest.read);
     let units = drive.buffer_pages() * drive.compression_ratio();
     let full_rows = units.div_ceil(g.planes * drive.units_per_page(die));
@@ -130,6 +143,29 @@ fn time_to_save(drive: &DriveSpec, die: &DieSpec) -> Nanos {
     let end_us = drive.controller.program_end_us * programs_of_row * (f64::from(rows) + moved);
     let move_us = drive.controller.move_unit_us * f64::from(g.planes * drive.units_per_page(die)) * moved;
     nanos_from_us(dies_us.max((end_us + move_us) * f64::from(dies)) + row_us)
+}
+
+/// How long it takes at the most to read what a unit in the buffer lacks, with all that error correction may try.
+fn time_to_complete(drive: &DriveSpec, die: &DieSpec) -> Nanos {
+    let modes = [&die.modes.slc, &die.modes.mlc, &die.modes.tlc].into_iter().flatten();
+    let reads = die.timing.read_us.iter().chain(modes.flat_map(|mode| &mode.read_us));
+    let lives = drive.used.as_ref().map_or(1.0, |used| used.most_lives().max(1.0));
+    let slowest = die.variation.as_ref().map_or(1.0, |variation| variation.slowest(lives).read);
+    let read_us = reads.copied().fold(0.0, f64::max) * slowest;
+    let (g, rate, unit_bytes) = (&die.geometry, die.bus.mega_transfers_per_s, drive.mapping.unit_bytes());
+    let stored_bytes = f64::from(unit_bytes) * f64::from(g.page_bytes + g.spare_bytes) / f64::from(g.page_bytes);
+    let transfer_us = if rate == 0.0 { 0.0 } else { stored_bytes / rate };
+    let most = drive.ecc.as_ref().and_then(|ecc| ladder_of_unit(ecc, unit_bytes).ok());
+    let most = most.map(|ladder| ladder.cost(ladder.levels().len() - 1));
+    let (senses, transfers, stripe, decode) =
+        most.map_or((0, 0, 0, 0), |most| (most.extra_senses, most.extra_transfers, most.stripe_reads, most.decode_ns));
+    let stripe_rounds = stripe.div_ceil((drive.flash.dies - 1).max(1));
+    let sensings = f64::from(1 + senses + stripe_rounds);
+    // Each step of a retry has its own command, and the pages of the stripe may all cross one channel.
+    let command_us =
+        die.bus.command_us + die.features.cycles.as_ref().map_or(0.0, |cycles| cycles.read_us + cycles.data_out_us);
+    let channel_us = f64::from(1 + transfers + stripe) * transfer_us + f64::from(1 + senses + stripe) * command_us;
+    nanos_from_us(sensings * read_us + channel_us) + decode
 }
 
 /// Rows that a die may have to write beside its share: one under way, and what the journal has still to say.
@@ -153,6 +189,7 @@ impl StartTimes {
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_ecc::spec::{BchSpec, EccSpec, RetrySpec};
     use ssdlab_nand::VariationSpec;
 
     use super::*;
@@ -227,6 +264,52 @@ mod tests {
         drive.gc.frontier = ssdlab_ftl::Frontier::Separate;
         drive.write_buffer.capacity_kib = 16 * 16 * 4 + 4;
         assert!(!keeps(&drive, everything, 1e6), "a superblock does not hold the buffer");
+    }
+
+    #[test]
+    fn where_few_dies_program_at_once_the_others_wait_for_their_turns() {
+        let mut die = small_die();
+        die.geometry.pages_per_block = 16;
+        (die.timing.program_us, die.timing.erase_ms, die.bus.mega_transfers_per_s) = (vec![1000.0], 3.0, 0.0);
+        let mut drive = DriveSpec::plain("plain", 16, 0);
+        drive.write_buffer.capacity_kib = 16 * 4 * 10;
+        let mut energy_mj = |programs_at_once| {
+            drive.controller.programs_at_once = programs_at_once;
+            energy_to_save_mj(&drive, &die).unwrap()
+        };
+        let all = energy_mj(None);
+        assert_eq!([16, 20].map(|most| energy_mj(Some(most))), [all, all]);
+        // 33 programs of a die, see above, each of which waits for those of one, two or fifteen others.
+        for (most, waits) in [(15, 1.0), (8, 1.0), (7, 2.0), (1, 15.0)] {
+            let more = energy_mj(Some(most)) - all;
+            assert!((more - waits * 33.0 * 2.32).abs() < 1e-3, "{most} at once: {more} mJ more");
+        }
+    }
+
+    #[test]
+    fn what_energy_is_left_reads_the_rest_of_units_that_lack_sectors_one_after_the_other() {
+        let mut die = small_die();
+        die.geometry.pages_per_block = 16;
+        (die.timing.read_us, die.bus.command_us, die.bus.mega_transfers_per_s) = (vec![100.0], 0.0, 0.0);
+        let mut drive = DriveSpec::plain("plain", 16, 0);
+        drive.write_buffer.capacity_kib = 16 * 4 * 10;
+        let least = energy_to_save_mj(&drive, &die).unwrap();
+        let may_lack = |drive: &DriveSpec, more_ms: f64| {
+            let (protects, energy_mj) = (Protection::Everything, Some(least + 2.32 * more_ms));
+            let spec = PowerLossSpec { protects, energy_mj, ..PowerLossSpec::default() };
+            Capacitors::new(&spec, drive, &die).units_that_may_lack(drive, &die)
+        };
+        assert_eq!([0.0, 0.09, 0.21, 1.01, 0.1 * 100.0 + 0.01].map(|ms| may_lack(&drive, ms)), [0, 0, 2, 10, 100]);
+        // Three retries, and 20 pages of the stripe on 15 other dies: six sensings in place of one, and five attempts
+        // to decode.
+        drive.ecc = Some(EccSpec {
+            codeword_bytes: 1024,
+            bch: Some(BchSpec { correctable_bits: 8, decode_us: 10.0 }),
+            ldpc: None,
+            retry: RetrySpec { max_retries: 3, ..RetrySpec::default() },
+            parity_stripe: Some(20),
+        });
+        assert_eq!([0.64, 0.66, 6.49, 6.51].map(|ms| may_lack(&drive, ms)), [0, 1, 9, 10]);
     }
 
     /// Erases take longer beyond the rated life, and a buffer may have to wait for two.

@@ -5,7 +5,8 @@
 //! - *in the host's hands*: commands that were not answered. They never are; of a write, any part may be there afterwards.
 //! - *in the write buffer*: lost, unless the capacitors protect everything: then it is written out, as long as the energy
 //!   lasts, and so is what the journal has still to say of trims. Where it lasts for all that the buffer can hold, FLUSH and
-//!   FUA are answered from there.
+//!   FUA are answered from there; and no more units lack sectors there, whose rest is still on flash, than can be read
+//!   in what is left of it: further writes of such units read the rest first.
 //! - *in flight on a die*: a program is torn once the array is at it, and never happened before that. It takes the older
 //!   pages of its word line along, unless the capacitors carry the die to the end of the pass. An erase is to be done again.
 //! - *in flash*: safe.
@@ -45,8 +46,10 @@ pub struct PlugState {
     times: StartTimes,
     /// Whether FLUSH is answered without anything being written.
     pub flush_lies: bool,
-    /// Whether what has arrived in the buffer is safe there.
+    /// Whether what has arrived in the buffer is safe there, as long as no more than `may_lack` of its units lack sectors.
     pub keeps_buffer: bool,
+    /// See [`Capacitors::units_that_may_lack`].
+    pub may_lack: u32,
     /// Taken out.
     out: bool,
     /// Since it was put in again: what is done to the flash before the drive is ready.
@@ -80,6 +83,7 @@ impl PlugState {
         PlugState {
             specimen: specimen(name, drive, die, seed),
             keeps_buffer: capacitors.keep_buffer(drive, die),
+            may_lack: capacitors.units_that_may_lack(drive, die),
             capacitors,
             times: StartTimes::new(&spec),
             flush_lies: spec.flush_lies,
@@ -156,8 +160,9 @@ impl PlugState {
 }
 
 impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAIN, CHECK, T> {
-    /// Writes out what is under way and what waits inside, and what the journal has still to say of trims.
+    /// Writes out what is under way and what waits inside, and then what the journal has still to say.
     fn save_everything(&mut self) {
+        self.finish_inside();
         self.ask(|translation, queues| translation.save_log(queues));
         self.finish_inside();
     }

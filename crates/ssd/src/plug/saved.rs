@@ -15,7 +15,7 @@ use crate::power::link_bytes;
 use crate::spec::{DriveSpec, drive_keys};
 
 /// Raised whenever what is saved changes its form: a test tells when.
-const FORMAT: u32 = 10;
+const FORMAT: u32 = 11;
 
 /// See the module's own page.
 #[derive(Serialize, Deserialize)]

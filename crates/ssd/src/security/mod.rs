@@ -5,7 +5,7 @@
 //! | | SECURITY ERASE UNIT | crypto erase |
 //! |---|---|---|
 //! | what it does | erases every block that is not empty | changes the media key, and voids every row on flash by an erase point that recoveries honour ([`Translation::void_all`]) |
-//! | how long | the erases of the die that has most of them | `encryption.crypto_erase_ms` |
+//! | how long | the erases of the die that they take longest, one after the other | `encryption.crypto_erase_ms` |
 //! | a cut before it has ended | everything is gone: firmware notes the erase first, and erases the rest when the power is back, before it is ready | nothing has happened: key and erase point are one program, which counts when it has ended |
 //!
 //! After both, everything reads as after a TRIM. Rows that a crypto erase has voided are noise under the new key; what the map
@@ -34,7 +34,7 @@ pub struct SecurityState<D> {
     /// The host can lock it.
     locks: bool,
     pub key_changes: u64,
-    /// The last erase, until the host has been back or the power has gone.
+    /// The last erase, until it has ended and the host has been back, or the power has gone.
     last_erase: LastErase<D>,
     /// After a cut: time that the erases still take which were cut short.
     pub left: Nanos,
@@ -61,9 +61,12 @@ impl<D> SecurityState<D> {
         SecurityState { crypto_erase, locks, key_changes: 0, last_erase: LastErase::NONE, left: 0 }
     }
 
-    /// The host is back: the last erase is over for it.
-    pub fn host_is_back(&mut self) {
-        self.last_erase = LastErase::NONE;
+    /// The host is back. An erase that has ended is over; one under way can still be cut short, and what the host wants
+    /// waits for its end.
+    pub fn host_is_back(&mut self, now: Nanos) {
+        if self.last_erase.until <= now {
+            self.last_erase = LastErase::NONE;
+        }
     }
 }
 
@@ -75,6 +78,8 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         self.feel(now);
         self.now = self.now.max(now);
         self.finish_inside();
+        // An erase that was under way has ended by then.
+        self.security.host_is_back(self.now);
         self.plug.command_came();
         self.now
     }
@@ -118,14 +123,10 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> Security for Simula
         if self.translation.is_read_only() {
             return at;
         }
-        let erased_before = self.translation.counters().block_erases;
-        let blocks = self.translation.secure_erase();
-        let erased = (self.translation.counters().block_erases - erased_before)
-            / u64::from(self.translation.medium().layout().planes);
-        // The planes of a die are erased at once.
-        self.backend.count_erases(erased >> self.backend.plane_shift());
+        let erased = self.translation.secure_erase();
+        let takes = self.backend.count_erases(&erased, self.translation.medium().layout());
         self.forget_contents();
-        let ready = at + u64::from(blocks) * self.backend.erase_time();
+        let ready = at + takes;
         self.rest_until(ready);
         self.security.last_erase = LastErase { until: ready, before: None };
         ready

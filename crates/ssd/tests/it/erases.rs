@@ -2,8 +2,8 @@
 
 use ssdlab_core::{MILLISECOND, Nanos, SECOND};
 use ssdlab_device::{Device, Held, Plug, Request, Security};
-use ssdlab_nand::DieSpec;
-use ssdlab_ssd::{Cipher, DriveSpec, EncryptionSpec, Locking, Ssd};
+use ssdlab_nand::{DieSpec, VariationSpec};
+use ssdlab_ssd::{Cipher, DriveSpec, EncryptionSpec, Locking, Ssd, UsedSpec};
 use ssdlab_testkit::{ideal_die, ideal_drive};
 
 const PAGES: u64 = 1600;
@@ -59,14 +59,28 @@ fn a_crypto_erase_takes_its_time_and_counts_once_that_is_over() {
     }
 }
 
+/// A read, a write and a FLUSH, sent one after the other.
+fn submit_some(drive: &mut Ssd, now: Nanos) {
+    let commands = [Request::read(1, 0, 4096), Request::write(2, 4096, 8192), Request::flush(3)];
+    commands.into_iter().for_each(|command| drive.submit(now, command).expect("it is within the drive"));
+}
+
 #[test]
-fn a_command_that_comes_before_a_crypto_erase_is_over_counts_on_it() {
-    let (mut drive, now) = written();
-    let ready = drive.crypto_erase(now);
-    drive.submit(now + MILLISECOND, Request::read(1, 0, 4096)).expect("it is within the drive");
-    drive.cut(now + 2 * MILLISECOND);
-    drive.restore(ready);
-    assert_eq!((held(&drive), drive.key_changes()), (0, 1));
+fn commands_that_come_before_a_crypto_erase_is_over_wait_for_it_and_do_not_end_it() {
+    let (drive, now) = written();
+    let takes = 20 * MILLISECOND;
+    for (after, left) in [(MILLISECOND, PAGES), (takes - 1, PAGES), (takes, 0)] {
+        let mut drive = drive.clone();
+        drive.crypto_erase(now);
+        submit_some(&mut drive, now + MILLISECOND);
+        let mut done = Vec::new();
+        drive.advance(now + after, &mut done);
+        assert!(done.iter().all(|c| c.completed >= now + takes), "{done:?}");
+        drive.cut(now + after);
+        drive.restore(now + SECOND);
+        assert_eq!((held(&drive), drive.key_changes()), (left, u64::from(left == 0)), "cut {after} ns after it began");
+        drive.check_books().expect("the books balance");
+    }
 }
 
 #[test]
@@ -138,6 +152,13 @@ fn a_secure_erase_that_is_cut_short_goes_on_before_the_drive_is_ready() {
     at_once.cut(now + MILLISECOND);
     let back = now + MILLISECOND;
     assert_eq!(at_once.restore(back) - back, alone + takes - MILLISECOND);
+    // Nor do commands that wait for its end bring that about.
+    let mut waited_for = drive.clone();
+    waited_for.secure_erase(now);
+    submit_some(&mut waited_for, now + MILLISECOND / 2);
+    waited_for.advance(now + MILLISECOND, &mut Vec::new());
+    waited_for.cut(now + MILLISECOND);
+    assert_eq!(waited_for.restore(back) - back, alone + takes - MILLISECOND);
     // It goes on where it was, however often it is cut, and is over at last.
     let mut drive = drive.clone();
     drive.secure_erase(now);
@@ -147,6 +168,28 @@ fn a_secure_erase_that_is_cut_short_goes_on_before_the_drive_is_ready() {
     assert!(drive.restore(ready) - ready >= takes);
     drive.cut(ready + 10 * SECOND);
     assert_eq!(drive.restore(ready + 100 * SECOND) - ready - 100 * SECOND, alone);
+}
+
+/// Every other erase of such a block takes three times as long, too.
+#[test]
+fn a_secure_erase_of_a_worn_drive_takes_as_long_as_the_erases_of_worn_blocks() {
+    let takes = |used: Option<UsedSpec>| {
+        let (mut drive, mut die) = specs();
+        die.variation = Some(VariationSpec {
+            program_dies_percent: 0.0,
+            program_blocks_percent: 0.0,
+            program_pages_percent: 0.0,
+            read_pages_percent: 0.0,
+            erase_blocks_percent: 0.0,
+            program_gain_at_rated_cycles_percent: 0.0,
+            erase_growth_at_rated_cycles_percent: 200.0,
+        });
+        drive.used = used;
+        let (mut drive, now) = written_on(&(drive, die));
+        (drive.secure_erase(now) - now) as f64
+    };
+    let (new, worn) = (takes(None), takes(Some(UsedSpec { life_percent: 100.0, spread_percent: 0.0 })));
+    assert!((worn / new - 3.0).abs() < 0.01, "{new} and {worn} ns");
 }
 
 #[test]

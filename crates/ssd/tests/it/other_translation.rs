@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use ssdlab_core::Rng;
 use ssdlab_device::{Completion, Device, Request, Status};
-use ssdlab_ftl::{FlashOp, FlashSpot, OpKind, OpSink, Source, Stretch, Translation, TranslationCounters};
+use ssdlab_ftl::{ErasedBlock, FlashOp, FlashSpot, OpKind, OpSink, Source, Stretch, Translation, TranslationCounters};
 use ssdlab_nand::{
     BlockId, DieId, DieSpec, EMPTY_TAG, Layout, LogicalPage, LogicalPages, Medium, Outcome, TagFormat, UnitAddress,
 };
@@ -131,14 +131,15 @@ impl Translation for AppendOnly {
     fn trim(&mut self, pages: Range<LogicalPage>, _sink: &mut impl OpSink) {
         pages.each().for_each(|page| self.lives[page.index()] = None);
     }
-    fn secure_erase(&mut self) -> u32 {
+    fn secure_erase(&mut self) -> Vec<ErasedBlock> {
         let layout = self.medium.layout().clone();
         let used: Vec<BlockId> = layout.all_blocks().filter(|&b| self.medium.issued_pages(b) > 0).collect();
+        let erased = used.iter().map(|&block| ErasedBlock::about_to_be(block, &self.medium)).collect();
         used.iter().for_each(|&block| assert_eq!(self.medium.erase(block), Ok(Outcome::Done)));
         self.lives.fill(None);
         self.newest.fill(0);
         self.rows = 0;
-        used.len() as u32 / layout.dies
+        erased
     }
     fn source(&self, page: LogicalPage) -> Source {
         match self.lives[page.index()] {

@@ -401,9 +401,13 @@ fn capacitors_that_keep_the_buffer_answer_a_flush_at_once_and_weak_ones_do_not()
 /// says that its buffer is safe.
 #[test]
 fn just_enough_energy_keeps_everything_that_was_answered_while_the_drive_collects() {
-    for seed in 1..=3 {
+    for (seed, programs_at_once) in [(1, None), (2, None), (3, None), (4, Some(1))] {
         let (mut drive, die) = mlc();
         (drive.gc.host_share, drive.gc.trickle_per_1000) = (HostShare::Trickle, 50);
+        if programs_at_once.is_some() {
+            // Enough that its dies wait for each other.
+            (drive.controller.programs_at_once, drive.write_buffer.capacity_kib) = (programs_at_once, 1024);
+        }
         drive.power_loss = Some(with(Protection::Everything, 0.0));
         let least = energy_to_save_mj(&drive, &die).expect("plain firmware");
         drive.power_loss = Some(with(Protection::Everything, least));
@@ -420,6 +424,60 @@ fn just_enough_energy_keeps_everything_that_was_answered_while_the_drive_collect
         }
         assert!(host.drive.counters().flash.expect("it has flash").gc_program_bytes > 0);
     }
+}
+
+/// Sectors of units whose other sectors all lie on one die, which is slow and reads them one after the other.
+#[test]
+fn no_more_units_lack_sectors_than_the_energy_that_is_left_can_read() {
+    const SECTORS: u64 = 256;
+    let (mut drive, mut die) = mlc();
+    die.timing.read_us.fill(2000.0);
+    drive.write_buffer.capacity_kib = 4 * SECTORS as u32;
+    drive.power_loss = Some(with(Protection::Everything, 0.0));
+    let least = energy_to_save_mj(&drive, &die).expect("plain firmware");
+    let read_first = |more: f64| {
+        drive.power_loss = Some(with(Protection::Everything, least * more));
+        let mut host = Host::new(&drive, &die, 1);
+        host.fill();
+        while host.step() {}
+        // Rows of two units go to four dies in turn.
+        let units: Vec<u64> = (0..SECTORS).map(|k| k / 2 * 8 + k % 2).collect();
+        let mut done = Vec::new();
+        let sectors = units.iter().map(|unit| Request::write(*unit, unit * 4096 + 512, 512));
+        for request in sectors.chain([Request::flush(9999)]) {
+            host.drive.submit(host.now, request).expect("it is within the drive");
+            host.now = host.drive.advance_to_completion(host.now + SECOND, &mut done);
+        }
+        assert!(done.last().expect("the flush").latency() < MILLISECOND / 10, "{more} times the energy");
+        host.cut();
+        host.drive.restore(host.now + SECOND);
+        let kept = units.iter().filter(|unit| host.drive.held(**unit) == Held::Write(2)).count() as u64;
+        assert_eq!(kept, SECTORS, "{more} times the energy");
+        host.drive.check_books().expect("the books balance");
+        done.iter().filter(|c| c.latency() >= 2 * MILLISECOND).count() as u64
+    };
+    let [least, more, plenty] = [1.0, 1.2, 10.0].map(read_first);
+    // Who reads first waits for what all before it lack.
+    assert!(least == SECTORS && (4..40).contains(&more) && plenty == 0, "{least}, {more} and {plenty} read first");
+}
+
+#[test]
+fn standby_writes_out_the_journal_once() {
+    let (drive, die) = mlc();
+    let mut host = Host::new(&drive, &die, 4);
+    host.fill();
+    host.work(250, 8);
+    host.finish();
+    host.flush();
+    while host.step() {}
+    let metadata = |host: &Host| host.drive.counters().flash.expect("it has flash").metadata_program_bytes;
+    let mut stand_by = || {
+        let before = metadata(&host);
+        host.now = host.drive.stand_by(host.now);
+        metadata(&host) - before
+    };
+    let (first, again) = (stand_by(), stand_by());
+    assert!(first >= 8192 && again == 0, "{first} and {again} bytes");
 }
 
 #[test]

@@ -177,7 +177,7 @@ fn the_form_of_what_is_saved_is_that_of_its_number() {
     (by_blocks.capacity_bytes, by_blocks.flash.exact_spare_per_10000) = (by_blocks.capacity_bytes / 2, None);
     by_blocks.log_blocks = Some(LogBlockSpec::plain(LogScheme::Bast, 1));
     for (drive, form) in
-        [(ideal_drive(), (10, 1_053_904, "331da5e7b03ea971")), (by_blocks, (10, 1_052_411, "2c1dc172f2668a33"))]
+        [(ideal_drive(), (11, 1_264_624, "f186216664aa43aa")), (by_blocks, (11, 1_262_843, "636ff665dd5cf370"))]
     {
         let state = saved(&drive, 1);
         // The form, the seed, and what stands for the files.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ssdlab_core::{Nanos, Op, Rng};
 use ssdlab_device::{Device, Plug, Request, Security};
-use ssdlab_ftl::HostShare;
+use ssdlab_ftl::{ChooseVictim, HostShare};
 use ssdlab_ssd::Ssd;
 use ssdlab_testkit::{ideal_die, ideal_drive};
 
@@ -56,4 +56,32 @@ fn both_policies_stay_through_power_cuts_and_erasure() {
         let after = asked.each_ref().map(|count| count.load(Ordering::Relaxed));
         assert!(after.iter().zip(before).all(|(after, before)| *after > before + 100), "erased: {erase}, {after:?}");
     }
+}
+
+/// With the catalog's ideal drive: blocks of 32 pages, of which a victim frees four, and 16 pages read ahead.
+#[test]
+fn a_paced_drive_chooses_victims_while_as_many_blocks_are_closed_as_its_exact_spare_holds() {
+    let (mut drive, mut die) = (ideal_drive(), ideal_die());
+    die.geometry.pages_per_block = 32;
+    (drive.flash.dies, drive.controller.channels, drive.controller.ways) = (1, 1, 1);
+    drive.write_buffer.capacity_kib = 64;
+    drive.capacity_bytes = 100 * 32 * 4096;
+    assert_eq!((drive.flash.exact_spare_per_10000, drive.gc.host_share), (Some(700), HostShare::Balanced));
+    let seen = Arc::new([(); 3].map(|()| AtomicU64::new(0)));
+    let counts = Arc::clone(&seen);
+    let mut drive = Ssd::new("exact", &drive, &die, 1).expect("it can be built");
+    let oldest: Arc<ChooseVictim> = Arc::new(move |candidates, _| {
+        counts[candidates.len().clamp(106, 108) - 106].fetch_add(1, Ordering::Relaxed);
+        candidates.iter().max_by_key(|candidate| candidate.age).expect("there is one").block
+    });
+    drive.study(Some(oldest), None);
+    let (mut now, mut rng) = (0, Rng::new(5));
+    let mut submit = |page: u64| {
+        drive.submit(now, Request::new(0, Op::Write, page * 4096, 4096)).expect("it takes it");
+        now = drive.advance_to_completion(now + 1_000_000_000_000, &mut Vec::new());
+    };
+    (0..3200).for_each(&mut submit);
+    (0..3200 * 5).for_each(|_| submit(rng.below(3200)));
+    let seen = seen.each_ref().map(|count| count.load(Ordering::Relaxed));
+    assert!(seen[0] == 0 && seen[1] > 2000 && seen[2] == 0, "{seen:?} of fewer than 107, 107 and more");
 }

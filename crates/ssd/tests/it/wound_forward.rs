@@ -1,7 +1,8 @@
-//! A drive's life wound forward: every block wears by its share, and differences that come again grow as far as they do.
+//! A drive's life wound forward: every block wears by its share, and blocks differ as they would if it were lived
+//! through.
 
 use ssdlab_core::{Nanos, Op, Rng};
-use ssdlab_device::{Device, Flash, Request};
+use ssdlab_device::{Device, Differences, Flash, Request};
 use ssdlab_ftl::Translation;
 use ssdlab_ssd::Ssd;
 use ssdlab_testkit::{ideal_die, ideal_drive};
@@ -35,11 +36,12 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// A tenth of the blocks waits for others to go bad: it does no work, and wears neither in time nor in what is wound forward.
+/// A tenth of the blocks waits for others to go bad: it does no work, and wears neither in time nor in what is wound
+/// forward.
 #[test]
 fn blocks_that_are_kept_back_are_no_part_of_the_wear() {
     let (mut drive, mut now, mut rng) = (small_with_reserve(100), 0, Rng::new(5));
-    for _ in 0..3 {
+    for _ in 0..4 {
         (0..4000).for_each(|_| write(&mut drive, &mut now, rng.below(1600)));
         drive.record_wear();
     }
@@ -47,48 +49,51 @@ fn blocks_that_are_kept_back_are_no_part_of_the_wear() {
     assert_eq!(kept_back.len(), 16);
     let of_those_that_work = |drive: &Ssd| wear(drive).iter().sum::<f64>() / (160 - 16) as f64 / 1e9;
     assert!((drive.wear().mean / of_those_that_work(&drive) - 1.0).abs() < 1e-9);
-    drive.fast_forward(0.5);
+    drive.fast_forward(0.5, Differences::AsFound);
     assert!((drive.wear().mean - 0.5).abs() < 0.01 && drive.wear().least > 0.3, "{:?}", drive.wear());
     assert!((of_those_that_work(&drive) - 0.5).abs() < 0.01);
     assert!(kept_back.iter().all(|&block| drive.translation().medium().history(block).wear_ppb == 0));
 }
 
+/// The same work, wound forward after eight windows and gone on with: blocks come to differ by as much.
 #[test]
-fn what_blocks_wear_more_than_others_grows_as_far_as_it_comes_again() {
-    let (mut drive, mut now, mut rng) = (small(), 0, Rng::new(5));
-    (0..1600).for_each(|page| write(&mut drive, &mut now, page));
-    let mut notes = Vec::new();
-    for _ in 0..3 {
-        drive.record_wear();
-        notes.push(wear(&drive));
-        // A tenth of the data changes nine times of ten: blocks of the others are seldom erased.
-        for _ in 0..4000 {
-            let page = if rng.chance(9, 10) { rng.below(160) } else { rng.below(1600) };
-            write(&mut drive, &mut now, page);
+fn blocks_differ_as_on_a_drive_that_was_really_worn_so_far() {
+    // A tenth of the data takes nine writes of ten: superblocks hold now these, now the others. Two seeds, of whose
+    // spreads the mean is compared: with 40 superblocks each, one is known to an eighth of itself.
+    let spread = |drive: &Ssd| {
+        let all = wear(drive);
+        let centre = mean(&all);
+        (all.iter().map(|w| (w - centre) * (w - centre)).sum::<f64>() / all.len() as f64).sqrt() / centre
+    };
+    let (mut told, mut real) = (0.0, 0.0);
+    for seed in 0..2 {
+        let (mut drive, mut now, mut rng) = (small(), 0, Rng::new(seed));
+        let mut work = |drive: &mut Ssd, writes: u32| {
+            for _ in 0..writes {
+                let page = if rng.chance(9, 10) { rng.below(160) } else { rng.below(1600) };
+                write(drive, &mut now, page);
+            }
+        };
+        work(&mut drive, 4000);
+        for _ in 0..8 {
+            drive.record_wear();
+            work(&mut drive, 3000);
         }
+        drive.record_wear();
+        let mut forward = drive.clone();
+        while drive.wear().erases_mean < 100.0 {
+            work(&mut drive, 3000);
+        }
+        let (mean, mut in_steps) = (drive.wear().mean, forward.clone());
+        let start = forward.wear().mean;
+        forward.fast_forward(mean, Differences::AsFound);
+        assert!((forward.wear().mean / mean - 1.0).abs() < 0.01);
+        // In steps it comes to the same.
+        (1..=16)
+            .for_each(|k| in_steps.fast_forward(start + (mean - start) * f64::from(k) / 16.0, Differences::AsFound));
+        assert!((spread(&in_steps) / spread(&forward) - 1.0).abs() < 0.01);
+        told += spread(&forward);
+        real += spread(&drive);
     }
-    let before = wear(&drive);
-    let (start, target) = (drive.wear().mean, drive.wear().mean + 0.5);
-    let mut in_steps = drive.clone();
-    drive.fast_forward(target);
-    let after = wear(&drive);
-    // In steps it comes to the same.
-    (1..=16).for_each(|k| in_steps.fast_forward(start + 0.5 * f64::from(k) / 16.0));
-    let spread = |of: &[f64]| of.iter().copied().fold(0.0, f64::max) - of.iter().copied().fold(f64::MAX, f64::min);
-    let (one, many) = (spread(&after), spread(&wear(&in_steps)));
-    assert!((many / one - 1.0).abs() < 0.01, "{many} in sixteen steps, {one} in one");
-    assert!((drive.wear().mean / target - 1.0).abs() < 0.02, "{} for {target}", drive.wear().mean);
-    let window = |k: usize| -> Vec<f64> { notes[k + 1].iter().zip(&notes[k]).map(|(to, from)| to - from).collect() };
-    let (first, second) = (window(0), window(1));
-    let of = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| (x - mean(a)) * (y - mean(b))).sum::<f64>();
-    let constancy = (of(&first, &second) / (of(&first, &first) * of(&second, &second)).sqrt()).clamp(0.0, 1.0);
-    assert!(constancy > 0.05 && constancy < 0.95, "{constancy}");
-    let typical = (mean(&first) + mean(&second)) / 2.0;
-    let times = 0.5e9 / typical;
-    let growth = constancy * times + (1.0 - constancy) * times.sqrt();
-    for block in 0..before.len() {
-        let own = (first[block] + second[block]) / 2.0 - typical;
-        let expected = (0.5e9 + own * growth).max(0.0);
-        assert!((after[block] - before[block] - expected).abs() < 10.0, "block {block}");
-    }
+    assert!((told / real - 1.0).abs() < 0.3, "{told} told, {real} found");
 }

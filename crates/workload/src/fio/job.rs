@@ -542,6 +542,8 @@ pub struct JobFile {
     /// In the order of the file; at least one.
     pub jobs: Vec<Job>,
     pub(super) ignored: BTreeSet<&'static str>,
+    /// Those of them that would name a stream, which is of account to a drive that keeps streams apart.
+    pub(super) of_streams: BTreeSet<&'static str>,
     pub(super) warnings: Vec<String>,
     /// Values of the variables that occur.
     pub(super) variables: BTreeMap<String, String>,
@@ -556,14 +558,17 @@ impl JobFile {
         self.variables_named.contains(name)
     }
 
-    /// What the user should be told: one line for all options that were ignored, one for each doubtful number. There may be more
-    /// to tell once the drive is known: [`JobFile::notices_on`].
+    /// What the user should be told: one line for all options that were ignored, another for those that name streams, one for
+    /// each doubtful number. There may be more to tell once the drive is known: [`JobFile::notices_on`].
     #[must_use]
     pub fn notices(&self) -> Vec<String> {
         let mut notices = Vec::new();
-        if !self.ignored.is_empty() {
-            let list = self.ignored.iter().copied().collect::<Vec<_>>().join(", ");
-            notices.push(format!("{}: ignored, as they do not concern the drive: {list}", self.file));
+        let others: BTreeSet<_> = self.ignored.difference(&self.of_streams).copied().collect();
+        for (options, why) in [(&others, "they do not concern the drive"), (&self.of_streams, "jobs name no streams")] {
+            if !options.is_empty() {
+                let list = options.iter().copied().collect::<Vec<_>>().join(", ");
+                notices.push(format!("{}: ignored, as {why}: {list}", self.file));
+            }
         }
         for (name, value) in &self.variables {
             notices.push(format!("{}: ${{{name}}} is `{value}`", self.file));

@@ -417,6 +417,9 @@ static SUPPORTED: &[Entry] = options! {
         };
 };
 
+/// The reason of those of [`IGNORED`] that would name a stream.
+const STREAMS: &str = "streams";
+
 /// Options that are accepted and have no effect, with their other names and the reason.
 #[rustfmt::skip]
 static IGNORED: &[(&str, &[&str], &str)] = &[
@@ -554,7 +557,7 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("sqthread_poll", &[], "host"),
     ("sqthread_poll_cpu", &[], "host"),
     ("stats", &[], "report"),
-    ("stream_id", &[], "host"),
+    ("stream_id", &[], STREAMS),
     ("sync_file_range", &[], "host"),
     ("thinkcycles", &[], "host"),
     ("thinktime_spin", &[], "host"),
@@ -586,7 +589,7 @@ static IGNORED: &[(&str, &[&str], &str)] = &[
     ("verifysort", &[], "verify"),
     ("verifysort_nr", &[], "verify"),
     ("write_barrier", &[], "host"),
-    ("write_hint", &[], "host"),
+    ("write_hint", &[], STREAMS),
     ("write_hist_log", &[], "logs"),
     ("xnvme_admin", &[], "client"),
     ("xnvme_async", &[], "client"),
@@ -728,6 +731,9 @@ fn ignored_info(&(name, aliases, class): &(&'static str, &'static [&'static str]
         }
         "priority" => "All commands have the same priority.",
         "report" => "Reports always hold these figures.",
+        STREAMS => {
+            "Jobs name no streams: all of their writes are of the first, on a drive that keeps streams apart, too."
+        }
         "sending" => "Sending takes no time: there are no latencies of submission.",
         "verify" => "Every read is compared, by a tag for each 4 KiB; a difference ends the run.",
         _ => "Concerns the host's software, which is not simulated.",
@@ -750,7 +756,10 @@ pub fn option_table() -> impl Iterator<Item = OptionInfo> {
 pub(super) enum Found {
     /// The table name, and how to set it.
     Supported(&'static str, Apply),
-    Ignored(&'static str),
+    Ignored {
+        name: &'static str,
+        names_stream: bool,
+    },
     /// With the reason.
     Refused(&'static str),
     /// With the nearest known name.
@@ -764,7 +773,7 @@ pub(super) fn find(name: &str) -> Found {
     }
     let is = |o: &&(&'static str, &'static [&'static str], &'static str)| o.0 == name || o.1.contains(&name);
     if let Some(ignored) = IGNORED.iter().find(is) {
-        return Found::Ignored(ignored.0);
+        return Found::Ignored { name: ignored.0, names_stream: ignored.2 == STREAMS };
     }
     match REFUSED.iter().find(is) {
         Some(refused) => Found::Refused(refused.2),

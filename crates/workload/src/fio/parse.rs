@@ -70,6 +70,7 @@ impl JobFile {
             file: file.to_owned(),
             jobs: Vec::new(),
             ignored: BTreeSet::new(),
+            of_streams: BTreeSet::new(),
             warnings: Vec::new(),
             variables: BTreeMap::new(),
             variables_named: BTreeSet::new(),
@@ -243,9 +244,12 @@ fn apply(job: &mut Job, section: &Section, result: &mut JobFile, variables: Vari
                     ));
                 }
             }
-            Found::Ignored(table_name) => {
+            Found::Ignored { name: table_name, names_stream } => {
                 job.given.insert(table_name.to_owned(), value.unwrap_or_default().to_owned());
                 result.ignored.insert(table_name);
+                if names_stream {
+                    result.of_streams.insert(table_name);
+                }
             }
             Found::Refused(why) => return Err(wrong(why.to_owned())),
             Found::Unknown(nearest) => {

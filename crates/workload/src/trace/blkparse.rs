@@ -3,7 +3,8 @@
 //! Lines with other actions than the issue of a request are skipped, and so are commands of that action that carry no
 //! sectors and are no flush (SCSI pass-through). In RWBS, a first `F` means that a flush comes before; where there
 //! is data too, the block layer issues that flush as an event of its own, so only the data is taken. An `F` after
-//! the letter of the operation is force unit access. The statistics that blkparse appends are passed over; the events of another trace may follow.
+//! the letter of the operation is force unit access. The statistics that blkparse appends, with `-s` also those of each
+//! program, are passed over; the events of another trace may follow.
 
 use ssdlab_core::Op;
 
@@ -14,16 +15,10 @@ use super::{Parsed, Raw};
 const ISSUED: &str = "D";
 
 pub(super) fn parse<'a>(line: &'a str, in_summary: &mut bool) -> Result<Parsed<'a>, String> {
-    // Printed before the events by some versions, and after them by all.
-    if line.starts_with("Input file ") {
+    if names_input(line) {
         return Ok(Parsed::Skipped);
     }
-    if line.starts_with("Total (")
-        || line.strip_prefix("CPU").is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()))
-    {
-        *in_summary = true;
-    }
-    *in_summary &= !is_event(line);
+    *in_summary = !is_event(line) && (*in_summary || begins_summary(line));
     if *in_summary {
         return Ok(Parsed::Summary);
     }
@@ -75,9 +70,28 @@ pub(super) fn parse<'a>(line: &'a str, in_summary: &mut bool) -> Result<Parsed<'
     }
 }
 
+/// Whether the line names a file that blkparse has opened. There is one for each CPU, before all events.
+pub(super) fn names_input(line: &str) -> bool {
+    line.strip_prefix("Input file ").is_some_and(|rest| rest.ends_with(" added"))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
 /// Whether the line begins as events do, with a device's numbers.
 fn is_event(line: &str) -> bool {
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let device = line.split_ascii_whitespace().next().and_then(|first| first.split_once(','));
-    device.is_some_and(|(major, minor)| number(major) && number(minor))
+    device.is_some_and(|(major, minor)| is_number(major) && is_number(minor))
+}
+
+/// Whether the line is the heading of statistics: of a CPU, a device, or a program: `name (pid)` or `name (pid, ...)`.
+fn begins_summary(line: &str) -> bool {
+    let process = || {
+        let pid = line.strip_suffix(')')?.rsplit_once('(')?.1;
+        Some(pid.strip_suffix(", ...").unwrap_or(pid))
+    };
+    line.starts_with("Total (")
+        || line.strip_prefix("CPU").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        || process().is_some_and(is_number)
 }

@@ -3,10 +3,12 @@
 
 use std::str::FromStr;
 
+use ssdlab_core::input;
+
 use super::error::TraceError;
 use super::format::{FORMATS, Format};
 use super::iolog::{HEADER_V2, HEADER_V3};
-use super::vscsi;
+use super::{blkparse, vscsi};
 
 impl FromStr for Format {
     type Err = TraceError;
@@ -20,6 +22,7 @@ impl FromStr for Format {
 /// `start` is the beginning of the file, or all of it.
 pub(super) fn detect(start: &[u8]) -> Option<Format> {
     vscsi_version(start).or_else(|| {
+        let start = input::without_mark(start);
         // A multi-byte character may be cut at the end of the window.
         let text = match std::str::from_utf8(start) {
             Ok(text) => text,
@@ -86,6 +89,10 @@ fn text_format(line: &str) -> Option<Format> {
     }
     if line == HEADER_V3 {
         return Some(Format::IologV3);
+    }
+    // A machine of many CPUs has more of these than lines are looked at.
+    if blkparse::names_input(line) {
+        return Some(Format::Blkparse);
     }
     let commas = split(line);
     if commas.len() == 7 && numeric(commas[0]) && ["read", "write"].iter().any(|k| k.eq_ignore_ascii_case(commas[3])) {

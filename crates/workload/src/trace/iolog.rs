@@ -6,8 +6,8 @@
 //! many *milliseconds* after the start of the run. The code is followed, because logs were made to work with it.
 //! Requests between two waits arrive together.
 //!
-//! `sync` and `datasync` are flushes. `add`, `open`, `close` and `unlink` concern files and are skipped, as is a
-//! `wait` in version 3 (fio ignores it too).
+//! `sync`, `datasync`, `sync_file_range` and `syncfs` are flushes. `add`, `open`, `close` and `unlink` concern files and
+//! are skipped, as is a `wait` in version 3 (fio ignores it too).
 
 use ssdlab_core::{MICROSECOND, MILLISECOND, Op};
 
@@ -68,13 +68,14 @@ fn request<'a>(
         "read" => Op::Read,
         "write" => Op::Write,
         "trim" => Op::Trim,
-        "sync" | "datasync" | "sync_file_range" => {
+        "sync" | "datasync" | "sync_file_range" | "syncfs" => {
             return Parsed::request(Raw { at, op: Op::Flush, device, offset_bytes: 0, length_bytes: 0, fua: false });
         }
         "add" | "open" | "close" | "unlink" => return Ok(Parsed::Skipped),
         other => {
             return Err(format!(
-                "action `{other}` must be read, write, trim, sync, datasync, sync_file_range, wait, add, open, close or unlink"
+                "action `{other}` must be read, write, trim, sync, datasync, sync_file_range, syncfs, wait, add, open, \
+                 close or unlink"
             ));
         }
     };

@@ -3,7 +3,7 @@
 //! | format | unit of time | unit of address | what is not a request |
 //! |---|---|---|---|
 //! | [`Format::Msr`] (MSR Cambridge CSV) | 100 ns | bytes | – |
-//! | [`Format::VscsiV1`], [`Format::VscsiV2`] (binary) | µs | 512 B sectors | SCSI commands that move no data |
+//! | [`Format::VscsiV1`], [`Format::VscsiV2`] (binary) | µs | 512 B sectors | SCSI commands that do not read, write or flush |
 //! | [`Format::Mqsim`] (ASCII) | ns | 512 B sectors | – |
 //! | [`Format::Blkparse`] (default text) | ns | 512 B sectors | events other than the issue of a request |
 //! | [`Format::IologV2`] (fio) | ms, at waits | bytes | opening and closing of files |
@@ -12,7 +12,7 @@
 //! | [`Format::Alibaba`] (CSV) | µs | bytes | – |
 //! | [`Format::Tencent`] (CSV) | s | 512 B sectors | – |
 //! | [`Format::Systor`] (CSV) | s | bytes | requests without their kind |
-//! | [`Format::CloudPhysics`] (CSV) | s | 512 B sectors | SCSI commands that move no data |
+//! | [`Format::CloudPhysics`] (CSV) | s | 512 B sectors | SCSI commands that do not read, write or flush |
 //!
 //! A [`TraceReader`] streams: it holds a line or a record, never the file. Arrival times are made relative to the
 //! first request; a request that is stamped earlier than the one before it arrives together with that one, and is
@@ -38,6 +38,7 @@
 //! ```
 
 mod blkparse;
+mod compressed;
 mod csv;
 mod detect;
 mod error;

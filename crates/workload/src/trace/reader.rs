@@ -84,7 +84,8 @@ pub struct TraceReader<R> {
     /// Lines or bytes read so far.
     position: u64,
     finished: bool,
-    header_seen: bool,
+    /// A line that is not empty was read.
+    line_seen: bool,
     /// Between the statistics that blkparse appends and the next event.
     in_summary: bool,
     /// Time of the last wait of a version 2 iolog.
@@ -106,8 +107,8 @@ impl<R: Read> TraceReader<R> {
         let mut start = Vec::new();
         let read = input.by_ref().take(WINDOW_BYTES as u64).read_to_end(&mut start);
         read.map_err(|source| TraceError::Read { file: file.to_owned(), source })?;
-        start.drain(..start.len() - input::without_mark(&start).len());
-        if start.is_empty() {
+        let mark_bytes = start.len() - input::without_mark(&start).len();
+        if start.len() == mark_bytes {
             return Err(TraceError::Empty { file: file.to_owned() });
         }
         if start.get(TAR_MAGIC.0..).is_some_and(|rest| rest.starts_with(TAR_MAGIC.1)) {
@@ -117,6 +118,10 @@ impl<R: Read> TraceReader<R> {
         }
         let format = format.or_else(|| detect::detect(&start));
         let format = format.ok_or_else(|| TraceError::UnknownFormat { file: file.to_owned() })?;
+        // In a binary format these bytes are numbers.
+        if format.record_bytes().is_none() {
+            start.drain(..mark_bytes);
+        }
         Ok(TraceReader {
             file: file.to_owned(),
             input: BufReader::new(std::io::Cursor::new(start).chain(input)),
@@ -124,7 +129,7 @@ impl<R: Read> TraceReader<R> {
             buffer: Vec::new(),
             position: 0,
             finished: false,
-            header_seen: false,
+            line_seen: false,
             in_summary: false,
             wait_clock: 0,
             first: None,
@@ -250,15 +255,15 @@ impl<R: Read> TraceReader<R> {
         if line.is_empty() {
             return Ok(Parsed::Skipped);
         }
+        let is_first = !std::mem::replace(&mut self.line_seen, true);
         match self.format {
-            Format::IologV2 | Format::IologV3 if !self.header_seen => {
-                self.header_seen = true;
+            Format::IologV2 | Format::IologV3 if is_first => {
                 let expected = if self.format == Format::IologV2 { iolog::HEADER_V2 } else { iolog::HEADER_V3 };
                 iolog::header(line, expected)?;
                 Ok(Parsed::Skipped)
             }
             Format::Msr | Format::Spc | Format::Alibaba | Format::Tencent | Format::Systor | Format::CloudPhysics
-                if self.position == 1 && csv::is_heading(line) =>
+                if is_first && csv::is_heading(line) =>
             {
                 Ok(Parsed::Skipped)
             }

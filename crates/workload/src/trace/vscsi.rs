@@ -5,9 +5,10 @@
 //! | 1, 32 bytes | u32 serial, u32 bytes, u32 scatter-gather entries, u16 SCSI command, u16 version, u64 sector, u64 time |
 //! | 2, 40 bytes | u16 SCSI command, u16 version, u32 serial, u32 bytes, u32 scatter-gather entries, u64 sector, u64 time, u64 response time |
 //!
-//! The high byte of the version field is 1 or 2. READ and WRITE (6, 10, 12, 16) and WRITE AND VERIFY are requests,
-//! SYNCHRONIZE CACHE is a flush. All other commands are skipped: they move no data, or (UNMAP, WRITE SAME) the
-//! record does not say what they touch.
+//! The high byte of the version field is 1 or 2. READ and WRITE (6, 10, 12, 16), WRITE AND VERIFY and ORWRITE are
+//! requests, SYNCHRONIZE CACHE is a flush. All other commands are skipped: they move no data of the medium, or the
+//! record does not say what they touch. That is so of UNMAP and WRITE SAME, of commands of 32 bytes, which are told apart
+//! by a field that is not recorded, and of COMPARE AND WRITE, whose length counts what it compares and what it writes.
 
 use ssdlab_core::{MICROSECOND, Op, SECTOR_BYTES};
 
@@ -45,11 +46,11 @@ pub(super) fn looks_like(format: Format, record: &[u8]) -> bool {
     ver >> 8 == version(format) && command <= 0xFF
 }
 
-/// What a SCSI command does; `None` for those that move no data.
+/// What a SCSI command does; `None` for those of which a record says no request to a drive.
 pub(super) fn operation(command: u16) -> Option<Op> {
     match command {
         0x08 | 0x28 | 0xA8 | 0x88 => Some(Op::Read),
-        0x0A | 0x2A | 0xAA | 0x8A | 0x2E | 0xAE | 0x8E => Some(Op::Write),
+        0x0A | 0x2A | 0xAA | 0x8A | 0x2E | 0xAE | 0x8E | 0x8B => Some(Op::Write),
         0x35 | 0x91 => Some(Op::Flush),
         _ => None,
     }

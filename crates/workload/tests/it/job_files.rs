@@ -115,6 +115,13 @@ fn ignored_options_make_one_notice_in_alphabetical_order() {
         "[a]\nfiletype=block\nrbd_encryption_format=luks2\nrbd_encryption_passphrase=/a\nverify_policy=fsynced\n",
     );
     assert_eq!(file.ignored().count(), 4);
+    // To a drive with several streams these would be of account.
+    let file = parse("[a]\nwrite_hint=short\nstream_id=1\ndirect=1\n");
+    let said = [
+        "test.fio: ignored, as they do not concern the drive: direct",
+        "test.fio: ignored, as jobs name no streams: stream_id, write_hint",
+    ];
+    assert_eq!(file.notices(), said);
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn tables() -> String {
         let value = if option.value.is_empty() { "switch" } else { option.value };
         writeln!(text, "| {} | {value} | {} | {} |", names.join(", "), option.default, option.help).unwrap();
     }
-    text.push_str("\n## Options that are ignored\n\nThey are accepted and named in one notice.\n\n");
+    text.push_str("\n## Options that are ignored\n\nThey are accepted and named in a notice.\n\n");
     text.push_str("| option | why |\n|---|---|\n");
     for option in option_table().filter(|o| o.usage == OptionUse::Ignored) {
         let names: Vec<String> =

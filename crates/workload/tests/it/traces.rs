@@ -81,6 +81,38 @@ fn vscsi_version_2() {
     );
 }
 
+/// Version 1: serial number, SCSI command and sector; 4 KiB each.
+fn vscsi_1(serial: u32, command: u8, sector: u64) -> Vec<u8> {
+    let head = [serial, 4096, 1, u32::from(command) | 1 << 24].map(u32::to_le_bytes).concat();
+    [head, sector.to_le_bytes().to_vec(), u64::from(serial).to_le_bytes().to_vec()].concat()
+}
+
+#[test]
+fn a_binary_excerpt_may_begin_with_the_bytes_of_a_mark_or_of_gzip() {
+    for serial in [0x8B1F, 0xBF_BBEF] {
+        let bytes = [vscsi_1(serial, 0x2A, 8), vscsi_1(serial + 1, 0x28, 16)].concat();
+        for format in [None, Some(Format::VscsiV1)] {
+            let records = TraceSource::hold("-", &bytes[..]).unwrap().open(format).unwrap();
+            let records: Vec<_> = records.collect::<Result<_, _>>().unwrap_or_else(|e| panic!("{serial:#x}: {e}"));
+            assert_eq!(records, [record(0, Op::Write, 0, 4096, 4096), record(1000, Op::Read, 0, 8192, 4096)]);
+        }
+    }
+    // Of text it is no part, in a named format neither.
+    let text = b"\xEF\xBB\xBF1 0 8 8 0\n";
+    assert_eq!(parse(text, None).unwrap(), parse(text, Some(Format::Mqsim)).unwrap());
+    assert!(error(&text[..3], None).contains("is empty"));
+}
+
+#[test]
+fn of_scsi_commands_those_are_requests_whose_record_says_what_they_touch() {
+    // ORWRITE; COMPARE AND WRITE, 32 bytes, WRITE SAME and UNMAP.
+    let bytes: Vec<u8> =
+        [0x8B, 0x89, 0x7F, 0x41, 0x42].iter().zip(0..).flat_map(|(&command, i)| vscsi_1(i, command, 8)).collect();
+    let mut reader = TraceReader::new("t", &bytes[..], None).unwrap();
+    let summary = TraceSummary::read(&mut reader).unwrap();
+    assert_eq!((summary.requests, summary.writes, summary.skipped), (1, 1, 4));
+}
+
 #[test]
 fn mqsim_ascii() {
     let (format, devices, records, _) = read("mqsim.trace");
@@ -115,6 +147,15 @@ fn blkparse_text_takes_issue_events() {
     let both = parse(&text.repeat(2), None).unwrap();
     assert_eq!(both.len(), 2 * records.len());
     assert_eq!((both[4].op, both[4].offset_bytes), (records[0].op, records[0].offset_bytes));
+    // A file for each of many CPUs; statistics of programs (`-s`) stand before those of CPUs.
+    let inputs: String = (0..40).map(|cpu| format!("Input file sda.blktrace.{cpu} added\n")).collect();
+    let many = [inputs.as_bytes(), &text[..]].concat();
+    assert_eq!(parse(&many, None).unwrap(), records);
+    let text = String::from_utf8(text).unwrap();
+    let waits = " Reads Queued:           1,        4KiB\n Allocation wait:  1\n";
+    let programs = format!("kworker/0:1 (697)\n{waits}fio (4020, ...)\n{waits}\nCPU0 (sda):");
+    let with_programs = text.replace("CPU0 (sda):", &programs);
+    assert_eq!(parse(with_programs.repeat(2).as_bytes(), None).unwrap().len(), 2 * records.len());
 }
 
 #[test]
@@ -151,6 +192,14 @@ fn fio_iolog_3() {
 }
 
 #[test]
+fn all_that_fio_logs_as_a_flush_is_one() {
+    let log: String =
+        ["sync", "datasync", "sync_file_range", "syncfs"].map(|action| format!("1 f {action}\n")).concat();
+    let records = parse(format!("fio version 3 iolog\n{log}").as_bytes(), None).unwrap();
+    assert!(records.len() == 4 && records.iter().all(|record| record.op == Op::Flush), "{records:?}");
+}
+
+#[test]
 fn comma_separated_traces_of_clouds_and_data_centres() {
     let read = |text: &str| {
         let mut reader = TraceReader::new("t", text.as_bytes(), None).unwrap();
@@ -183,6 +232,8 @@ fn comma_separated_traces_of_clouds_and_data_centres() {
     assert_eq!(records, two(record(0, Op::Read, 0, 4096, 8192), record(2 * SECOND, Op::Read, 0, 4096, 8192)));
     let msr = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n128166372003061629,hm,0,Read,4096,512,1\n";
     let (format, _, records) = read(msr);
+    assert_eq!((format, records), (Format::Msr, vec![record(0, Op::Read, 0, 4096, 512)]));
+    let (format, _, records) = read(&format!("\n \n{msr}"));
     assert_eq!((format, records), (Format::Msr, vec![record(0, Op::Read, 0, 4096, 512)]));
     // A heading is one in the first line only.
     let text = "1,33898,2a,512,1\nversion,time,op,size,lbn\n";

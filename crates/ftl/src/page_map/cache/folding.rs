@@ -70,12 +70,14 @@ impl PageMap {
         }
     }
 
-    /// The next superblock to fold: one that holds nothing any more, else the oldest of the cache.
+    /// The next superblock to fold: one that holds nothing any more, else one whose data are due to be moved, else the oldest
+    /// of the cache.
     pub(in crate::page_map) fn fold_candidate(&self, domain: usize) -> Option<SuperblockId> {
         let cached = &self.cache().domains[domain].cached;
         let empty = |sb: &SuperblockId| self.superblocks.valid(*sb) == 0;
         if self.superblocks.has_pool() {
-            return cached.iter().copied().find(empty).or(cached.front().copied());
+            let due = || self.due_in_cache(domain).or(cached.front().copied());
+            return cached.iter().copied().find(empty).or_else(due);
         }
         let mut closed = self.superblocks.of_domain(domain).filter(|&sb| self.superblocks.state(sb) == State::Closed);
         closed.find(empty).or(cached.front().copied())
@@ -83,10 +85,13 @@ impl PageMap {
 
     /// Whether there is a superblock to fold, and room for what it holds.
     pub(in crate::page_map) fn fold_fits(&self, domain: usize) -> bool {
-        let room =
-            !self.superblocks.has_pool() || self.allocator.free(domain) >= 3 + self.allocator.pool_coming(domain);
-        let fits = |sb: SuperblockId| room || self.superblocks.valid(sb) == 0;
+        let fits = |sb: SuperblockId| self.has_room_to_fold(domain) || self.superblocks.valid(sb) == 0;
         !self.is_read_only() && self.fold_candidate(domain).is_some_and(fits)
+    }
+
+    /// Whether what a superblock of the cache holds has room elsewhere, whatever host and collector use up meanwhile.
+    pub(in crate::page_map) fn has_room_to_fold(&self, domain: usize) -> bool {
+        !self.superblocks.has_pool() || self.allocator.free(domain) >= 3 + self.allocator.pool_coming(domain)
     }
 
     /// Folds a superblock if the policy wants one folded while the host writes. Returns whether it began to.

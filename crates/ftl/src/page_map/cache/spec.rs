@@ -38,7 +38,7 @@ pub struct SlcCacheSpec {
     #[serde(default)]
     #[schemars(range(min = 4, max = LONGEST_WRITE_KIB), extend("multipleOf" = 4))]
     pub largest_write_kib: Option<u32>,
-    /// Idle time after which the drive begins to fold. Absent: it does not by itself.
+    /// Idle time after which the drive begins to fold. Absent: it does not by itself, but for what `[refresh]` has moved.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub fold_after_idle_ms: Option<f64>,
@@ -105,6 +105,22 @@ impl SlcCacheSpec {
                 (u64::from(blocks) * u64::from(self.blocks_per_1000.unwrap_or(0))).div_ceil(1000) as u32
             }
         }
+    }
+
+    /// The key that says how much is set aside for the cache; `None`: nothing is.
+    #[must_use]
+    pub fn key_of_pool(&self) -> Option<&'static str> {
+        match self.policy {
+            SlcCachePolicy::Dynamic => None,
+            SlcCachePolicy::Fixed => Some("slc_cache.capacity_gb"),
+            SlcCachePolicy::OnDie => Some("slc_cache.blocks_per_1000"),
+        }
+    }
+
+    /// The least `gc.start_free_superblocks` with it: there is room to fold what is set aside.
+    #[must_use]
+    pub fn least_start_free(&self) -> u32 {
+        if self.key_of_pool().is_some() { 3 } else { 1 }
     }
 
     /// The most superblocks of each set that may be cached at a time.
@@ -180,11 +196,12 @@ impl SlcCacheSpec {
                 "use \"one-die\", or slc_cache.policy = \"fixed\"",
             ));
         }
-        if !dynamic && gc.start_free_superblocks < 3 {
+        let least_start_free = self.least_start_free();
+        if gc.start_free_superblocks < least_start_free {
             return Err(SpecError::new(
                 "gc.start_free_superblocks",
                 format!("{} leave no room to fold a cache that is set aside", gc.start_free_superblocks),
-                "use 3 or more",
+                format!("use {least_start_free} or more"),
             ));
         }
         Ok(())

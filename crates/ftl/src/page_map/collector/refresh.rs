@@ -2,7 +2,8 @@
 //! in it.
 //!
 //! A superblock that holds much gains nothing, and takes a free one meanwhile: so none is moved unless more are free than a
-//! collection for space begins at, with one to spare.
+//! collection for space begins at, with one to spare. One that is set aside for an SLC cache is folded, where there is room to
+//! fold besides.
 
 use ssdlab_nand::{BlockId, SequenceNumber};
 
@@ -38,8 +39,11 @@ impl PageMap {
     }
 
     fn can_be_refreshed(&self, sb: SuperblockId) -> bool {
-        let closed = self.superblocks.state(sb) == State::Closed && !self.superblocks.in_pool(sb);
-        closed && self.superblocks.valid(sb) > 0 && !self.is_read_only()
+        self.is_written_and_holds_data(sb) && !self.is_read_only()
+    }
+
+    fn is_written_and_holds_data(&self, sb: SuperblockId) -> bool {
+        matches!(self.superblocks.state(sb), State::Closed | State::Cached) && self.superblocks.valid(sb) > 0
     }
 
     /// Puts a superblock in line, unless it stands there. Returns its domain.
@@ -54,23 +58,27 @@ impl PageMap {
         d
     }
 
-    /// The superblock that is moved next; `None` if none is in line, or there is no room to.
-    pub(super) fn refresh_candidate(&self, d: usize) -> Option<SuperblockId> {
+    /// What is moved next; `None` if nothing is in line, or there is no room to.
+    pub(super) fn refresh_candidate(&self, d: usize) -> Option<&Refresh> {
         if self.free_without_victim(d) <= self.collector.start_free + 1 {
             return None;
         }
-        self.next_in_line(d).map(|refresh| refresh.superblock)
+        let fits = |sb: SuperblockId| !self.superblocks.in_pool(sb) || self.has_room_to_fold(d);
+        let mut line = self.collector.domains[d].refreshes.iter();
+        line.find(|refresh| fits(refresh.superblock) && self.still_stands(refresh))
     }
 
-    fn next_in_line(&self, d: usize) -> Option<&Refresh> {
-        self.collector.domains[d].refreshes.iter().find(|refresh| self.still_stands(refresh))
+    /// The first in line of those that are set aside for the SLC cache: it is folded before its turn.
+    pub(in crate::page_map) fn due_in_cache(&self, d: usize) -> Option<SuperblockId> {
+        let mut line = self.collector.domain(d).refreshes.iter();
+        let due = line.find(|refresh| self.superblocks.in_pool(refresh.superblock) && self.still_stands(refresh));
+        due.map(|refresh| refresh.superblock)
     }
 
     /// Whether it holds what it held when this was asked for. Of one that holds nothing any more there is nothing to move.
     fn still_stands(&self, refresh: &Refresh) -> bool {
         let sb = refresh.superblock;
-        let is_closed = self.superblocks.state(sb) == State::Closed && self.superblocks.valid(sb) > 0;
-        is_closed && self.first_row(sb) == refresh.first_row
+        self.is_written_and_holds_data(sb) && self.first_row(sb) == refresh.first_row
     }
 
     /// The number of a superblock's first row.
@@ -92,19 +100,19 @@ impl PageMap {
         while self.collector.domains[d].refreshes.front().is_some_and(|first| !self.still_stands(first)) {
             self.collector.domains[d].refreshes.pop_front();
         }
-        if self.refresh_candidate(d).is_none() {
-            return false;
-        }
         // Of those that other collections have moved since, none makes what follows more urgent.
-        let urgent = self.next_in_line(d).is_some_and(|refresh| refresh.urgent);
-        self.start(d, Purpose::RefreshesData, if urgent { Trigger::Need } else { Trigger::DriveIdle });
+        let Some(&Refresh { superblock, urgent, .. }) = self.refresh_candidate(d) else { return false };
+        let in_pool = self.superblocks.in_pool(superblock);
+        let purpose = if in_pool { Purpose::FoldsCache } else { Purpose::RefreshesData };
+        self.start(d, purpose, if urgent { Trigger::Need } else { Trigger::DriveIdle });
         self.collector_step(d, sink);
         true
     }
 
-    /// The superblock that is moved next becomes the victim.
+    /// The superblock that is moved next becomes the victim. If it is one that is folded by now, that is a collection of its own.
     pub(super) fn next_refresh_victim(&mut self, d: usize) -> bool {
-        let Some(sb) = self.refresh_candidate(d) else {
+        let next = self.refresh_candidate(d).map(|refresh| refresh.superblock);
+        let Some(sb) = next.filter(|&sb| !self.superblocks.in_pool(sb)) else {
             self.collector.domains[d].choose_no_more();
             return false;
         };
@@ -181,5 +189,28 @@ mod tests {
         let moved = map.unit_of(LogicalPage::new(160)).expect("it is on flash");
         assert_eq!(map.counters.gc_units, 32, "at {moved}");
         assert_eq!(map.check_invariants(), Ok(()));
+    }
+
+    #[test]
+    fn what_is_set_aside_for_a_cache_is_folded_before_its_turn_where_that_has_room() {
+        let mut map = small::map_with_cache();
+        let mut ops: Vec<(DieId, FlashOp)> = Vec::new();
+        for page in 0..32 {
+            map.write(LogicalPage::new(page), 1, 0);
+            map.dispatch(&mut ops);
+            small::work(&mut map, &mut ops);
+        }
+        let cached = [0, 16].map(|page| {
+            let unit = map.unit_of(LogicalPage::new(page)).expect("it is on flash");
+            map.superblocks.of_unit(unit, map.medium.layout())
+        });
+        let mut begun = |free| {
+            small::leave_free(&mut map, free);
+            let mut map = map.clone();
+            map.refresh_superblock_of(map.superblocks.any_block(cached[1]), &mut ops);
+            (cached.map(|sb| map.superblocks.state(sb)), map.collector.domains[0].is_folding())
+        };
+        assert_eq!(begun(4), ([State::Cached, State::Victim], true), "the younger one goes before the older");
+        assert_eq!(begun(3), ([State::Cached; 2], false), "no more than collection begins at, and one to spare");
     }
 }

@@ -107,7 +107,8 @@ impl PageMap {
         let domain = &mut self.collector.domains[d];
         domain.gained = domain.gained.saturating_add(dead);
         domain.dead -= u64::from(dead);
-        domain.credit.set_rate(self.pacing.credit_for_moved_unit_micro(dead, valid));
+        let held = domain.units_held();
+        domain.credit.begin_victim(self.pacing.credit_for_moved_unit_micro(dead, valid), held);
         domain.begin_victim(Reading::new(sb, self.superblocks.dies_of(d)));
     }
 

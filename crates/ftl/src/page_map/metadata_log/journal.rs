@@ -177,9 +177,20 @@ impl Journal {
     /// Writes a journal row that is not full, if a trim waits for one.
     pub fn save_trims(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
         if self.trims.any_pending() {
-            self.entries = 0;
-            self.row_due(medium, sink);
+            self.write_entries(medium, sink);
         }
+    }
+
+    /// Writes a journal row that is not full, if there is anything to say in it.
+    pub fn save_entries(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
+        if self.entries > 0 || self.trims.any_pending() {
+            self.write_entries(medium, sink);
+        }
+    }
+
+    fn write_entries(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
+        self.entries = 0;
+        self.row_due(medium, sink);
     }
 
     /// The same, one row after the other: trims that come while one is on its way share the next.

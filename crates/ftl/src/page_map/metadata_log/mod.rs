@@ -256,6 +256,13 @@ impl MetadataLog {
         }
     }
 
+    /// See [`Journal::save_entries`].
+    pub fn save_entries(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
+        if let Some(journal) = &mut self.journal {
+            journal.save_entries(medium, sink);
+        }
+    }
+
     /// See [`Journal::save_trims_in_turn`].
     pub fn save_trims_in_turn(&mut self, medium: &mut Medium, sink: &mut impl OpSink) {
         if let Some(journal) = &mut self.journal {

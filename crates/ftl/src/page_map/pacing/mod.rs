@@ -135,6 +135,9 @@ impl HostPacing {
 pub struct Credit {
     micro: i64,
     per_moved_unit_micro: i64,
+    /// Units of earlier victims that are still to be moved, and what each of them brings, on average.
+    earlier: u32,
+    per_earlier_unit_micro: i64,
 }
 
 impl Credit {
@@ -143,15 +146,28 @@ impl Credit {
         self.micro = 0;
     }
 
-    /// From now on each moved unit brings so much.
-    pub fn set_rate(&mut self, per_moved_unit_micro: i64) {
+    /// A victim has been chosen, each unit of which brings so much once it is moved. The `held` units of earlier ones, which the
+    /// collector has read and not yet moved, bring what theirs freed: at the rate of a victim that comes after them the host
+    /// would, over many, be given more than all of them free.
+    pub fn begin_victim(&mut self, per_moved_unit_micro: i64, held: u32) {
+        let earlier = self.earlier.min(held);
+        let last = held - earlier;
+        let bring = i128::from(earlier) * i128::from(self.per_earlier_unit_micro)
+            + i128::from(last) * i128::from(self.per_moved_unit_micro);
+        // A mean of two numbers of 64 bits is one.
+        self.per_earlier_unit_micro = (bring / i128::from(held.max(1))) as i64;
+        self.earlier = held;
         self.per_moved_unit_micro = per_moved_unit_micro;
     }
 
-    /// Units have been moved. Credit that can no longer be counted is no longer added.
+    /// Units have been moved, those that were read first before others. Credit that can no longer be counted is no longer added.
     #[inline]
     pub fn earn(&mut self, units: u32) {
-        self.micro = self.micro.saturating_add(i64::from(units) * self.per_moved_unit_micro);
+        let earlier = units.min(self.earlier);
+        self.earlier -= earlier;
+        let of_earlier = i64::from(earlier) * self.per_earlier_unit_micro;
+        let of_last = i64::from(units - earlier) * self.per_moved_unit_micro;
+        self.micro = self.micro.saturating_add(of_earlier + of_last);
     }
 
     /// The host has written a row of `units` that cost so much each.
@@ -165,5 +181,36 @@ impl Credit {
     #[must_use]
     pub fn covers(&self, units: u32) -> bool {
         self.micro >= i64::from(units) * MICRO
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_brings_what_its_own_victim_freed_however_many_were_chosen_since() {
+        let mut credit = Credit::default();
+        credit.begin_victim(2 * MICRO, 0);
+        credit.earn(3);
+        // Four of it are left, then three, beside two of another.
+        credit.begin_victim(5 * MICRO, 4);
+        credit.earn(1);
+        assert!(credit.covers(8) && !credit.covers(9));
+        credit.begin_victim(0, 5);
+        credit.earn(5);
+        assert!(credit.covers(24) && !credit.covers(25));
+        credit.earn(100);
+        assert!(!credit.covers(25));
+    }
+
+    #[test]
+    fn what_has_died_since_it_was_read_brings_nothing() {
+        let mut credit = Credit::default();
+        credit.begin_victim(MICRO, 0);
+        credit.begin_victim(2 * MICRO, 5);
+        credit.begin_victim(0, 2);
+        credit.earn(10);
+        assert!(credit.covers(2) && !credit.covers(3));
     }
 }

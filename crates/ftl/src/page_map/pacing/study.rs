@@ -44,7 +44,7 @@ mod tests {
     fn a_pacing_without_bounds_lets_the_host_write_without_bounds() {
         let study = Study(Arc::new(|_, _| f64::INFINITY));
         let mut credit = Credit::default();
-        credit.set_rate(study.credit_for_moved_unit_micro(1, 1));
+        credit.begin_victim(study.credit_for_moved_unit_micro(1, 1), 0);
         for _ in 0..100 {
             credit.earn(1 << 20);
         }

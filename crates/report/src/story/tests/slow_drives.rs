@@ -134,15 +134,34 @@ fn the_quickest_disk_is_slow_at_random_writes_beside_a_slower_one() {
     };
     let told = |burst: f64, kind: &str| {
         let both = together(vec![("quick-1tb", drive(burst, kind)), ("slow-1tb", drive(289.0, "hdd"))]);
-        let told = decks(&both);
-        format!("{} {}", told.each[0], told.all)
+        let (told, story) = (decks(&both), story(&both, &both.devices[0]));
+        format!("{} {} For: {}", told.each[0], told.all, story.suits)
     };
     // That of the catalog, one with a larger cache, and a drive of flash that is no quicker than that.
     for (burst, kind) in [(532.0, "hdd"), (4_000.0, "hdd"), (531.0, "ssd")] {
         let told = told(burst, kind);
         assert!(told.contains("slow at random writes even when empty") && !told.contains("uick at"), "{burst}: {told}");
+        // What it is slow at is not what it is for, however slow the other is.
+        assert!(told.contains("For: It leads in random writes to a fresh drive: "), "{burst}: {told}");
+        assert!(told.ends_with(" IOPS, which is slow all the same."), "{burst}: {told}");
     }
     assert!(told(4_000.0, "ssd").contains("Quick at random writes"), "{}", told(4_000.0, "ssd"));
+}
+
+#[test]
+fn fresh_drives_that_are_level_are_told_as_level() {
+    let drive = |burst: f64| {
+        let mut review = review(GOOD);
+        review.outcomes = vec![outcome("random-write", "QD32", &[("iops", burst, "IOPS")])];
+        review
+    };
+    let told = |theirs: f64| {
+        let both = together(vec![("mine-1tb", drive(90_900.0)), ("theirs-1tb", drive(theirs))]);
+        text(&story(&both, &both.devices[0]).findings)
+    };
+    let mine = "Random writes to the fresh drive go at 90,900 IOPS in the mean of the run, ";
+    assert_eq!(told(90_900.0), format!("{mine}level with 90,900 of Theirs 1 TB.\n"));
+    assert_eq!(told(80_000.0), format!("{mine}against 80,000 of Theirs 1 TB.\n"));
 }
 
 #[test]

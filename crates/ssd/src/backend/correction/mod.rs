@@ -3,7 +3,8 @@
 //! A drive file without `[ecc]` has none of this. With it, every read of a unit (4 KiB) draws how far up the
 //! [`Ladder`] it must go, from the raw bit error rate of its page: wear, cell mode, age of its data, reads of the block
 //! since its erase, and the block's own factor. Chances are kept by block and worked out anew once it
-//! has been erased, or its data are a tenth older or its reads a tenth more.
+//! has been erased, or its data are a tenth older or its reads a tenth more. A read disturbs the cells of the planes
+//! that it senses, with each sensing: a unit errs by the reads of its own plane.
 //!
 //! Liberties, stated: the first decoding attempt of a read that succeeds streams behind the transfer, and its few
 //! microseconds belong to the firmware's times of the drive file. Units err independently of one another. A unit whose
@@ -11,7 +12,8 @@
 //! (a real drive marks the copy), so that the books stay whole and the host gets an error, never wrong data. So does a
 //! start after a power cut, if it finds the same write of the page; where the cut has taken a newer write back, the next
 //! read tells anew. A read that fails on a copy which has moved since is taken to have been read where its page lives now, in no more time.
-//! Folds within a die and the journal are not corrected.
+//! Which planes a collector's read senses is not looked at: it counts for all. Pages of a stripe that rebuild another
+//! are not known by block, and count for none. Folds within a die and the journal are not corrected.
 
 mod host_read_masks;
 mod losses;
@@ -29,8 +31,8 @@ use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{Act, FlashOp, OpKind, Translation};
 use ssdlab_nand::rber::{ErrorSpec, ModeErrors, Stress};
 use ssdlab_nand::{
-    BlockHistory, BlockId, CellMode, DieId, DieSpec, Layout, LogicalPage, Medium, SpecError, UnitAddress, WHOLE,
-    memory, planes_sensed,
+    BlockHistory, BlockId, CellMode, DieId, DieSpec, Layout, LogicalPage, MOST_PLANES, Medium, SpecError, UnitAddress,
+    WHOLE, memory,
 };
 
 use host_read_masks::{HostReadMasks, units_read};
@@ -151,10 +153,8 @@ pub struct Correction {
     masks: HostReadMasks,
     losses: Losses,
     pub retry_turns: RetryTurns,
-    /// Planes of a block. A read senses those that it needs, and disturbs the cells there alone.
-    planes: u32,
-    /// A block whose planes have been read so often together since its erase is due to be moved; and those that are, until they
-    /// are asked for.
+    /// A block that has been read so often in one of its planes since its erase is due to be moved; and those that are,
+    /// until they are asked for.
     most_reads: u32,
     much_read: Vec<BlockId>,
     younger: Younger,
@@ -214,7 +214,7 @@ impl Correction {
         die: &DieSpec,
         errors: &ErrorSpec,
         unit_bytes: u32,
-        (dies, blocks, planes): (u32, u32, u32),
+        (dies, blocks): (u32, u32),
         rng: &Rng,
     ) -> Result<Self, SpecError> {
         let ladder = ladder_of_unit(spec, unit_bytes)?;
@@ -250,7 +250,6 @@ impl Correction {
             masks: HostReadMasks::new(dies),
             losses: Losses::default(),
             retry_turns: RetryTurns::new(spec.retry.at_once),
-            planes,
             most_reads: u32::MAX,
             much_read: Vec::new(),
             younger: Younger::default(),
@@ -262,7 +261,7 @@ impl Correction {
 
     /// From now on blocks that have been read so often are told of.
     pub fn watch_reads(&mut self, most: u32) {
-        self.most_reads = most.saturating_mul(self.planes);
+        self.most_reads = most;
     }
 
     /// A block that has been read too often, if there is one; it is told of again after a tenth more reads.
@@ -380,8 +379,7 @@ impl Correction {
         translation: &impl Translation,
     ) -> ExpectedErrors {
         let layout = translation.medium().layout();
-        let mask = u64::MAX >> (64 - layout.row_units);
-        let valid = |page| (translation.valid_units(layout.row_start(block, page)) & mask).count_ones();
+        let valid = |page, mask: u64| (translation.valid_units(layout.row_start(block, page)) & mask).count_ones();
         let Some(mode) = self.modes[translation.medium().mode(block).index()].as_ref() else {
             return ExpectedErrors::default();
         };
@@ -390,20 +388,22 @@ impl Correction {
         let pages = translation.medium().finished_pages(block);
         let mut all = ExpectedErrors::default();
         for (pages, at_s) in self.younger.stretches(block, history.erases, pages, history.programmed_at_s) {
-            let units = f64::from(pages.map(valid).sum::<u32>());
-            if units == 0.0 {
-                continue;
-            }
-            all.units += units;
-            let mut stress = self.stress(mode, now_s, at_s, history);
-            stress.cycles *= wear_factor;
-            stress.retention_hours += retention_hours;
-            let rber = mode.errors.rber(&stress).times(self.blocks[block.index()].factor.into());
-            let each = units / mode.factors.len() as f64;
-            for &kind in &mode.factors {
-                let odds = ladder.odds(rber.times(kind));
-                all.reread += each * odds.beyond(0);
-                all.lost += each * odds.beyond(ladder.levels().len() - 2);
+            for (reads, mask) in reads_of_units(layout, history) {
+                let units = f64::from(pages.clone().map(|page| valid(page, mask)).sum::<u32>());
+                if units == 0.0 {
+                    continue;
+                }
+                all.units += units;
+                let mut stress = stress(mode, now_s, at_s, history, reads);
+                stress.cycles *= wear_factor;
+                stress.retention_hours += retention_hours;
+                let rber = mode.errors.rber(&stress).times(self.blocks[block.index()].factor.into());
+                let each = units / mode.factors.len() as f64;
+                for &kind in &mode.factors {
+                    let odds = ladder.odds(rber.times(kind));
+                    all.reread += each * odds.beyond(0);
+                    all.lost += each * odds.beyond(ladder.levels().len() - 2);
+                }
             }
         }
         all
@@ -473,14 +473,12 @@ impl Correction {
         now: Nanos,
         translation: &mut impl Translation,
     ) -> Option<Box<ReadRetry>> {
-        let (rows, layout) = (op.rows().count_ones(), translation.medium().layout());
-        let planes = planes_sensed(op.units(), rows, layout.units_per_page, layout.planes);
-        translation.medium_mut().count_reads(op.block(), rows * planes);
         let wanted = self.masks.begin(die, op);
+        count_sensing(op, wanted, translation.medium_mut());
         let history = translation.medium().history(op.block());
         let now_s = self.seconds(now);
         let chances = &self.blocks[op.block().index()];
-        if history.erases != chances.erases || now_s > chances.until_s || history.reads > chances.until_reads {
+        if history.erases != chances.erases || now_s > chances.until_s || history.most_reads() > chances.until_reads {
             self.renew(op.block(), mode, now_s, history);
         }
         let escape = self.blocks[op.block().index()].escape;
@@ -496,20 +494,13 @@ impl Correction {
         self.draw_retry(op, mode, now_s, (reach, wanted), translation)
     }
 
-    /// Of data of a block that were written then.
-    fn stress(&self, mode: &Mode, now_s: u32, written_at_s: u32, history: BlockHistory) -> Stress {
-        Stress {
-            cycles: history.life_used() * mode.rated_cycles,
-            retention_hours: f64::from(now_s.saturating_sub(written_at_s)) / 3600.0,
-            block_reads: f64::from(history.reads) / f64::from(self.planes),
-        }
-    }
-
     #[cold]
     fn renew(&mut self, block: BlockId, mode: CellMode, now_s: u32, history: BlockHistory) {
         let mode = self.modes[mode.index()].as_ref().expect("the die file was checked for its modes");
-        // Of its oldest data, which err most: the draw of the retry makes up for what is younger.
-        let stress = self.stress(mode, now_s, history.programmed_at_s, history);
+        // Of its oldest data, in the plane that is read most, which err most: the draw of the retry makes up for the
+        // others.
+        let reads = history.most_reads();
+        let stress = stress(mode, now_s, history.programmed_at_s, history, reads);
         let chances = &mut self.blocks[block.index()];
         let rber = mode.errors.rber(&stress).times(chances.factor.into());
         for (escape, factor) in chances.escape.iter_mut().zip(&mode.factors) {
@@ -518,8 +509,8 @@ impl Correction {
         chances.erases = history.erases;
         let age = now_s.saturating_sub(history.programmed_at_s);
         chances.until_s = now_s.saturating_add(age / 10 + AGE_SLACK_S);
-        chances.until_reads = history.reads.saturating_add(history.reads / 10 + READ_SLACK);
-        if history.reads > self.most_reads {
+        chances.until_reads = reads.saturating_add(reads / 10 + READ_SLACK);
+        if reads > self.most_reads {
             self.much_read.push(block);
         } else {
             chances.until_reads = chances.until_reads.min(self.most_reads);
@@ -535,30 +526,34 @@ impl Correction {
         mode: CellMode,
         now_s: u32,
         (reach, wanted): (u64, Option<u64>),
-        translation: &impl Translation,
+        translation: &mut impl Translation,
     ) -> Option<Box<ReadRetry>> {
         let m = self.modes[mode.index()].as_ref().expect("the die file was checked for its modes");
         let factor = f64::from(self.blocks[op.block().index()].factor);
         let history = translation.medium().history(op.block());
         let at_s = self.younger.written_at_s(op.block(), history.erases, op.page(), history.programmed_at_s);
-        let rber = m.errors.rber(&self.stress(m, now_s, at_s, history)).times(factor);
-        let mut kinds: [Option<Odds>; CellMode::COUNT] = [None; CellMode::COUNT];
         let sensed = (0..8u8).filter(|row| op.rows() >> row & 1 != 0);
         let kind_of = |row: u8| usize::from(m.kinds[op.page() as usize + row as usize]);
-        for kind in sensed.clone().map(kind_of) {
-            kinds[kind].get_or_insert_with(|| self.ladder.odds(rber.times(m.factors[kind])));
-        }
-        let rows: Vec<(u8, &Odds, Vec<UnitAddress>)> = sensed
-            .filter_map(|row| {
-                Some((row, kinds[kind_of(row)].as_ref()?, units_read(op, row.into(), wanted, translation)))
-            })
+        let layout = translation.medium().layout();
+        let plane_of = |unit: UnitAddress| (unit.bit() % layout.row_units / layout.units_per_page) as usize;
+        let read: Vec<(u8, UnitAddress)> = sensed
+            .flat_map(|row| units_read(op, row.into(), wanted, translation).into_iter().map(move |unit| (row, unit)))
             .collect();
+        // By plane, and kind of page.
+        let mut all_odds: [[Option<Odds>; CellMode::COUNT]; MOST_PLANES] = Default::default();
+        for &(row, unit) in &read {
+            let (plane, kind) = (plane_of(unit), kind_of(row));
+            all_odds[plane][kind].get_or_insert_with(|| {
+                let stress = stress(m, now_s, at_s, history, history.reads[plane]);
+                self.ladder.odds(m.errors.rber(&stress).times(factor).times(m.factors[kind]))
+            });
+        }
+        let odds_of =
+            |row: u8, unit: UnitAddress| all_odds[plane_of(unit)][kind_of(row)].as_ref().expect("as set for each unit");
         // For each unit, the logarithm of the chance that neither it nor any after it errs.
-        let read: Vec<(u8, &Odds, UnitAddress)> =
-            rows.iter().flat_map(|(row, odds, units)| units.iter().map(move |&unit| (*row, *odds, unit))).collect();
         let mut clean = vec![0.0; read.len() + 1];
-        for (k, (_, odds, _)) in read.iter().enumerate().rev() {
-            clean[k] = clean[k + 1] + libm::log1p(-odds.beyond(0).min(1.0 - 1e-12));
+        for (k, &(row, unit)) in read.iter().enumerate().rev() {
+            clean[k] = clean[k + 1] + libm::log1p(-odds_of(row, unit).beyond(0).min(1.0 - 1e-12));
         }
         let any = |k: usize| -libm::expm1(clean[k]);
         if self.rng.unit() * (reach.min(1 << 32) as f64 / 4_294_967_296.0) >= any(0) {
@@ -575,7 +570,9 @@ impl Correction {
             waits_since: 0,
             share: WHOLE,
         });
-        for (k, &(row, odds, unit)) in read.iter().enumerate() {
+        let mut sensed_again = [[0; 8]; MOST_PLANES];
+        for (k, &(row, unit)) in read.iter().enumerate() {
+            let odds = odds_of(row, unit);
             // One of them errs; as long as none has, the chance is that of the first of those left.
             let chance = if retry.units[0] > 0 { odds.beyond(0) } else { odds.beyond(0) / any(k) };
             let u = self.rng.unit();
@@ -587,6 +584,8 @@ impl Correction {
                 retry.units[rung] += 1;
                 retry.rows[rung] |= 1 << row;
             }
+            let again = &mut sensed_again[plane_of(unit)][usize::from(row)];
+            *again = self.ladder.cost(end).extra_senses.max(*again);
             self.counters.reread_units += 1;
             let ends = self.ladder.levels()[end];
             self.counters.soft_units += u64::from(!matches!(ends, Level::First | Level::Retry(_)));
@@ -594,6 +593,10 @@ impl Correction {
             if ends == Level::Uncorrectable {
                 retry.lost.push(unit);
             }
+        }
+        let medium = translation.medium_mut();
+        for (plane, rows) in sensed_again.into_iter().enumerate() {
+            medium.count_reads(op.block(), 1 << plane, rows.into_iter().sum());
         }
         (retry.units[0] > 0).then_some(retry)
     }
@@ -663,6 +666,41 @@ pub fn ladder_of_unit(spec: &EccSpec, unit_bytes: u32) -> Result<Ladder, SpecErr
     Ladder::new(spec, unit_bytes).map_err(|e| SpecError { key: format!("ecc.{}", e.key), ..e })
 }
 
+/// Of data of a block that were written then, in a plane that was read so often.
+fn stress(mode: &Mode, now_s: u32, written_at_s: u32, history: BlockHistory, reads: u32) -> Stress {
+    Stress {
+        cycles: history.life_used() * mode.rated_cycles,
+        retention_hours: f64::from(now_s.saturating_sub(written_at_s)) / 3600.0,
+        block_reads: reads.into(),
+    }
+}
+
+/// How often a block's planes were read since its erase, each number once, and the units of a row that lie on those
+/// planes.
+fn reads_of_units(layout: &Layout, history: BlockHistory) -> Vec<(u32, u64)> {
+    let page = u64::MAX >> (64 - layout.units_per_page);
+    let mut all: Vec<(u32, u64)> = Vec::new();
+    for (plane, &reads) in (0..layout.planes).zip(&history.reads) {
+        let units = page << (plane * layout.units_per_page);
+        match all.iter_mut().find(|alike| alike.0 == reads) {
+            Some(alike) => alike.1 |= units,
+            None => all.push((reads, units)),
+        }
+    }
+    all
+}
+
+/// A read senses pages of its block: the host's in those planes on which what it wants lies.
+#[inline]
+fn count_sensing(op: &FlashOp, wanted: Option<u64>, medium: &mut Medium) {
+    let (rows, layout) = (op.rows(), medium.layout());
+    let start = layout.row_start(op.block(), op.page());
+    match wanted {
+        Some(units) if rows == 1 => medium.count_reads(op.block(), layout.planes_with(start, units), 1),
+        _ => medium.count_reads(op.block(), layout.all_planes(), rows.count_ones()),
+    }
+}
+
 /// What a rung adds to the one below.
 fn added(ladder: &Ladder, level: usize) -> Cost {
     let to = ladder.cost(level);
@@ -703,7 +741,7 @@ mod tests {
         });
         let mut medium = Medium::new(&die, Layout::new(&die, 1, 4), TagFormat::new(16), &Rng::new(1));
         medium.program_at_start(BlockId::new(2), 0, |_| ()).expect("it is the first");
-        let c = Correction::new(&spec, &die, &ErrorSpec::planar_estimate(), 4096, (1, 4, 1), &Rng::new(1));
+        let c = Correction::new(&spec, &die, &ErrorSpec::planar_estimate(), 4096, (1, 4), &Rng::new(1));
         let mut c = c.expect("it can be built");
         let history = BlockHistory { erases: 3, programmed_at_s: 0, ..BlockHistory::default() };
         c.losses.set_pages(BTreeMap::from([(LogicalPage::new(5), 1)]));

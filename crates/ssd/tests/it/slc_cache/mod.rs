@@ -2,6 +2,7 @@
 //! past the cache.
 
 mod beside_host;
+mod refresh;
 mod rig;
 mod short_writes;
 
