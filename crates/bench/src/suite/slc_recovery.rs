@@ -69,7 +69,9 @@ pub(super) fn recover(
     let first = &stages[0];
     let slower = stages[1..].iter().map(|s| s.mb_per_s).find(|&rate| rate < first.mb_per_s);
     let limit = libm::sqrt(first.mb_per_s * slower.unwrap_or(first.mb_per_s / 2.0));
-    let mut at = 0;
+    // A cache that was left as it was when it was full holds what was written first. Overwriting that would empty a part of it, and
+    // the next rest would find less to fold.
+    let mut at = first.to_bytes % capacity;
     let mut results = Vec::new();
     for (i, &seconds) in ctx.params.list("idle_seconds").to_vec().iter().enumerate() {
         if i == 0 || target == Target::Trim {

@@ -63,14 +63,20 @@ impl Traffic {
         self.told = gained.flash.is_some();
     }
 
-    /// Folded, and programmed for the host, over written bytes while the host wrote the bytes `from..to`; to a second. `None` of a
-    /// device that does not tell.
+    /// Folded, and programmed for the host, over written bytes while the host wrote the bytes `from..to`: between the first reading
+    /// and the last that lie within. The second in which one stage ends and the next begins is neither's; only where fewer than two
+    /// readings lie within do they come from beyond. `None` of a device that does not tell.
     fn shares(&self, from: u64, to: u64) -> Option<Shares> {
-        let at = |bytes: u64| {
+        let reached = |bytes: u64| {
             let i = self.readings.partition_point(|r| r.written < bytes);
             self.readings.get(i).or(self.readings.last()).copied().unwrap_or_default()
         };
-        let (a, b) = (if from == 0 { Reading::default() } else { at(from) }, at(to));
+        let passed = |bytes: u64| {
+            let i = self.readings.partition_point(|r| r.written <= bytes);
+            if i == 0 { Reading::default() } else { self.readings[i - 1] }
+        };
+        let within = (if from == 0 { Reading::default() } else { reached(from) }, passed(to));
+        let (a, b) = if within.0.written < within.1.written { within } else { (passed(from), reached(to)) };
         let share = |from: u64, to: u64| {
             if b.written > a.written { (to - from) as f64 / (b.written - a.written) as f64 } else { 0.0 }
         };
@@ -203,5 +209,7 @@ mod tests {
         traffic.end(&counters(10, 10), 200, &counters(30, 200));
         let of = |from, to| traffic.shares(from, to).map(|shares| (shares.folded, shares.programmed));
         assert_eq!((of(0, 100), of(100, 200)), (Some((0.0, 0.5)), Some((0.3, 1.5))));
+        // What lies between two readings is not of the stage that ends between them.
+        assert_eq!((of(0, 130), of(130, 200)), (Some((0.0, 0.5)), Some((0.3, 1.5))));
     }
 }
