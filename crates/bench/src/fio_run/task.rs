@@ -140,7 +140,8 @@ pub(super) struct Task<S> {
     /// A full queue empties to so many commands before it is filled again.
     pub(super) low: u32,
     empties: bool,
-    /// The queue has no room; until when it last had none; and since when no pause has held back what is due.
+    /// The queue has no room; until when it last had none; and since when neither a pause nor a command whose rate has it
+    /// later has held back what is due.
     is_full: bool,
     full_until: Nanos,
     resumed: Nanos,
@@ -360,6 +361,8 @@ impl<S: Source> Task<S> {
                 }
             };
             if let Some(at) = arrives.filter(|&at| at > now) {
+                // What is due before this one, in another direction, comes behind it, and does not wait for the queue.
+                self.resumed = at;
                 return Some(Step::WaitUntil(at.min(self.closes)));
             }
             self.waited_for_room = arrives.filter(|at| (self.resumed..self.full_until).contains(at)).map(|at| now - at);

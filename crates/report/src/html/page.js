@@ -140,12 +140,13 @@
   };
   // Multiples of 1, 2 or 5 × 10^n, and how far they are apart: about four, and not one, which tells no scale.
   const evenly = (lo, hi) => {
-    for (let want = 4; ; want++) {
+    for (let want = 4; want < 64; want++) {
       const least = (hi - lo) / want, base = Math.pow(10, Math.floor(Math.log10(least)));
       const step = base * [1, 2, 5, 10].find((m) => m * base >= least * 0.999999);
       const first = Math.ceil(lo / step - 1e-9), last = Math.floor(hi / step + 1e-9);
       if (last > first) return [Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step), step];
     }
+    return [[], 1];
   };
   // Round values between two of an axis, with their labels, as scale.rs has them: each to as many digits as the step takes.
   const ticks = ({ isLog, unit }, lo, hi) => {
@@ -256,7 +257,9 @@
     });
     window.addEventListener("pointerup", (event) => {
       if (from === null) return;
-      const to = at(event), a = Math.min(from, to), b = Math.max(from, to);
+      // Beside the axis there is room for marks alone.
+      const [first, last] = axis(svg.dataset.x).ends.map((x) => x * scale + shift);
+      const to = at(event), a = Math.max(first, Math.min(from, to)), b = Math.min(last, Math.max(from, to));
       stop();
       // Further in there is nothing more to see, and no ticks that could be told apart.
       if (b - a < 8 || scale > 1e4) return;

@@ -176,7 +176,10 @@ impl<R: Read> Frames<R> {
             match self.decoder.reset(start.chain(&mut self.input)) {
                 Ok(()) => {}
                 Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
-                    io::copy(&mut self.input.by_ref().take(length.into()), &mut io::sink())?;
+                    let passed = io::copy(&mut self.input.by_ref().take(length.into()), &mut io::sink())?;
+                    if passed < u64::from(length) {
+                        return Err(broken("zstd", "they end within a part to be passed over"));
+                    }
                     continue;
                 }
                 Err(e) => return Err(broken("zstd", e)),
@@ -333,6 +336,18 @@ mod tests {
                 let error = requests(&file).unwrap_err().to_string();
                 assert!(error.contains(&format!("zstd needs {mebibytes} MiB of it at once")), "{error}");
             }
+        }
+    }
+
+    /// As pzstd writes them before each of its frames.
+    #[test]
+    fn a_part_to_be_passed_over_that_is_cut_short_or_too_long_is_no_end() {
+        let text = zstd(b"1 0 8 16 1\n");
+        let part = |says: u32| [&0x184D_2A50_u32.to_le_bytes()[..], &says.to_le_bytes(), &[7; 4]].concat();
+        assert_eq!(requests(&[part(4), text.clone(), part(4), text.clone()].concat()).unwrap(), 2);
+        for cut in [[part(4), text.clone(), part(400), text.clone()].concat(), [text, part(5)].concat()] {
+            let error = requests(&cut).unwrap_err().to_string();
+            assert!(error.contains("zstd data are broken: they end within a part to be passed over"), "{error}");
         }
     }
 
