@@ -51,7 +51,7 @@ fn a_stopped_sweep_leaves_a_table_that_is_not_taken_for_the_whole() {
         assert!(child.try_wait().unwrap().is_none(), "the sweep ended before it could be stopped");
         std::thread::sleep(Duration::from_millis(2));
     }
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
