@@ -53,6 +53,7 @@ mod compare;
 mod csv;
 mod error;
 mod felt;
+mod figures;
 mod headline;
 mod html;
 mod json;

@@ -5,7 +5,7 @@ use ssdlab_bench::{Chart, ClaimKind, Mark, Outcome};
 
 use crate::compare::{self, TestGroup};
 use crate::felt;
-use crate::html::{doubt, figure_of, in_no_order, key_metrics, keys_of, label};
+use crate::figures::{doubt, figure_of, in_no_order, key_metrics, keys_of, label};
 use crate::number;
 use crate::review::{ClaimRow, ClaimState, Review};
 use crate::write::Written;

@@ -5,7 +5,6 @@ use std::fmt;
 
 use crate::case::Case;
 use crate::choices::{self, Choice};
-use crate::composed::Plan;
 use crate::phase::Phase;
 use crate::subject::Facts;
 
@@ -70,11 +69,9 @@ impl Tally {
         *self.coverage.entry((u8::MAX - 2, "erase cut")).or_default().entry(kind).or_default() += 1;
     }
 
-    /// A run of a device made of devices: of what kinds, each counted once.
-    pub fn composed(&mut self, plan: &Plan) {
+    /// A run of a device made of devices: of these kinds, each counted once.
+    pub fn composed(&mut self, mut kinds: Vec<&'static str>) {
         self.runs += 1;
-        let mut kinds = Vec::new();
-        plan.kinds(&mut kinds);
         kinds.sort_unstable();
         kinds.dedup();
         let found = self.coverage.entry((u8::MAX - 1, "made of")).or_default();

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use ssdlab_bench::suite::is_as_declared;
 use ssdlab_bench::{Axis, ClaimKind, Mark, Outcome, Series, Unsettled};
 
-use super::summary::{doubt, last_part};
 use super::test::open_figure;
 use crate::compare::TestGroup;
+use crate::figures::{doubt, last_part};
 use crate::headline::{HEADLINES, Headline};
 use crate::name;
 use crate::number;

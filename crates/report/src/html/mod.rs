@@ -15,7 +15,6 @@ use crate::svg::{self, Skin};
 use crate::text::{escape, listed};
 use crate::{ReportError, name};
 
-pub(crate) use summary::{doubt, figure_of, in_no_order, key_metrics, keys_of, label};
 pub use sweep::sweep_html;
 
 const STYLE: &str = include_str!("page.css");

@@ -4,6 +4,7 @@ use ssdlab_bench::{Mark, SHARE_BELOW, Series, SlowIo, percentile_of};
 use ssdlab_core::CAUSES;
 
 use crate::compare::TestGroup;
+use crate::figures;
 use crate::number;
 use crate::review::Review;
 use crate::svg::{Figure, axis_title};
@@ -94,7 +95,7 @@ pub(crate) fn own(out: &mut String, group: &TestGroup) {
 
 /// A row of every metric, a column of every drive.
 pub(crate) fn metrics(out: &mut String, review: &Review, group: &TestGroup) {
-    let keys = super::key_metrics(&group.outcomes, usize::MAX);
+    let keys = figures::key_metrics(&group.outcomes, usize::MAX);
     if keys.is_empty() {
         return;
     }
@@ -105,7 +106,7 @@ pub(crate) fn metrics(out: &mut String, review: &Review, group: &TestGroup) {
     columns.extend(group.outcomes.iter().map(|o| (if single { "Value" } else { o.device.as_str() }, true)));
     head(out, &columns);
     for key in keys {
-        let label = escape(&super::label(&group.outcomes, key));
+        let label = escape(&figures::label(&group.outcomes, key));
         out.push_str(&format!("<tr><th scope=\"row\">{label} <code>{}</code></th>", escape(key)));
         for outcome in &group.outcomes {
             let text = outcome.metrics.get(key).map_or_else(|| "–".to_owned(), |m| number::value(m.value, &m.unit));

@@ -55,7 +55,7 @@ pub fn run_composed<S: Subject + 'static>(
     let plan = Plan::draw(&mut Rng::new(seed).stream("composed"));
     let built = plan.build(build, between)?;
     let mut tally = Tally::default();
-    tally.composed(&plan);
+    tally.composed(plan.kinds());
     let mut host = Host::new(built, seed);
     host.go_through_phases()?;
     tally.host_commands = host.commands();

@@ -163,9 +163,7 @@ impl Plan {
     /// Whether there is a drive of flash in it.
     #[must_use]
     pub fn has_drive(&self) -> bool {
-        let mut kinds = Vec::new();
-        self.kinds(&mut kinds);
-        kinds.contains(&"drive")
+        self.kinds().contains(&"drive")
     }
 
     /// Pages of 4 KiB that an unclean cut destroys at the most, over all drives.
@@ -180,17 +178,23 @@ impl Plan {
     }
 
     /// What kinds of devices it is made of, itself first.
-    pub fn kinds(&self, found: &mut Vec<&'static str>) {
+    pub fn kinds(&self) -> Vec<&'static str> {
+        let mut found = Vec::new();
+        self.find_kinds(&mut found);
+        found
+    }
+
+    fn find_kinds(&self, found: &mut Vec<&'static str>) {
         match self {
             Plan::Drive(_) => found.push("drive"),
             Plan::Disk(_) => found.push("disk"),
             Plan::Striped { members, .. } => {
                 found.push("set");
-                members.iter().for_each(|m| m.kinds(found));
+                members.iter().for_each(|m| m.find_kinds(found));
             }
             Plan::Ranges(parts) => {
                 found.push("ranges");
-                parts.iter().for_each(|(part, _)| part.kinds(found));
+                parts.iter().for_each(|(part, _)| part.find_kinds(found));
             }
             Plan::Adapter { spec, device } => {
                 found.push(match &spec.cache {
@@ -198,7 +202,7 @@ impl Plan {
                     Some(cache) if cache.flush_policy == FlushChoice::Burst => "cache flushed in bursts",
                     Some(_) => "cache flushed politely",
                 });
-                device.kinds(found);
+                device.find_kinds(found);
             }
         }
     }

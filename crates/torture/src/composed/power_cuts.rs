@@ -81,7 +81,7 @@ pub fn cut_composed<S: Subject + 'static>(
         }
     };
     let mut tally = Tally::default();
-    tally.composed(&plan);
+    tally.composed(plan.kinds());
     let (device, promises) = built;
     let mut host = Host {
         aligned: promises.iter().any(|promise| promise.may_destroy),
