@@ -113,14 +113,33 @@ def times(values: Any) -> Any:
     if given.dtype != object or given.ndim != 1 or not len(given):
         return given
     values = given.tolist()
-    if all(isinstance(value, datetime.datetime) for value in values):
-        if any(value.tzinfo is not None for value in values):
-            utc = datetime.timezone.utc
-            values = [value.astimezone(utc).replace(tzinfo=None) if value.tzinfo else value for value in values]
-        return numpy.array(values, dtype="datetime64[ns]" if hasattr(values[0], "nanosecond") else "datetime64[us]")
-    if all(isinstance(value, datetime.timedelta) for value in values):
-        return numpy.array(values, dtype="timedelta64[ns]" if hasattr(values[0], "nanoseconds") else "timedelta64[us]")
-    return given
+    # pandas' NaT is a date, and stands among durations, too.
+    dates = [value for value in values if isinstance(value, datetime.datetime) and value == value]
+    durations = [value for value in values if isinstance(value, datetime.timedelta)]
+    if not all(isinstance(value, (datetime.datetime, datetime.timedelta)) for value in values) or dates and durations:
+        return given
+    return numpy.array([_date(value) if dates else _duration(value) for value in values])
+
+
+def _date(value: Any) -> Any:
+    import datetime
+
+    import numpy
+
+    # NumPy takes those of pandas for those of Python, which end at microseconds.
+    if hasattr(value, "to_datetime64"):
+        return value.to_datetime64()
+    if value.tzinfo is not None:
+        value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    return numpy.datetime64(value, "us")
+
+
+def _duration(value: Any) -> Any:
+    import numpy
+
+    if hasattr(value, "to_timedelta64"):
+        return value.to_timedelta64()
+    return numpy.timedelta64(value, "us") if value == value else numpy.timedelta64("NaT")
 
 
 def _durations(given: Any, name: str) -> bytes:
@@ -211,7 +230,7 @@ def columns_of(table: Any) -> Mapping[str, Any]:
 def _op(word: str, row: int) -> int:
     number = OPS.get(word, OPS.get(word.lower(), _SHORT.get(word)))
     if number is None:
-        raise ValueError(f"op[{row}] is {word!r}, which is no command: they are {_numbered()}")
+        raise ValueError(f"op[{row}] is {str(word)!r}, which is no command: they are {_numbered()}")
     return number
 
 

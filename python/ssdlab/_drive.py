@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeVar, Union
 
 from . import _columns, _native
-from ._errors import DriveFileError, JobFileError, SsdlabError
+from ._errors import DriveFileError, JobFileError, SsdlabError, told
 from ._jobs import Job, JobFile, _is_whole
 from ._progress import Progress, shown
 from ._result import JobResult, Result
@@ -28,6 +28,18 @@ _Result = TypeVar("_Result")
 VictimPolicy = Callable[[list[int], list[int], list[int], int], int]
 #: Says how many units the host gets for each unit moved: called with the dead and valid units of a victim.
 Pacing = Callable[[int, int], float]
+
+
+class _Policies:
+    """The functions of a drive. The extension finds them here and does not hold them: where one of them reaches its own drive,
+    Python's collector would not see the cycle."""
+
+    def __init__(self, victim: VictimPolicy | None, pacing: Pacing | None) -> None:
+        self.victim, self.pacing = victim, pacing
+
+
+#: What a drive is made of: a device, the folder at which its paths begin, ``""`` where it has none, and the text of a file.
+_Source = tuple[str, str, Union[str, None]]
 
 
 class Drive:
@@ -64,7 +76,8 @@ class Drive:
         pacing: Pacing | None = None,
         **more: Value,
     ) -> None:
-        self._source: tuple[str, str, str | None] = (os.fspath(device), "", None)
+        path = os.fspath(device)
+        self._source: _Source = (path, os.getcwd() if ".toml" in path else "", None)
         self._setup(seed, explain, victim, pacing, {**(changes or {}), **more})
 
     @classmethod
@@ -87,7 +100,7 @@ class Drive:
             DriveFileError: with line and column, if the text is no such file; if the name is none of a file.
         """
         drive = cls.__new__(cls)
-        drive._source = (name, "text", text)
+        drive._source = (name, "", text)
         drive._setup(seed, explain, victim, pacing, {**(changes or {}), **more})
         return drive
 
@@ -102,7 +115,7 @@ class Drive:
         for name, policy in (("victim", victim), ("pacing", pacing)):
             if policy is not None and not callable(policy):
                 raise TypeError(f"{name} must be a function, not {type(policy).__name__}")
-        self._victim, self._pacing = victim, pacing
+        self._policies = _Policies(victim, pacing)
         self._changes = dict(changes)
         self._seed = _whole(seed, "seed")
         self._explain = _flag(explain, "explain")
@@ -110,12 +123,14 @@ class Drive:
         # Two threads that use it for the first time power one specimen on.
         self._powering = threading.Lock()
         given = [(key, _key_text(key, value)) for key, value in changes.items()]
-        device, _, text = self._source
-        self._native = (
-            _native.Drive.open(device, given, victim, pacing)
-            if text is None
-            else _native.Drive.parse(device, text, given, victim, pacing)
-        )
+        device, folder, text = self._source
+        policies = self._policies if self._has_policies() else None
+        if text is not None:
+            self._native = _native.Drive.parse(device, text, given, policies)
+            return
+        # Its name is as it was given, except elsewhere: a worker need not stand in the same folder.
+        is_here = not folder or folder == os.getcwd()
+        self._native = _native.Drive.open(device, "" if is_here else folder, given, policies)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._live is not None and not self._live.is_closed:
@@ -124,13 +139,22 @@ class Drive:
 
     def _digest(self) -> str:
         """Of all that its files say."""
-        return hashlib.sha256(f"{self._native.identity_json()}\n{self._native.show_json()}".encode()).hexdigest()
+        return hashlib.sha256(f"{self._identity()}\n{self._at_home(self._native.show_json())}".encode()).hexdigest()
+
+    def _identity(self) -> str:
+        """What decides on how it behaves, wherever this process stands."""
+        return self._at_home(self._native.identity_json())
+
+    def _at_home(self, text: str) -> str:
+        """JSON with paths as they begin in the drive's folder."""
+        folder = self._source[1]
+        return text.replace(json.dumps(os.path.join(folder, ""), ensure_ascii=False)[1:-1], "") if folder else text
 
     def _parts(self) -> tuple[Any, ...]:
-        return (self._source, self._seed, self._explain, self._victim, self._pacing, self._changes)
+        return (self._source, self._seed, self._explain, self._policies.victim, self._policies.pacing, self._changes)
 
     def _has_policies(self) -> bool:
-        return self._victim is not None or self._pacing is not None
+        return self._policies.victim is not None or self._policies.pacing is not None
 
     # What it is.
 
@@ -251,8 +275,7 @@ class Drive:
             file = os.fspath(job)
             text = _native.job_file_text(file)
         elif isinstance(job, str) and "\n" not in job and not job.lstrip().startswith("["):
-            what = f"{job!r} is no text of a job file"
-            raise JobFileError(f"error: {what}\n  = help: the path of a file is given as a Path", what=what)
+            raise told(JobFileError, f"{job!r} is no text of a job file", "the path of a file is given as a Path")
         elif isinstance(job, str):
             text = job
         elif isinstance(job, (Job, JobFile)):
@@ -541,7 +564,7 @@ class Drive:
 
 
 def _rebuilt(
-    source: tuple[str, str, str | None],
+    source: _Source,
     seed: int,
     explain: bool,
     victim: VictimPolicy | None,
@@ -559,10 +582,11 @@ def _unpickled(parts: tuple[Any, ...], digest: str) -> Drive:
     try:
         drive = _rebuilt(*parts)
     except DriveFileError as e:
-        raise DriveFileError(f"{e}\n  = help: {_OF_A_PICKLE}", what=e.what) from e
+        text, helps = f"{e}\n  = help: {_OF_A_PICKLE}", [*e.help, _OF_A_PICKLE]
+        raise DriveFileError(text, what=e.what, help=helps, file=e.file, line=e.line, column=e.column) from e
     if drive._digest() != digest:
         what = f"{drive.name} is not the drive that was pickled: its file says something else now"
-        raise DriveFileError(f"error: {what}\n  = help: {_OF_A_PICKLE}", what=what)
+        raise told(DriveFileError, what, _OF_A_PICKLE)
     return drive
 
 
@@ -629,8 +653,10 @@ def _text(key: str, value: Value) -> str:
     items = _items(value)
     if items is not None:
         return ",".join(_text(key, item) for item in items)
-    if hasattr(value, "item"):
-        return _text(key, value.item())
+    # NumPy's numbers.
+    item: Any = getattr(value, "item", None)
+    if item is not None:
+        return _text(key, item())
     raise TypeError(f"{key} is a {type(value).__name__}; values are text, numbers, or lists of them")
 
 

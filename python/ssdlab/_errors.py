@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 
 class SsdlabError(Exception):
@@ -41,6 +41,14 @@ class SsdlabError(Exception):
 
 def _rebuilt(kind: type[SsdlabError], message: str, details: dict[str, object]) -> SsdlabError:
     return kind(message, **details)  # type: ignore[arg-type]
+
+
+_Error = TypeVar("_Error", bound=SsdlabError)
+
+
+def told(kind: type[_Error], what: str, *help: str) -> _Error:  # noqa: A002
+    """An error in the form in which the command line prints them."""
+    return kind("\n  = help: ".join([f"error: {what}", *help]), what=what, help=help)
 
 
 class BadInput(SsdlabError, ValueError):

@@ -16,7 +16,7 @@ from typing import Any, Union
 
 from . import _columns, _native
 from ._drive import Drive, _whole
-from ._errors import DriveFileError, FolderError, TraceError
+from ._errors import DriveFileError, FolderError, TraceError, told
 from ._folder import kept
 from ._progress import Progress, shown
 from ._recent import Recent
@@ -154,7 +154,7 @@ def _digest(path: str) -> str:
             return digest.hexdigest()
     except OSError as e:
         what = f"cannot read the trace {path}: {e.strerror}"
-        raise TraceError(f"error: {what}\n  = help: give the path of a readable trace file", what=what) from e
+        raise told(TraceError, what, "give the path of a readable trace file") from e
 
 
 def _power(small: int) -> int:
@@ -210,7 +210,7 @@ class FleetReport:
         self.title = title
         #: What must be known of the figures: of which drives none can be lost, how many are worn or hold data beyond what is
         #: known, and of which models lives were measured on the drive in small.
-        self.notes = list(notes)
+        self.notes: list[str] = list(notes)
 
     @property
     def spares(self) -> int:
@@ -336,7 +336,7 @@ class FleetResult:
         Raises:
             FolderError: if the folder cannot be written to, or has such files.
         """
-        import pyarrow.parquet  # noqa: F401 - before anything is done
+        import pyarrow.parquet  # noqa: F401  # pyright: ignore[reportUnusedImport] - before anything is done
 
         if isinstance(folder, str) and "://" in folder:
             _check_url(folder, force)
@@ -597,7 +597,7 @@ _drives: Recent[str, Drive] = Recent(8)
 
 def _digest_of(drive: Drive) -> str:
     """Of all that decides on how a drive behaves: its files are in it with what they say."""
-    return hashlib.sha256(json.dumps([repr(drive._parts()), drive._native.identity_json()]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([repr(drive._parts()), drive._identity()]).encode()).hexdigest()
 
 
 def _known(parts: tuple[Any, ...], digest: str) -> Drive:
@@ -609,7 +609,7 @@ def _known(parts: tuple[Any, ...], digest: str) -> Drive:
         drive = _rebuilt(*parts)
         if _digest_of(drive) != digest:
             what = f"{drive.name} is not the drive that the fleet was given"
-            raise DriveFileError(f"error: {what}\n  = help: every worker needs the same files at the same paths", what=what)
+            raise told(DriveFileError, what, "every worker needs the same files at the same paths")
         _drives.put(digest, drive)
     return drive
 
@@ -632,7 +632,7 @@ def _sound(trace: _Trace | None, klass: dict[str, Any]) -> _Trace | None:
     """The trace, if it is the one that the fleet was given."""
     if isinstance(trace, str) and _digest(trace) != klass["trace"]["digest"]:
         what = f"{trace} is not the trace that the fleet was given"
-        raise TraceError(f"error: {what}\n  = help: every worker needs the same file at the same path", what=what)
+        raise told(TraceError, what, "every worker needs the same file at the same path")
     return trace
 
 
@@ -714,7 +714,7 @@ def _check_url(url: str, force: bool) -> None:
     found = [name for name in ("drives", *_BESIDE) if files.exists(f"{path}/{name}")]
     if found and _BESIDE[-1] not in found and not force:
         what = f"{url} has {found[0]}, and no {_BESIDE[-1]} of a fleet"
-        raise FolderError(f"error: {what}\n  = help: choose another folder, or replace what is there with force=True", what=what)
+        raise told(FolderError, what, "choose another folder, or replace what is there with force=True")
     if _BESIDE[-1] in found:
         files.rm_file(f"{path}/{_BESIDE[-1]}")
 

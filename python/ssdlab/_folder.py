@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from . import _native
@@ -12,7 +12,7 @@ _opened: set[_native.Folder] = set()
 
 
 @contextmanager
-def kept(folder: _native.Folder) -> Iterator[_native.Folder]:
+def kept(folder: _native.Folder) -> Generator[_native.Folder, None, None]:
     """Keeps the folder from others as long as the context lasts."""
     _opened.add(folder)
     try:

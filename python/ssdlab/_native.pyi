@@ -19,6 +19,8 @@ class Table:
     def column_names(self) -> list[str]: ...
     @property
     def units(self) -> list[tuple[str, str]]: ...
+    @property
+    def optional(self) -> list[str]: ...
     def column(self, name: str) -> tuple[Any, ...]: ...
     @staticmethod
     def of(columns: Sequence[tuple[str, str, str | None, bytes, Sequence[str]]]) -> Table: ...
@@ -82,17 +84,16 @@ class Drive:
     @staticmethod
     def open(
         text: str,
+        folder: str,
         changes: Sequence[tuple[str, str]],
-        victim: Callable[..., int] | None,
-        pacing: Callable[..., float] | None,
+        policies: object | None,
     ) -> Drive: ...
     @staticmethod
     def parse(
         file: str,
         text: str,
         changes: Sequence[tuple[str, str]],
-        victim: Callable[..., int] | None,
-        pacing: Callable[..., float] | None,
+        policies: object | None,
     ) -> Drive: ...
     @property
     def name(self) -> str: ...

@@ -14,7 +14,7 @@ from typing import Any, Protocol, Union
 
 from . import _native
 from ._drive import _whole
-from ._errors import FolderError, PlanError, RunError, SweepInterrupted
+from ._errors import FolderError, PlanError, RunError, SweepInterrupted, told
 from ._folder import kept
 from ._progress import Progress, shown
 from ._recent import Recent
@@ -42,8 +42,7 @@ def _reason(e: OSError) -> str:
 
 def _not_kept(path: str, e: OSError) -> RunError:
     """The error that :meth:`_native.SweepPlan.run_here` has for it as well."""
-    what, help = f"cannot write {path}: {_reason(e)}", "what is finished is kept; the same call goes on from there"
-    return RunError(f"error: {what}\n  = help: {help}", what=what, help=[help])
+    return told(RunError, f"cannot write {path}: {_reason(e)}", "what is finished is kept; the same call goes on from there")
 
 
 class FolderStore:
@@ -55,7 +54,7 @@ class FolderStore:
             os.makedirs(self._folder, exist_ok=True)
         except OSError as e:
             what = f"cannot create the folder {self._folder}: {_reason(e)}"
-            raise FolderError(f"error: {what}\n  = help: choose another folder", what=what, help=["choose another folder"]) from e
+            raise told(FolderError, what, "choose another folder") from e
 
     def get(self, key: str) -> str | None:
         try:
@@ -150,8 +149,7 @@ class SweepResult:
             plan = _read_plan(*self._source)
             if {*plan.keys()} != {*self._finished, *self.failed}:
                 what = f"{self._source[0]} has other points here than where it was swept"
-                help = "use the same version of ssdlab, and the same files that the plan names"
-                raise PlanError(f"error: {what}\n  = help: {help}", what=what, help=[help])
+                raise told(PlanError, what, "use the same version of ssdlab, and the same files that the plan names")
             self._read = plan
         return self._read
 
@@ -398,7 +396,7 @@ class _Points(Work):
             else:
                 flaw = self._plan.flaw(key, text)
                 if flaw is not None:
-                    raise SweepInterrupted(f"error: the result of point {key} did not arrive whole: {flaw}")
+                    raise told(SweepInterrupted, f"the result of point {key} did not arrive whole: {flaw}")
                 self._store.put(key, text)
                 self._finished[key] = text
             self.end(key, seconds)

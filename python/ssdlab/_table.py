@@ -71,13 +71,14 @@ class Table:
         return pandas.DataFrame({name: self[name] for name in self.column_names})
 
     def __reduce__(self) -> tuple[Any, ...]:
-        units = self.units
+        units, optional = self.units, set(self._native.optional)
 
         def parts(name: str) -> tuple[str, str, str | None, bytes, list[str]]:
             column = self._native.column(name)
             if column[0] is None:
                 return (name, units.get(name, ""), None, b"", column[1])
-            return (name, units.get(name, ""), column[0], column[1], column[2] if len(column) == 3 else [])
+            kind = f"{column[0]}?" if name in optional else column[0]
+            return (name, units.get(name, ""), kind, column[1], column[2] if len(column) == 3 else [])
 
         return (_restored, ([parts(name) for name in self.column_names],))
 

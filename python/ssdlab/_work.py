@@ -11,7 +11,7 @@ from contextlib import suppress
 from threading import Event
 from typing import Any, Union
 
-from ._errors import SsdlabError, SweepInterrupted
+from ._errors import SsdlabError, SweepInterrupted, told
 
 #: Parts that take less are handed out several at a time, so that a task takes about so many seconds.
 BATCH_SECONDS = 0.5
@@ -89,10 +89,9 @@ class Work:
                     broken += 1
                     if self.open and (make is None or broken > self._retries):
                         why = e.__cause__ if isinstance(e, _Refused) else e
-                        raise SweepInterrupted(
-                            f"error: the executor broke with {len(self.open)} of {self.total} {self.parts} to go: "
-                            f"{_words(why)}\n  = help: {_GOES_ON}"
-                        ) from why
+                        left = f"{len(self.open)} of {self.total} {self.parts}"
+                        what = f"the executor broke with {left} to go: {_words(why)}"
+                        raise told(SweepInterrupted, what, _GOES_ON) from why
                     if self.open and make is not None:
                         _let_go(given)
                         given = make()
@@ -161,10 +160,8 @@ class Work:
             for key in again:
                 self._tries[key] = self._tries.get(key, 0) + 1
                 if self._tries[key] > self._retries:
-                    raise SweepInterrupted(
-                        f"error: {self.part} {key} was given up after {self._retries + 1} tries: "
-                        f"{_words(e)}\n  = help: {_GOES_ON}"
-                    ) from e
+                    what = f"{self.part} {key} was given up after {self._retries + 1} tries: {_words(e)}"
+                    raise told(SweepInterrupted, what, _GOES_ON) from e
             self._todo.extend(again)
             return
         self._longest = max(self._longest, took)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pickle
@@ -716,8 +717,9 @@ def test_a_job_file_that_cannot_be_read_is_an_error_of_job_files(tmp_path):
     for path in (tmp_path / "none.fio", tmp_path / "latin.fio", tmp_path / "fifo.fio", Path("/dev/zero")):
         with pytest.raises(ssdlab.JobFileError, match="cannot read the job file"):
             ssdlab.Drive("ideal-32die").run(path)
-    with pytest.raises(ssdlab.JobFileError, match="Path"):
+    with pytest.raises(ssdlab.JobFileError, match="Path") as caught:
         ssdlab.Drive("ideal-32die").run("none.fio")
+    assert caught.value.help == ["the path of a file is given as a Path"]
 
 
 def test_times_of_python_with_zones_and_since_1970_replay():
@@ -732,6 +734,84 @@ def test_times_of_python_with_zones_and_since_1970_replay():
     assert replayed(when) == replayed([timedelta(seconds=5), timedelta(seconds=6)]) == [10**9]
     assert replayed([1.7e9, 1.7e9 + 1], time_unit="s") == [10**9]
     assert replayed([10**18 + 10**15, 10**18 + 10**15 + 10**9], time_unit="ns") == [10**9]
+
+
+class Stamp(datetime):
+    """As those of pandas: with nanoseconds, and for what is missing, one that does not equal itself."""
+
+    nanos: int | None
+
+    @classmethod
+    def of(cls, nanos):
+        stamp = cls(2026, 1, 1, tzinfo=timezone.utc)
+        stamp.nanos = nanos
+        return stamp
+
+    def to_datetime64(self):
+        return np.datetime64("NaT", "ns") if self.nanos is None else np.datetime64(1767225600 * 10**9 + self.nanos, "ns")
+
+    def __eq__(self, other):
+        return self.nanos is not None and super().__eq__(other)
+
+    __hash__ = datetime.__hash__
+
+
+class Span(timedelta):
+    def to_timedelta64(self):
+        return np.timedelta64(1234, "ns")
+
+
+def test_times_of_pandas_keep_their_nanoseconds():
+    nanos = [0, 100_123, 300_246]
+    rows = {"offset": 0, "length": 4096, "op": "read"}
+    drive = ssdlab.Drive("ideal-32die")
+
+    def replayed(time):
+        table = {"time": time, **{name: [value] * len(time) for name, value in rows.items()}}
+        return drive.replay(table, prefill=False, records=True).records["submitted"].tolist()
+
+    columns = [[Stamp.of(n) for n in nanos]]
+    durations = [Span(microseconds=1)]
+    missing = [[Stamp.of(0), Stamp.of(None)], [durations[0], Stamp.of(None)]]
+    with contextlib.suppress(ImportError):
+        import pandas
+
+        series = pandas.Series(pandas.to_datetime([1767225600 * 10**9 + n for n in nanos], utc=True))
+        columns += [series, list(series), [pandas.Timedelta(n, "ns") for n in nanos]]
+        durations.append(pandas.Timedelta(1234, "ns"))
+        missing += [series.where([True, False, True]), [pandas.Timedelta(1, "s"), pandas.NaT]]
+    for column in columns:
+        times = replayed(column)
+        assert [time - times[0] for time in times] == nanos
+    for duration in durations:
+        host = ssdlab.Drive("ideal-32die")
+        host.submit("read", 0, 4096, at=[duration])
+        assert host.advance()["submitted"].tolist() == [1234]
+    for column in missing:
+        with pytest.raises(ValueError, match=r"time\[1\] is NaT, which is not a time"):
+            replayed(column)
+
+
+def test_a_drive_of_a_file_goes_where_a_worker_stands(tmp_path, monkeypatch):
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "here" / "mine.toml").write_text('base = "ideal-32die"\n')
+    monkeypatch.chdir(tmp_path / "here")
+    drives = [ssdlab.Drive("mine.toml", {"gc.policy": "fifo"}), ssdlab.Drive("raid0(mine.toml*2)")]
+    expected = drives[0].test("random-write", **SHORT).json()
+    kept = pickle.dumps(drives)
+    monkeypatch.chdir(tmp_path / "there")
+    there = pickle.loads(kept)
+    assert str(tmp_path / "here" / "mine.toml") in there[0].name
+    result = pickle.dumps(there[0].test("random-write", **SHORT))
+    assert ssdlab._fleet._digest_of(there[0]) == ssdlab._fleet._digest_of(drives[0])
+    monkeypatch.chdir(tmp_path / "here")
+    assert pickle.loads(result).json() == expected
+    (tmp_path / "here" / "mine.toml").write_text("base = 3\n")
+    with pytest.raises(ssdlab.DriveFileError) as caught:
+        pickle.loads(kept)
+    assert (caught.value.file, caught.value.line) == ("mine.toml", 1)
+    assert "names the files of the drive" in caught.value.help[-1] and len(caught.value.help) > 1
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 import signal
 import subprocess
 import sys
@@ -437,8 +438,9 @@ def test_a_worker_that_dies_loses_no_life(measured, tmp_path):
     with pytest.raises(ssdlab.SweepInterrupted, match="with 3 of 3 lives to go: killed"):
         amplified(CLASSES, seed=2, executor=Here(*[BrokenExecutor("killed")] * 3))
     assert amplified(CLASSES, seed=3, executor=Here(OSError("lost"))) == expected
-    with pytest.raises(ssdlab.SweepInterrupted, match="given up after 1 tries: lost"):
+    with pytest.raises(ssdlab.SweepInterrupted, match="given up after 1 tries: lost") as caught:
         amplified(CLASSES, seed=4, executor=Here(OSError("lost")), retries=0)
+    assert len(caught.value.help) == 1 and not caught.value.what.startswith("error")
 
 
 def test_a_life_that_cannot_be_is_told_at_once(monkeypatch):
@@ -495,6 +497,14 @@ def test_nobody_else_works_in_the_folder_of_lives(measured, tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(ssdlab.FolderError, match="file"):
         amplified(CLASSES, out=tmp_path / "file")
+
+
+def test_tables_of_one_fleet_have_one_schema():
+    for fleet in (told(reads=0), told()):
+        for table in (next(fleet.tables()), pickle.loads(pickle.dumps(next(fleet.tables())))):
+            assert table._native.optional == ["write_latency_p99", "read_latency_p99"]
+    of_years = told().report().table
+    assert of_years._native.optional == [name for name in of_years if name[-4:] in ("_p50", "_p95", "_p99")]
 
 
 def test_a_fleet_may_lie_beside_its_lives(measured, tmp_path):

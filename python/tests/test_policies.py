@@ -7,6 +7,7 @@ import gc
 import json
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -342,6 +343,25 @@ def test_functions_are_given_back():
     del drive
     gc.collect()
     assert sys.getrefcount(victim) == before
+
+
+def test_a_policy_that_reaches_its_own_drive_is_given_back():
+    class Studied:
+        def __init__(self):
+            self.asked = 0
+            self.drive = small(victim=self.choose)
+
+        def choose(self, *args):
+            self.asked += 1
+            return greedy(*args)
+
+    studied = Studied()
+    overwrite(studied.drive)
+    assert studied.asked > 0
+    gone = weakref.ref(studied)
+    del studied
+    gc.collect()
+    assert gone() is None
 
 
 def test_policies_are_asked_after_a_power_cut_and_of_a_saved_drive(tmp_path):

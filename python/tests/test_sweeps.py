@@ -296,6 +296,7 @@ def test_why_an_executor_takes_nothing_is_told():
     with pytest.raises(ssdlab.SweepInterrupted, match="2 of 2 points to go: no partition gpu9") as caught:
         ssdlab.sweep(SMALL_SWEEP, executor=Refusing())
     assert repr(caught.value.__cause__) == "RuntimeError('no partition gpu9')"
+    assert caught.value.what.startswith("the executor broke") and "goes on from there" in caught.value.help[0]
 
 
 def test_what_had_arrived_when_a_point_was_given_up_is_kept(tmp_path):

@@ -116,6 +116,8 @@ pub struct Drive {
     incoming_bytes: u64,
     done: Vec<Completion>,
     pub served: [Served; Op::ALL.len()],
+    /// Commands that have failed and ask nothing of the medium, so that they are of no kind of request.
+    pub other_errors: u64,
     slow: std::collections::VecDeque<SlowRequest>,
     /// A request that takes longer is slow.
     slow_beyond: SlowBeyond,
@@ -154,6 +156,7 @@ impl Drive {
             incoming_bytes: 0,
             done: Vec::new(),
             served: Default::default(),
+            other_errors: 0,
             slow: std::collections::VecDeque::new(),
             slow_beyond: SlowBeyond::default(),
             watch,
@@ -412,16 +415,29 @@ impl Drive {
         let op = request.op;
         let started = self.try_start(came, now, request);
         if started.is_err() {
-            self.count_failed(op);
+            self.count_failed(Some(op));
         }
         started
     }
 
-    /// A request has failed without the device: it was refused, here or by a client's protocol, or went with the power.
-    pub(crate) fn count_failed(&mut self, op: Op) {
+    /// A request has failed without the device: it was refused, here or by a client's protocol, or went with the power. `None`: it
+    /// asks nothing of the medium.
+    pub(crate) fn count_failed(&mut self, op: Option<Op>) {
+        match op {
+            Some(op) => self.count(op, true),
+            None => self.other_errors += 1,
+        }
+    }
+
+    fn count(&mut self, op: Op, has_failed: bool) {
         let served = &mut self.served[self.sent_as(op) as usize];
         served.requests += 1;
-        served.errors += 1;
+        served.errors += u64::from(has_failed);
+    }
+
+    /// A request has succeeded at the device and is counted, but what it has brought is not what its client wants.
+    pub(crate) fn count_unwanted(&mut self, op: Op) {
+        self.served[self.sent_as(op) as usize].errors += 1;
     }
 
     /// A device without a command for zeroes has them written.
@@ -681,6 +697,7 @@ impl Drive {
             Some(_) if self.device.image_is_full() => Err(DriveError::NoSpace),
             Some(_) => Err(DriveError::Aborted),
         };
+        self.count(Op::Flush, result.is_err());
         outcomes.push(stand_by.outcome(result, ends));
         if stand_by.woken {
             self.wake();
@@ -713,7 +730,8 @@ impl Drive {
         {
             drop(self.device.take(id));
         }
-        if let Some(error) = error_of(c.status, c.op) {
+        // The medium under a shadow does not matter.
+        if let Some(error) = error_of(c.status, c.op).filter(|_| !job.shadow) {
             // That is why the command was aborted.
             let full = error == DriveError::Aborted && c.op != Op::Read && self.device.image_is_full();
             job.error.get_or_insert(if full { DriveError::NoSpace } else { error });
@@ -756,8 +774,7 @@ impl Drive {
             tper.read_shadow(job.offset_bytes, &mut bytes[job.headroom_bytes..]);
             pieces = vec![bytes];
         }
-        // The medium under a shadow does not matter.
-        let error = job.error.filter(|_| shadow.is_none()).or(job.given_up.then_some(DriveError::Aborted));
+        let error = job.error.or(job.given_up.then_some(DriveError::Aborted));
         let result = error.map_or(Ok(pieces), Err);
         Outcome { owner: job.owner, cookie: job.cookie, held_bytes, result, due: completed }
     }
@@ -769,10 +786,9 @@ impl Drive {
         if breakdown.sum() > 0 {
             breakdown.add(Cause::Queue, latency.saturating_sub(breakdown.sum()));
         }
+        self.count(job.op, job.error.is_some());
         let served = &mut self.served[job.op as usize];
-        served.requests += 1;
         served.bytes += job.total_bytes;
-        served.errors += u64::from(job.error.is_some());
         served.latency.record(latency);
         let is_slow = self.slow_beyond.is_slow(job.op, latency, &served.latency);
         if let Some(watch) = &mut self.watch {
@@ -819,7 +835,8 @@ impl Drive {
         let behind = stand_by.iter().flat_map(|stand_by| &stand_by.waiting);
         let waiting = waiting.iter().chain(behind).map(|(_, request)| request);
         let waited_for = jobs.iter().filter(|job| !job.given_up).map(|job| job.op);
-        waited_for.chain(waiting.clone().map(|request| request.op)).for_each(|op| self.count_failed(op));
+        let waited_for = waited_for.chain(waiting.clone().map(|request| request.op));
+        waited_for.chain(stand_by.iter().map(|_| Op::Flush)).for_each(|op| self.count_failed(Some(op)));
         let jobs = jobs.into_iter().map(|job| (job.owner, job.cookie, job.held_bytes));
         let waiting = waiting.map(|request| (request.owner, request.cookie, request.held_bytes()));
         let lost = jobs.chain(waiting).map(|(owner, cookie, held_bytes)| Outcome {

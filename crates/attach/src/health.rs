@@ -16,6 +16,21 @@ pub struct Attribute {
     pub raw: u64,
 }
 
+impl Attribute {
+    /// No value ever comes down to it: the drives fail by nothing that they count.
+    pub const THRESHOLD: u8 = 0;
+
+    /// The value beside the raw one: temperatures and what is used of the flash's life count down from 100. It is told as the
+    /// worst one as well: nobody remembers how warm a drive has been.
+    #[must_use]
+    pub fn value(&self) -> u8 {
+        match self.id {
+            194 | LIFETIME => 100u64.saturating_sub(self.raw).max(1) as u8,
+            _ => 100,
+        }
+    }
+}
+
 /// See the module's own page.
 pub struct Health {
     pub attributes: Vec<Attribute>,
@@ -64,4 +79,15 @@ pub fn health(drive: &mut Drive, now: Nanos) -> Health {
     }
     let used = wear.map(|wear| wear.mean);
     Health { attributes, counters, power_cycles, power_on_hours, unclean_shutdowns, celsius, used }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_value_of_a_life_is_what_is_left_where_its_raw_value_is_what_is_used() {
+        let value = |raw| Attribute { id: LIFETIME, name: "Percent_Lifetime_Remain", raw }.value();
+        assert_eq!([0, 30, 99, 100, 250].map(value), [100, 70, 1, 1, 1]);
+    }
 }

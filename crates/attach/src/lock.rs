@@ -96,7 +96,7 @@ impl Lock {
         let before = self.tper.checkpoint();
         let what = self.tper.send(now, protocol, specific, data).map_err(error_of)?;
         if what == Erased::Nothing {
-            // With an erase under way, what is to be kept goes into the image together with it.
+            // With an erase under way, what is to be kept goes into the image together with it, or behind it.
             if !self.is_erasing() && self.keep(device) && device.image_error().is_some() {
                 // What could not be kept must not count as done.
                 if !self.tper.has_only_unlocked(&before) {
@@ -175,7 +175,11 @@ impl Lock {
             Erased::Everything | Erased::Nothing => {}
         }
         match device.image_error() {
-            None => self.tper.erased(ends),
+            None => {
+                self.tper.erased(ends);
+                // What a reset by the host has changed since the erase began.
+                self.keep(device);
+            }
             Some(_) => {
                 self.tper.not_erased(ends);
                 // Data that go once there is space go without what the method has changed.

@@ -9,7 +9,7 @@ use ssdlab_device::Security;
 use crate::came_back;
 use crate::clock::Clock;
 use crate::drive::Drive;
-use crate::health::{Health, health};
+use crate::health::{Attribute, Health, health};
 use crate::lock::Lock;
 
 /// What is known of a server.
@@ -75,6 +75,7 @@ pub fn status(view: &mut View<'_>) -> Value {
         "disconnected": statistics.disconnected,
         "requests_under_way": drive.under_way(),
         "requests": requests,
+        "other_errors": drive.other_errors,
         "lateness": lateness(statistics),
         "warning": lateness_warning(statistics, drive, clock.scale()),
         "cuts": statistics.cuts,
@@ -223,8 +224,11 @@ pub fn smart(view: &mut View<'_>) -> Result<Value, String> {
     counters.flash.into_iter().for_each(|flash| group("flash", flash.named()));
     counters.disk.into_iter().for_each(|disk| group("disk", disk.named()));
     counters.cache.into_iter().for_each(|cache| group("cache", cache.named()));
-    let attributes: Vec<Value> =
-        attributes.into_iter().map(|a| json!({ "id": a.id, "name": a.name, "raw": a.raw })).collect();
+    let told = |a: Attribute| {
+        let (value, threshold) = (a.value(), Attribute::THRESHOLD);
+        json!({ "id": a.id, "name": a.name, "value": value, "worst": value, "threshold": threshold, "raw": a.raw })
+    };
+    let attributes: Vec<Value> = attributes.into_iter().map(told).collect();
     Ok(
         json!({ "attributes": attributes, "nvme_smart_log": log, "counters": groups, "write_amplification": counters.waf() }),
     )

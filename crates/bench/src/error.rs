@@ -34,10 +34,11 @@ pub enum HostError {
     #[error("the device has {in_flight} commands and will never finish them (seen at {})", format_duration(*at))]
     Stalled { in_flight: u64, at: Nanos },
     #[error(
-        "the device ended {commands} commands at one instant ({}): it takes no time for this workload, so that a run of a given duration would never end",
+        "the device ended {commands} commands in {} (seen at {}): it takes next to no time for this workload, so that a run of a given duration would hardly ever end",
+        format_duration(*within),
         format_duration(*at)
     )]
-    TimeStands { commands: u32, at: Nanos },
+    TimeStands { commands: u32, within: Nanos, at: Nanos },
     #[error("it had not ended after {} of simulated time, the longest possible", format_duration(*limit))]
     TooLong { limit: Nanos },
     #[error("cancelled")]

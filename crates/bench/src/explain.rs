@@ -126,6 +126,7 @@ fn causes_us(breakdown: &Breakdown, requests: u64) -> BTreeMap<String, f64> {
 #[must_use]
 pub fn slow_io(c: &Completion, started: Nanos) -> SlowIo {
     SlowIo {
+        run: None,
         at_s: c.submitted.saturating_sub(started) as f64 / 1e9,
         op: c.op.name().to_owned(),
         offset_bytes: c.offset_bytes,
@@ -281,6 +282,7 @@ mod tests {
         let equal = parts(&[(Cause::Erase, MICROSECOND), (Cause::Buffer, MICROSECOND), (Cause::Link, 10)]);
         assert_eq!(main_cause(&equal).map(|(cause, _)| cause), Some(Cause::Buffer));
         let io = |breakdown: Breakdown| SlowIo {
+            run: None,
             at_s: 0.0,
             op: "read".to_owned(),
             offset_bytes: 0,

@@ -1,6 +1,7 @@
 //! Progress out, cancellation in.
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Tells whoever waits how far a test is, and tells the test when to stop.
@@ -45,6 +46,16 @@ impl<'a> Monitor<'a> {
         self.step(index as f64 / count as f64, (index + 1) as f64 / count as f64);
     }
 
+    /// Does `work` as this part of the present step, from and to so much of it: what the drivers report meanwhile is a share of that.
+    pub fn part<T>(&self, part: Range<f64>, work: impl FnOnce() -> T) -> T {
+        let (from, to) = (self.from.get(), self.to.get());
+        let at = |share: f64| (from + (to - from) * share.clamp(0.0, 1.0)).min(to);
+        self.step(at(part.start), at(part.end));
+        let done = work();
+        self.step(from, to);
+        done
+    }
+
     /// Reports `fraction` of the present step, and answers whether to go on.
     #[must_use]
     pub fn go_on(&self, fraction: f64) -> bool {
@@ -75,5 +86,20 @@ mod tests {
         monitor.step(0.0, 0.5);
         assert!(!monitor.go_on(0.5));
         assert_eq!(seen.get(), 0.75, "progress never falls");
+    }
+
+    #[test]
+    fn what_is_done_in_parts_reports_the_step_part_by_part() {
+        let (seen, cancel) = (Cell::new(0.0), AtomicBool::new(false));
+        let report = |f| seen.set(f);
+        let monitor = Monitor::new(&report, &cancel);
+        monitor.step(0.5, 1.0);
+        let ends = [(0.0, 0.5), (0.5, 1.0)].map(|(from, to)| {
+            monitor.part(from..to, || monitor.part(0.0..0.5, || monitor.go_on(1.0)));
+            seen.get()
+        });
+        assert_eq!(ends, [0.625, 0.875]);
+        assert!(monitor.go_on(1.0));
+        assert_eq!(seen.get(), 1.0, "the step is as it was");
     }
 }

@@ -79,7 +79,10 @@ pub struct TimeShare {
 /// One of the slowest I/Os of a run, with its causes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlowIo {
-    /// When it was submitted, from the start of the measured run.
+    /// Which run of its test it is of, where the test has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// When it was submitted, from the start of that run.
     pub at_s: f64,
     /// `read`, `write`, `trim` or `flush`.
     pub op: String,
@@ -123,7 +126,7 @@ impl Verdict {
     }
 }
 
-/// What keeps the last part of a run from being a steady state.
+/// What keeps the last part of a run from being a steady state, or a life that was wound forward from being certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unsettled {
@@ -137,6 +140,8 @@ pub enum Unsettled {
     Drifts,
     /// A device in small does not show that of the whole one.
     LeftToFullRun,
+    /// Of a drive whose life was wound forward: it worked too little for that life to be certain.
+    TooLittleWork,
 }
 
 impl Unsettled {
@@ -147,7 +152,7 @@ impl Unsettled {
     }
 }
 
-/// Why the last part of a run is no steady state.
+/// Why the last part of a run is no steady state, or a life that was wound forward not certain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NotSteady {
     pub reason: Unsettled,
@@ -164,10 +169,10 @@ impl NotSteady {
     /// A sentence for the reader.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let before = if self.reason == Unsettled::LeftToFullRun {
-            "The steady state is left to a full run"
-        } else {
-            "Not steady yet"
+        let before = match self.reason {
+            Unsettled::LeftToFullRun => "The steady state is left to a full run",
+            Unsettled::TooLittleWork => "Not settled",
+            _ => "Not steady yet",
         };
         format!("{before}: {}.", self.why)
     }
@@ -206,7 +211,8 @@ pub struct Outcome {
     /// What sizes of the device were divided by, where the test ran on it in small.
     #[serde(default)]
     pub small_by: Option<u32>,
-    /// Why its last part is no steady state, where a test looks for one: empty if it is.
+    /// Why its last part is no steady state, where a test looks for one: empty if it is. Of a life that was wound forward, why
+    /// that is not certain.
     #[serde(default)]
     pub not_steady: Vec<NotSteady>,
     /// What the parts of the device did while the slowest request waited, where the test looks at it.
@@ -215,7 +221,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether what a test takes for the steady state is one; of a test that looks for none there is no doubt.
+    /// Whether what a test takes for the steady state is one; of a test that looks for none there is no doubt. Of a life that was
+    /// wound forward, whether it is certain.
     #[must_use]
     pub fn has_settled(&self) -> bool {
         self.not_steady.is_empty()

@@ -11,6 +11,16 @@ use crate::suite::tail::latency_at;
 /// How the keys of figures end that are the lowest and the highest of all specimens.
 pub const BAND_ENDINGS: [&str; 2] = ["_lowest", "_highest"];
 
+/// How the id of a chart ends that is the band of another.
+const BAND_CHART: &str = "-band";
+
+/// Whether a chart of this id is a band: its latency curves go as far as those of all specimens, and none of them to the slowest
+/// request.
+#[must_use]
+pub fn is_band(chart_id: &str) -> bool {
+    chart_id.ends_with(BAND_CHART)
+}
+
 /// Places of a band of latency curves.
 const SHARES_PER_DECADE: f64 = 20.0;
 
@@ -128,7 +138,7 @@ fn band_of(chart: &Chart, outcomes: &[Outcome]) -> Option<Chart> {
         }
     }
     Some(Chart {
-        id: format!("{}-band", chart.id),
+        id: format!("{}{BAND_CHART}", chart.id),
         title: format!("{}, {} specimens", chart.title, outcomes.len()),
         caption: "At each place the lowest, the median and the highest of all specimens.".to_owned(),
         mark: Mark::Line,
@@ -153,6 +163,7 @@ mod tests {
     use crate::model::ModelSpec;
     use crate::monitor::Monitor;
     use crate::outcome::{NotSteady, Unsettled, Verdict};
+    use crate::suite::tail::TAIL_CHART;
     use crate::suite::{find_test, run_test};
 
     fn outcome(read_us: u64) -> Outcome {
@@ -175,6 +186,7 @@ mod tests {
         assert!(chart.series.len() == 3 && ends.is_sorted() && ends[0] < ends[2], "{ends:?}");
         // Latency curves of drives that answered different numbers of requests have a band, as far as all reach.
         let chart = out.charts.iter().find(|c| c.id == "latency-percentiles-band").expect("latencies have a band");
+        assert!(is_band(&chart.id) && !is_band(TAIL_CHART));
         let at = |place: usize| chart.series.iter().map(|s| s.points[place][1]).collect::<Vec<_>>();
         let reach = chart.series[0].points.last().unwrap()[0];
         assert_eq!((at(0), reach), (vec![80.0, 100.0, 125.0], 24_000.0));

@@ -53,6 +53,9 @@ pub(crate) fn explain(error: &toml::de::Error, elsewhere: &[Key]) -> Problem {
     {
         problem.what = format!("{} does not fit here", plain_found(found));
         problem.help = vec![format!("give {}", plain_type(expected))];
+    } else if is_no_name(message) {
+        problem.what = "this does not fit here".to_owned();
+        problem.help = vec![format!("give {}", plain_type("enum"))];
     } else {
         problem.what = format!("this is not TOML: {}", problem.what);
         problem.help = vec!["docs/drive-files.md shows what these files look like".to_owned()];
@@ -62,10 +65,16 @@ pub(crate) fn explain(error: &toml::de::Error, elsewhere: &[Key]) -> Problem {
 
 /// What is right for the key of `text` whose value an error is about; `None` if it is about no value of a known key.
 pub(crate) fn help_for_value(error: &toml::de::Error, text: &str, keys: &KeyTable) -> Option<String> {
-    let is_of_value = ["invalid type: ", "invalid value: "].iter().any(|begin| error.message().starts_with(begin));
-    let at = error.span().filter(|_| is_of_value)?.start;
+    let message = error.message();
+    let is_of_value = ["invalid type: ", "invalid value: "].iter().any(|begin| message.starts_with(begin));
+    let at = error.span().filter(|_| is_of_value || is_no_name(message))?.start;
     let key = keys.key(&key_at(text, at)?.path)?;
     Some(format!("give {}", key.value_in_words()))
+}
+
+/// Whether a value is neither a name of a list nor looks like one: `toml` does not say what it is.
+fn is_no_name(message: &str) -> bool {
+    message == "wanted string or table" || message.starts_with("wanted exactly 1 element")
 }
 
 fn help_for_key(key: &str, known: &[&str], elsewhere: &[Key]) -> Vec<String> {

@@ -472,5 +472,9 @@ mod tests {
         let most = drive_keys().key("controller.reads_in_a_row").unwrap().range_in_words();
         assert_eq!(help("controller.reads_in_a_row", 70_000.into()), [format!("give a whole number, {most} reads")]);
         assert_eq!(help("die.timing.erase_ms", "slow".into())[0].split(',').next(), Some("give a number"));
+        for value in [3.into(), true.into(), Value::Array(Vec::new()), Value::Table(Table::new())] {
+            let help = help("gc.policy", value);
+            assert!(help[0].starts_with("give one of these in double quotes: greedy, fifo, "), "{help:?}");
+        }
     }
 }

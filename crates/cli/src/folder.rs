@@ -217,20 +217,22 @@ impl OutputFolder {
 
     fn check(&self) -> Result<(), Failure> {
         self.check_kind()?;
-        for name in self.writes.files {
-            match kind(&self.dir.join(name)).map_err(|e| refused(&self.dir, &self.dir.join(name), &e))? {
-                None => {}
-                Some(Kind::File) => self.check_file(name)?,
-                Some(other) => return Err(in_the_way(&self.dir, name, other.words(), "a file")),
-            }
-        }
-        self.writes.folders.iter().chain(self.writes.stores).try_for_each(|name| self.check_folder_of_ours(name))
+        self.writes
+            .files
+            .iter()
+            .chain(self.writes.folders)
+            .chain(self.writes.stores)
+            .try_for_each(|name| self.check_name(name))
     }
 
-    fn check_folder_of_ours(&self, name: &str) -> Result<(), Failure> {
+    /// What stands at a name that the command writes.
+    fn check_name(&self, name: &str) -> Result<(), Failure> {
         let path = self.dir.join(name);
+        let is_file = self.writes.files.contains(&name);
         match kind(&path).map_err(|e| refused(&self.dir, &path, &e))? {
             None => Ok(()),
+            Some(Kind::File) if is_file => self.check_file(name),
+            Some(other) if is_file => Err(in_the_way(&self.dir, name, other.words(), "a file")),
             Some(Kind::Folder) if self.writes.stores.contains(&name) => self.check_writable(&path),
             Some(Kind::Folder) => self.check_folder(name, 0),
             Some(other) => Err(in_the_way(&self.dir, name, other.words(), "a folder")),
@@ -309,26 +311,43 @@ impl OutputFolder {
     /// of both.
     ///
     /// # Errors
-    /// Those of `write` and of [`OutputFolder::begin_writing`].
+    /// Those of `write`; if others have put something there since the folder was opened; if it cannot be written down what is
+    /// here.
     pub fn write<T>(
         &mut self,
         is_whole: bool,
         write: impl FnOnce(&Path) -> Result<(T, Vec<PathBuf>), Failure>,
     ) -> Result<T, Failure> {
+        let place = self.place(is_whole);
         if is_whole {
-            self.begin_writing()?;
-        } else {
-            // Whatever stands beside the folder within stays.
-            self.check_folder_of_ours(UNFINISHED).map_err(Failure::after_a_run)?;
-            self.note_writing()?;
-        }
-        let (written, files) = write(&self.place(is_whole))?;
-        if is_whole {
+            self.check().map_err(Failure::after_a_run)?;
+            let names: Vec<&str> = self.writes.files.iter().chain(self.writes.folders).copied().collect();
+            let (written, files) = self.write_noted(&names, || write(&place))?;
             self.written(&files)?;
-        } else {
-            let files: Vec<PathBuf> = files.iter().map(|file| Path::new(UNFINISHED).join(file)).collect();
-            self.written_within(UNFINISHED, &files)?;
+            return Ok(written);
         }
+        // Whatever stands beside the folder within stays.
+        self.check_name(UNFINISHED).map_err(Failure::after_a_run)?;
+        let (written, files) = self.write_noted(&[UNFINISHED], || write(&place))?;
+        let files: Vec<PathBuf> = files.iter().map(|file| Path::new(UNFINISHED).join(file)).collect();
+        self.written_within(UNFINISHED, &files)?;
+        Ok(written)
+    }
+
+    /// As [`OutputFolder::write`] of what is not whole, where that has names of its own beside those of the whole one: whatever
+    /// stands at others stays.
+    ///
+    /// # Errors
+    /// As [`OutputFolder::write`].
+    pub fn write_beside<T>(
+        &mut self,
+        names: &[&str],
+        write: impl FnOnce(&Path) -> Result<(T, Vec<PathBuf>), Failure>,
+    ) -> Result<T, Failure> {
+        names.iter().try_for_each(|name| self.check_name(name)).map_err(Failure::after_a_run)?;
+        let dir = self.dir.clone();
+        let (written, files) = self.write_noted(names, || write(&dir))?;
+        self.written_beside(&files)?;
         Ok(written)
     }
 
@@ -337,13 +356,53 @@ impl OutputFolder {
         if is_whole { self.dir.clone() } else { self.dir.join(UNFINISHED) }
     }
 
-    /// Says that files are about to be written: whatever then stands at their place is ours.
-    ///
-    /// # Errors
-    /// If others have put something there since the folder was opened, or if that cannot be written down.
-    pub fn begin_writing(&mut self) -> Result<(), Failure> {
-        self.check().map_err(Failure::after_a_run)?;
-        self.note_writing()
+    /// Writes at these names. While it does so, whatever stands there is ours; if it fails, only what it has brought is.
+    fn write_noted<T>(&mut self, names: &[&str], write: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+        // Of a run that was killed while it wrote, all that stands there was ours before.
+        let all_is_ours = self.known.writing && self.is_of_this_command();
+        let before = if all_is_ours { BTreeMap::new() } else { self.digests_at(names) };
+        if all_is_ours {
+            // At other names, too, and that has to be known when this write has ended.
+            let all = self.writes.files.iter().chain(self.writes.folders).copied();
+            let others: Vec<&str> = all.filter(|name| !names.contains(name)).collect();
+            self.know(self.digests_at(&others));
+        }
+        self.note_writing()?;
+        write().inspect_err(|_| {
+            let mut brought = self.digests_at(names);
+            brought.retain(|file, digest| before.get(file) != Some(digest));
+            self.know(brought);
+            self.known.writing = false;
+            // Where this cannot be noted either, all that stands there stays ours, as after the end of a process.
+            let _ = self.save();
+        })
+    }
+
+    /// That these files are of this command.
+    fn know(&mut self, files: BTreeMap<String, String>) {
+        if !files.is_empty() {
+            self.known.command = Some(self.writes.command.to_owned());
+            self.begun_before = None;
+            self.known.files.extend(files);
+        }
+    }
+
+    /// Digests of the files that stand at these names, and in folders of these names.
+    fn digests_at(&self, names: &[&str]) -> BTreeMap<String, String> {
+        let mut digests = BTreeMap::new();
+        let mut left: Vec<(String, u32)> = names.iter().map(|&name| (name.to_owned(), 0)).collect();
+        while let Some((name, depth)) = left.pop() {
+            let path = self.dir.join(&name);
+            match kind(&path) {
+                Ok(Some(Kind::File)) => digests.extend(file_digest(&path).ok().map(|digest| (name, digest))),
+                Ok(Some(Kind::Folder)) if depth <= MAX_DEPTH => {
+                    let within = fs::read_dir(&path).into_iter().flatten().flatten();
+                    left.extend(within.map(|e| (format!("{name}/{}", e.file_name().to_string_lossy()), depth + 1)));
+                }
+                _ => {}
+            }
+        }
+        digests
     }
 
     fn note_writing(&mut self) -> Result<(), Failure> {
@@ -357,7 +416,7 @@ impl OutputFolder {
     ///
     /// # Errors
     /// If that cannot be written down, or a file that was written cannot be read.
-    pub fn written(&mut self, files: &[PathBuf]) -> Result<(), Failure> {
+    fn written(&mut self, files: &[PathBuf]) -> Result<(), Failure> {
         let now = self.digests(files)?;
         self.replace(now)
     }
@@ -393,7 +452,7 @@ impl OutputFolder {
     ///
     /// # Errors
     /// As [`OutputFolder::written`].
-    pub fn written_beside(&mut self, files: &[PathBuf]) -> Result<(), Failure> {
+    fn written_beside(&mut self, files: &[PathBuf]) -> Result<(), Failure> {
         let mut all = self.known.files.clone();
         all.extend(self.digests(files)?);
         self.end_with(all)
@@ -629,7 +688,7 @@ mod tests {
         assert!(!refused(Writes::nothing("predict")).contains("--force"), "{}", refused(Writes::nothing("predict")));
         // While it wrote.
         let mut review = open(Writes::REVIEW, false).unwrap_or_else(|e| panic!("{e}"));
-        review.begin_writing().unwrap_or_else(|e| panic!("{e}"));
+        review.note_writing().unwrap_or_else(|e| panic!("{e}"));
         fs::write(dir.join("index.html"), "half").unwrap();
         kill(review);
         assert!(refused(SWEEP).contains("a run of `ssdlab review` has not ended"), "{}", refused(SWEEP));
@@ -677,6 +736,71 @@ mod tests {
         fs::write(&page, "mine").unwrap();
         write(&mut folder, true).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(fs::read(&page).unwrap(), b"ours");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn of_a_write_that_fails_only_what_it_has_brought_is_ours() {
+        let dir = std::env::temp_dir().join(format!("ssdlab-failed-write-{}", std::process::id()));
+        let open = || OutputFolder::open(&dir, Writes::REVIEW, false);
+        let fails = |place: &Path| -> Result<((), Vec<PathBuf>), Failure> {
+            fs::write(place.join("index.html"), "ours").unwrap();
+            Err(Failure::run("the disk is full"))
+        };
+        let mut folder = open().unwrap_or_else(|e| panic!("{e}"));
+        assert!(folder.write(true, fails).is_err());
+        drop(folder);
+        assert!(open().is_ok(), "what the failed run has written stands in no later one's way");
+        let results = dir.join("results.json");
+        fs::write(&results, "mine").unwrap();
+        let told = open().err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(told.contains("results.json was not written by ssdlab"), "{told}");
+        assert_eq!(fs::read(&results).unwrap(), b"mine");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn what_a_killed_run_has_written_stays_ours_when_a_later_one_is_stopped() {
+        const TABLE: &[&str] = &["results.csv", "unfinished.csv"];
+        const SWEEP: Writes = Writes { command: "sweep", files: TABLE, folders: &["charts"], stores: &[] };
+        let dir = std::env::temp_dir().join(format!("ssdlab-killed-then-stopped-{}", std::process::id()));
+        let open = |writes: Writes| OutputFolder::open(&dir, writes, false).unwrap_or_else(|e| panic!("{e}"));
+        let killed = |writes: Writes, files: [&str; 2]| {
+            let mut folder = open(writes);
+            folder.note_writing().unwrap_or_else(|e| panic!("{e}"));
+            for file in files.map(|file| dir.join(file)) {
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(file, "half").unwrap();
+            }
+            kill(folder);
+        };
+        for succeeds in [true, false] {
+            killed(SWEEP, ["results.csv", "charts/a.svg"]);
+            let mut sweep = open(SWEEP);
+            let stopped = sweep.write_beside(&["unfinished.csv"], |dir| {
+                fs::write(dir.join("unfinished.csv"), "ours").unwrap();
+                let done = ((), vec![PathBuf::from("unfinished.csv")]);
+                if succeeds { Ok(done) } else { Err(Failure::run("the disk is full")) }
+            });
+            assert_eq!(stopped.is_ok(), succeeds);
+            drop(sweep);
+            drop(open(SWEEP));
+            // What others put there since is not.
+            fs::write(dir.join("results.csv"), "mine").unwrap();
+            let told = OutputFolder::open(&dir, SWEEP, false).err().map(|e| e.to_string()).unwrap_or_default();
+            assert!(told.contains("results.csv was changed after ssdlab had written it"), "{told}");
+            fs::remove_dir_all(&dir).unwrap();
+        }
+        killed(Writes::REVIEW, ["index.html", "series/a.csv"]);
+        let mut review = open(Writes::REVIEW);
+        let written = review.write(false, |place| {
+            fs::create_dir_all(place).unwrap();
+            fs::write(place.join("index.html"), "ours").unwrap();
+            Ok(((), vec![PathBuf::from("index.html")]))
+        });
+        written.unwrap_or_else(|e| panic!("{e}"));
+        drop(review);
+        drop(open(Writes::REVIEW));
         fs::remove_dir_all(dir).unwrap();
     }
 

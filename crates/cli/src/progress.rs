@@ -51,7 +51,8 @@ fn is_another_wish(after_first: Duration) -> bool {
     after_first > ONE_WISH
 }
 
-fn is_ignored(signal: libc::c_int) -> bool {
+/// Whether the program ignores a signal: as it was started with, before anything has taken it.
+pub fn is_ignored(signal: libc::c_int) -> bool {
     let mut present = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: without a new action the call only writes the present one, for which there is room.
     let is_known = unsafe { libc::sigaction(signal, ptr::null(), present.as_mut_ptr()) } == 0;

@@ -41,10 +41,17 @@ struct InFlight {
     mark: u64,
 }
 
-/// A crypto erase that is under way.
+/// An erase that is under way.
 #[derive(Clone)]
 struct Erasing {
     ends: Nanos,
+    /// `None`: of SECURITY ERASE UNIT, all bytes are gone once it has begun.
+    by_key: Option<ErasingByKey>,
+}
+
+/// A crypto erase, by which the bytes go once it has ended.
+#[derive(Clone)]
+struct ErasingByKey {
     /// How often the key had been changed before.
     key_changes: u64,
     /// The device at its end, for the image: saved before the first command that waits for that, as it has to be at rest.
@@ -348,8 +355,8 @@ impl ContentDevice {
         let plug = self.inner.plug().expect(HAS_PLUG);
         plug.cut(now);
         self.has_power = false;
-        if let Some(erasing) = self.erasing.take()
-            && self.inner.security().expect(HAS_SECURITY).key_changes() != erasing.key_changes
+        if let Some(Erasing { by_key: Some(by_key), .. }) = self.erasing.take()
+            && self.inner.security().expect(HAS_SECURITY).key_changes() != by_key.key_changes
         {
             let saved = self.save_for_image();
             self.forget_everything(saved);
@@ -448,33 +455,41 @@ impl ContentDevice {
     }
 
     /// The key of these pages has been changed: what they held cannot be read any more, nor does it come back after a cut, nor is
-    /// it left in the image. They read as zeroes, and the device goes on to have them as written.
+    /// it left in the image. They read as zeroes, and the device goes on to have them as written; those that a cut has destroyed
+    /// stay so.
     pub fn change_key_of(&mut self, all: &[Range<u32>]) {
         self.bytes.blank(all);
         self.image.change_key_of(self.bytes.store(), all);
     }
 
-    /// Whether a crypto erase is under way.
+    /// Whether an erase of everything is under way.
     #[must_use]
     pub fn is_erasing(&self) -> bool {
         self.erasing.is_some()
     }
 
-    /// The crypto erase that is under way has ended, or nothing else comes before its end.
+    /// The erase that is under way has ended, or nothing else comes before its end.
     fn end_erase(&mut self) {
-        if let Some(Erasing { ends, saved, .. }) = self.erasing.take() {
-            let saved = if self.in_flight() == 0 { self.saved_copy(ends) } else { saved };
+        if let Some(Erasing { ends, by_key: Some(by_key) }) = self.erasing.take() {
+            let saved = if self.in_flight() == 0 { self.saved_copy(ends) } else { by_key.saved };
             self.forget_everything(saved);
         }
     }
 
-    /// A crypto erase has ended by `now`, or goes on while a command comes that waits for its end.
+    fn end_erase_by(&mut self, now: Nanos) {
+        if self.erase_ends().is_some_and(|ends| ends <= now) {
+            self.end_erase();
+        }
+    }
+
+    /// An erase has ended by `now`, or goes on while a command comes that waits for its end.
     fn command_meets_erase(&mut self, now: Nanos) {
-        match self.erase_ends() {
-            Some(ends) if ends <= now => self.end_erase(),
-            Some(ends) if self.in_flight() == 0 => {
-                let saved = self.saved_copy(ends);
-                self.erasing.iter_mut().for_each(|erasing| erasing.saved.clone_from(&saved));
+        match &self.erasing {
+            Some(Erasing { ends, .. }) if *ends <= now => self.end_erase(),
+            Some(Erasing { ends, by_key: Some(_) }) if self.in_flight() == 0 => {
+                let saved = self.saved_copy(*ends);
+                let by_key = self.erasing.iter_mut().filter_map(|erasing| erasing.by_key.as_mut());
+                by_key.for_each(|by_key| by_key.saved.clone_from(&saved));
             }
             _ => {}
         }
@@ -563,7 +578,9 @@ impl Device for ContentDevice {
     fn advance(&mut self, to: Nanos, done: &mut Vec<Completion>) {
         let mut arrived = std::mem::take(&mut self.arrived);
         // Commands that have waited for its end find everything erased.
-        if let Some(ends) = self.erase_ends().filter(|&ends| ends <= to) {
+        if let Some(&Erasing { ends, by_key: Some(_) }) = self.erasing.as_ref()
+            && ends <= to
+        {
             self.inner.advance(ends, &mut arrived);
             self.end_erase();
             arrived.drain(..).for_each(|c| self.finish(&c, done));
@@ -579,14 +596,13 @@ impl Device for ContentDevice {
         self.inner.advance(to, &mut arrived);
         arrived.drain(..).for_each(|c| self.finish(&c, done));
         self.arrived = arrived;
+        self.end_erase_by(to);
     }
 
     fn advance_to_completion(&mut self, limit: Nanos, done: &mut Vec<Completion>) -> Nanos {
         let mut arrived = std::mem::take(&mut self.arrived);
         let reached = self.inner.advance_to_completion(limit, &mut arrived);
-        if self.erase_ends().is_some_and(|ends| ends <= reached) {
-            self.end_erase();
-        }
+        self.end_erase_by(reached);
         arrived.drain(..).for_each(|c| self.finish(&c, done));
         self.arrived = arrived;
         reached
@@ -627,6 +643,7 @@ impl Device for ContentDevice {
 
 impl Security for ContentDevice {
     fn secure_erase(&mut self, now: Nanos) -> Nanos {
+        self.end_erase();
         let ready = self.inner.security().expect(HAS_SECURITY).secure_erase(now);
         // A read-only device stays as it is, and of several those that are.
         let unit_pages = self.bytes.unit_pages();
@@ -652,6 +669,7 @@ impl Security for ContentDevice {
             self.write_state(saved);
             self.image.change_key_of(self.bytes.store(), &gone);
         }
+        self.erasing = Some(Erasing { ends: ready, by_key: None });
         ready
     }
 
@@ -674,7 +692,8 @@ impl Security for ContentDevice {
         let changes = security.key_changes();
         let ready = security.crypto_erase(now);
         if security.key_changes() != changes {
-            self.erasing = Some(Erasing { ends: ready, key_changes: changes, saved: None });
+            let by_key = Some(ErasingByKey { key_changes: changes, saved: None });
+            self.erasing = Some(Erasing { ends: ready, by_key });
         }
         ready
     }

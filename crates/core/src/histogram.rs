@@ -37,7 +37,8 @@ pub struct Bucket {
 impl Bucket {
     /// Its `nth` value in ascending order, counted from 1: values are taken to lie evenly between the smallest and the
     /// largest. Of one or two values, exact.
-    fn value(&self, nth: u64) -> Nanos {
+    #[must_use]
+    pub fn value(&self, nth: u64) -> Nanos {
         let steps = u128::from(self.count - 1).max(1);
         let above = u128::from(self.high - self.low) * u128::from(nth - 1) / steps;
         self.low + above as u64

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use ssdlab_bench::BenchError;
 use ssdlab_bench::host::{Host, Job};
 use ssdlab_bench::measure::Meter;
+use ssdlab_bench::wear_watch::Pass;
 use ssdlab_core::Rng;
 use ssdlab_workload::trace::TraceSource;
 use ssdlab_workload::{AccessPattern, Distribution, Mix, Pattern, Zone, ZoneExtent};
@@ -11,9 +12,6 @@ use ssdlab_workload::{AccessPattern, Distribution, Mix, Pattern, Zone, ZoneExten
 use crate::trace::{Traced, TracedWork};
 
 pub const SEQUENTIAL_BLOCK_BYTES: u64 = 128 << 10;
-/// What a pass of a mix is cut to, in capacities: the less is written in sequence, the longer it is, and the less it matters
-/// where it stands.
-const LONGEST_PASS: f64 = 4.0;
 
 /// What a host does with a drive, and how much of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -106,8 +104,8 @@ pub struct Task<'a> {
 pub struct Work {
     does: Does,
     queue_depth: u32,
-    /// One pass, which shows all that it does, in bytes that are written; zero if any part of it does.
-    whole_bytes: f64,
+    /// One pass, which shows all that it does.
+    pass: Pass,
 }
 
 enum Does {
@@ -127,17 +125,14 @@ impl Work {
             let missing = || BenchError::Unsuitable(format!("the trace {} is not there", what.name));
             let source = task.trace.ok_or_else(missing)?;
             let traced = Traced::new(what, source, host, span, task.by, &rng)?;
-            let whole_bytes = traced.pass_bytes(capacity)?;
-            return Ok(Work { does: Does::Trace(Box::new(traced)), queue_depth, whole_bytes });
+            let pass = Pass::of(traced.pass_bytes(capacity)?);
+            return Ok(Work { does: Does::Trace(Box::new(traced)), queue_depth, pass });
         }
         let random = f64::from(class.random_percent) / 100.0;
-        // While what is written in sequence passes over the hot data, more has to be moved: on `ultra-ii-240gb`, write
-        // amplification is a sixth greater then. Without hot data, all places are alike.
-        let whole_bytes = match class.hot_percent {
-            Some(_) if (1..100).contains(&class.random_percent) => {
-                (span as f64 / (1.0 - random)).min(LONGEST_PASS * capacity as f64)
-            }
-            _ => 0.0,
+        // Without hot data, all places are alike.
+        let pass = match class.hot_percent {
+            Some(_) => Pass::of_mix_with_hot_data(span, 1.0 - random, capacity),
+            None => Pass::NONE,
         };
         let mut sources = Vec::new();
         let refused = |e: ssdlab_workload::PatternError| BenchError::Unsuitable(e.to_string());
@@ -156,14 +151,14 @@ impl Work {
             let pattern = Pattern::sequential_write(span, SEQUENTIAL_BLOCK_BYTES);
             sources.push((pattern.build(&rng.stream("sequential")).map_err(refused)?, 1.0 - random));
         }
-        Ok(Work { does: Does::Mix(sources), queue_depth, whole_bytes })
+        Ok(Work { does: Does::Mix(sources), queue_depth, pass })
     }
 
     /// What is to be written so that it shows all that it does, and `least` bytes: whole passes of a trace, or of what is
     /// written in sequence beside hot data.
     #[must_use]
     pub fn whole(&self, least: f64) -> f64 {
-        if self.whole_bytes > 0.0 { libm::ceil(least / self.whole_bytes) * self.whole_bytes } else { least }
+        self.pass.whole(least)
     }
 
     /// Goes on until about so many bytes have been written; returns what was.

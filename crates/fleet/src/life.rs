@@ -6,7 +6,7 @@ use ssdlab_bench::measure::{Measurement, Meter};
 use ssdlab_bench::wear_watch::{SETTLE, WINDOW, WINDOWS, Worked, watch_wear};
 use ssdlab_bench::{BenchError, HostError, Monitor};
 use ssdlab_core::{Op, UNIT_BYTES, to_us};
-use ssdlab_device::{Device, Differences, EccScheme, Flash, Wear};
+use ssdlab_device::{Counters, Device, Differences, EccScheme, Flash, Wear};
 
 use crate::class::{SEQUENTIAL_BLOCK_BYTES, Task, Work};
 
@@ -17,6 +17,8 @@ const FILL_QUEUE_DEPTH: u32 = 32;
 const LOOK: f64 = 1.0;
 /// What is done at a time: the parts of a class start together in each piece.
 const PIECE: f64 = 0.25;
+/// Of the progress of filling and settling, what filling is.
+const FILL_PART: f64 = 0.3;
 /// Mean wear of the points, in shares of the rated life.
 const POINTS: [f64; 13] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 1.75, 2.0];
 /// Times without a rewrite for which losses are known, at 30 °C.
@@ -73,11 +75,13 @@ impl Bench<'_, '_> {
 
     /// Works in pieces; returns what was written, in capacities.
     fn work(&mut self, capacities: f64, meter: &mut impl Meter) -> Result<f64, BenchError> {
-        let mut written = 0.0;
+        let (mut written, monitor) = (0.0, self.monitor);
         // The last piece is as long as it must be; less than a thousandth of one is none.
         while written < capacities - PIECE / 1000.0 {
-            let bytes = PIECE.min(capacities - written) * self.capacity;
-            written += self.work.go_on(&mut self.host, bytes, meter)? as f64 / self.capacity;
+            let amount = PIECE.min(capacities - written);
+            let part = written / capacities..(written + amount) / capacities;
+            let work = || self.work.go_on(&mut self.host, amount * self.capacity, meter);
+            written += monitor.part(part, work)? as f64 / self.capacity;
         }
         Ok(written)
     }
@@ -116,8 +120,12 @@ impl Bench<'_, '_> {
 }
 
 impl Worked for Bench<'_, '_> {
-    fn work(&mut self, capacities: f64) -> Result<f64, BenchError> {
-        Bench::work(self, capacities, &mut ())
+    fn work(&mut self, capacities: f64) -> Result<(), BenchError> {
+        Bench::work(self, capacities, &mut ()).map(|_| ())
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.host.counters()
     }
 
     fn flash(&mut self) -> Result<&mut dyn Flash, BenchError> {
@@ -136,11 +144,12 @@ fn begin<'a>(
     }
     let mut host = Host::new(device, monitor);
     let work = Work::new(task, &host)?;
-    host.fill(0, task.class.span_bytes(capacity), SEQUENTIAL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
+    let span = task.class.span_bytes(capacity);
+    monitor.part(0.0..FILL_PART, || host.fill(0, span, SEQUENTIAL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ()))?;
     let mut bench = Bench { host, work, capacity: capacity as f64, monitor };
     bench.flash()?;
     let settle = bench.work.whole(SETTLE * bench.capacity) / bench.capacity;
-    bench.work(settle, &mut ())?;
+    monitor.part(FILL_PART..1.0, || bench.work(settle, &mut ()))?;
     Ok(bench)
 }
 
@@ -152,14 +161,12 @@ fn begin<'a>(
 pub fn life(device: &mut dyn Device, task: &Task<'_>, monitor: &Monitor<'_>) -> Result<Life, BenchError> {
     monitor.step(0.0, 0.3);
     let mut bench = begin(device, task, monitor)?;
-    let (wear_begun, before) = (bench.wear()?.mean, bench.host.counters());
-    let begun = before.host.write_bytes as f64 / bench.capacity;
+    let wear_begun = bench.wear()?.mean;
+    let begun = bench.host.counters().host.write_bytes as f64 / bench.capacity;
     bench.monitor.step(0.3, 0.7);
     // All windows together are one pass at the least.
     let windows = bench.work.whole(WINDOWS as f64 * WINDOW * bench.capacity) / bench.capacity;
-    let written = watch_wear(&mut bench, windows / WINDOWS as f64)?;
-    let waf = bench.host.counters().since(&before).waf().unwrap_or(1.0);
-    let wear_per_program = (bench.wear()?.mean - wear_begun) / (written * waf);
+    let wear_per_program = watch_wear(&mut bench, windows / WINDOWS as f64, monitor)?.per_program() * bench.capacity;
     let first = bench.look(wear_per_program)?;
     let mut life = Life { points: vec![first], begun, wear_begun };
     for (k, target) in POINTS.into_iter().enumerate() {

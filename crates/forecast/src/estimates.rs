@@ -150,7 +150,10 @@ fn numbers(row: &SpecRow, key: &Key, band: Option<(f64, f64)>, percent: f64) -> 
     let (low, high) = band.unwrap_or((mean * (1.0 - percent / 100.0), mean * (1.0 + percent / 100.0)));
     // A value at the end of its band goes no further there.
     let ends = [low, high].into_iter().filter(|end| band.is_none() || *end != mean);
-    let ends = ends.map(|end| scaled(&value, end / mean, key));
+    let ends = ends.map(|end| match (&value, band) {
+        (Value::Integer(from), Some(_)) => Some(last_whole(*from, end, key)),
+        _ => scaled(&value, end / mean, key),
+    });
     Some(ends.flatten().filter(|end| *end != value).collect())
 }
 
@@ -173,10 +176,16 @@ fn neighbours(value: &Value, band: Option<(f64, f64)>, allowed: &[f64]) -> Vec<V
 
 fn in_place_of_zero(zero: &Value, number: f64, key: &Key) -> Option<Value> {
     Some(match zero {
-        Value::Integer(_) => Value::Integer(libm::round(within(number, key)) as i64),
+        Value::Integer(_) => last_whole(0, number, key),
         Value::Float(_) => Value::Float(within(four_digits(number), key)),
         _ => return None,
     })
+}
+
+/// The last whole number on the way to an end of a stated band, which none may leave.
+fn last_whole(from: i64, end: f64, key: &Key) -> Value {
+    let whole = if end < from as f64 { libm::ceil(end) } else { libm::floor(end) };
+    Value::Integer(within(whole, key) as i64)
 }
 
 fn number(value: &Value) -> Option<f64> {
@@ -323,6 +332,9 @@ mod tests {
         let key = drive_keys().key("controller.programs_at_once").unwrap();
         assert_eq!(numbers(&row("8"), key, Some((4.0, 8.0)), 20.0), Some(vec![Value::Integer(4)]));
         assert_eq!(numbers(&row("2"), key, None, 20.0), Some(vec![Value::Integer(1), Value::Integer(3)]));
+        // Nor for the sake of being whole.
+        assert_eq!(numbers(&row("2"), key, Some((1.6, 2.4)), 20.0), Some(vec![]));
+        assert_eq!(numbers(&row("2"), key, Some((0.6, 3.6)), 20.0), Some(vec![Value::Integer(1), Value::Integer(3)]));
     }
 
     #[test]

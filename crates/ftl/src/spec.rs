@@ -166,7 +166,8 @@ pub struct GcSpec {
     #[serde(default = "default_rows_per_read")]
     #[schemars(range(min = 1, max = 8))]
     pub rows_per_read: u32,
-    /// Idle time after which the firmware collects in the background. Absent: never.
+    /// Idle time after which the firmware collects in the background, whether or not the buffer has been written out by then
+    /// (`write_buffer.flush_after_idle_ms` counts beside it). Absent: never.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub background_after_idle_ms: Option<f64>,

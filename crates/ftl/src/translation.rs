@@ -138,10 +138,18 @@ pub struct Repair {
     pub kind: RepairKind,
 }
 
+impl Repair {
+    /// The erase of a block, which has not been made yet.
+    #[must_use]
+    pub fn erase(block: BlockId, medium: &Medium) -> Self {
+        Repair { block, kind: RepairKind::Erase { erased: ErasedBlock::about_to_be(block, medium) } }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RepairKind {
-    /// A block that was written in this mode.
-    Erase { mode: CellMode },
+    /// A block, as it was before.
+    Erase { erased: ErasedBlock },
     /// A row is programmed with nothing in it.
     Fill { page: u32 },
     /// A row is read elsewhere on the die, and programmed here.
@@ -207,7 +215,7 @@ pub struct Recovered {
     pub open_superblocks: u32,
 }
 
-/// A block as it was when SECURITY ERASE came to it: what its erase takes follows from that.
+/// A block as it was before an erase by SECURITY ERASE or by a recovery: what that takes follows from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErasedBlock {
     pub block: BlockId,

@@ -149,6 +149,6 @@ impl Power {
     #[must_use]
     pub fn share_of_planes(&self, busy: u32, planes: u32) -> f64 {
         let one = self.one_plane_percent.map_or(1.0, |percent| percent / 100.0);
-        if planes <= 1 { 1.0 } else { one + (1.0 - one) * f64::from(busy - 1) / f64::from(planes - 1) }
+        if busy >= planes { 1.0 } else { one + (1.0 - one) * f64::from(busy - 1) / f64::from(planes - 1) }
     }
 }

@@ -11,7 +11,8 @@ use ssdlab_core::Rng;
 
 use crate::BlockId;
 
-/// Standard deviations, in per cent of the datasheet's time. Of all pages of a specimen the mean stays the datasheet's.
+/// Standard deviations, in per cent of the datasheet's time. The mean of many specimens is the datasheet's; that of one differs
+/// from it by what is drawn for its dies and blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-heading" = "Variation"))]

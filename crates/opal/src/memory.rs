@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hmac::Hmac;
 use serde::{Deserialize, Serialize};
@@ -84,21 +85,52 @@ fn hash(pin: &[u8], salt: &[u8]) -> [u8; 32] {
     out
 }
 
+/// Wrong tries of a PIN in a row. Gone with the power.
+///
+/// A copy of memory counts together with what it is a copy of: a change that is taken back brings the PIN of before back with all
+/// tries that there were of it. Whatever gives an authority another PIN gives it a count of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Tries(Arc<AtomicU64>);
+
+impl Tries {
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn one_more(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn forget(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
+
 /// An authority with a PIN.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Account {
     pub secret: Secret,
     pub enabled: bool,
     pub common_name: Vec<u8>,
-    /// Wrong tries in a row. Gone with the power.
     #[serde(skip)]
-    pub tries: u64,
+    pub tries: Tries,
 }
 
 impl Account {
     #[must_use]
     pub fn of_maker(pin: &[u8], enabled: bool) -> Account {
-        Account { secret: Secret::of_maker(pin), enabled, common_name: Vec::new(), tries: 0 }
+        Account { secret: Secret::of_maker(pin), enabled, common_name: Vec::new(), tries: Tries::default() }
+    }
+
+    /// Another authority with the same PIN.
+    fn another(&self) -> Account {
+        Account { tries: Tries::default(), ..self.clone() }
+    }
+
+    /// Nobody has tried the new PIN yet.
+    pub fn set_pin(&mut self, secret: Secret) {
+        (self.secret, self.tries) = (secret, Tries::default());
     }
 
     /// # Errors
@@ -108,14 +140,14 @@ impl Account {
         if !self.enabled {
             return Err(Status::NotAuthorized);
         }
-        if self.tries >= TRY_LIMIT {
+        if self.tries.count() >= TRY_LIMIT {
             return Err(Status::AuthorityLockedOut);
         }
         if !self.secret.is(pin) {
-            self.tries += 1;
+            self.tries.one_more();
             return Err(Status::NotAuthorized);
         }
-        self.tries = 0;
+        self.tries.forget();
         Ok(())
     }
 }
@@ -223,7 +255,7 @@ impl Locking {
         let other = nobody(false);
         Locking {
             admins,
-            users: std::array::from_fn(|_| other.clone()),
+            users: std::array::from_fn(|_| other.another()),
             ranges: std::array::from_fn(|_| Range::default()),
             mbr_control: MbrControl { enabled: false, done: false, done_on: Resets::POWER_CYCLE },
             expressions: BTreeMap::new(),
@@ -322,16 +354,6 @@ impl State {
             account.secret.pin_bytes = Some(length).filter(|&length| length != UNKNOWN_LENGTH);
         }
         fits
-    }
-
-    /// Wrong tries are those of another state.
-    pub fn take_tries(&mut self, of: &State) {
-        (self.sid.tries, self.psid.tries, self.admin.tries) = (of.sid.tries, of.psid.tries, of.admin.tries);
-        if let (Some(ours), Some(theirs)) = (&mut self.locking, &of.locking) {
-            let from = theirs.admins.iter().chain(&theirs.users);
-            let to = ours.admins.iter_mut().chain(&mut ours.users);
-            to.zip(from).for_each(|(to, from)| to.tries = from.tries);
-        }
     }
 
     /// Whether it can be what a drive has kept: nothing is longer than a host could have made it. Where ranges lie is not looked at.
@@ -485,13 +507,9 @@ impl Memory {
     /// The drive's power has come back, or the host has reset the TPer.
     pub fn reset(&mut self, reset: Reset) {
         if reset == Reset::PowerCycle {
-            let State { sid, psid, admin, .. } = &mut self.state;
-            [sid, psid, admin].into_iter().for_each(|account| account.tries = 0);
+            self.state.accounts().for_each(|account| account.tries.forget());
         }
         let Some(locking) = &mut self.state.locking else { return };
-        if reset == Reset::PowerCycle {
-            locking.admins.iter_mut().chain(&mut locking.users).for_each(|account| account.tries = 0);
-        }
         // Opal has a reset by the host set both columns whatever is enabled. After a power cycle a real drive's were set only
         // where the lock is enabled (as sedutil lists a Samsung's).
         let whatever_is_enabled = reset != Reset::PowerCycle;

@@ -364,7 +364,7 @@ impl Object {
             }
             Object::Authority(authority) => authority_row(memory, sp, authority),
             Object::Pin(authority) => {
-                let tries = account(memory, sp, authority).map_or(0, |account| account.tries);
+                let tries = account(memory, sp, authority).map_or(0, |account| account.tries.count());
                 vec![
                     (0, uid_value(pin_of(authority))),
                     (1, text(&format!("C_PIN_{}", authority_name(sp, authority)))),
@@ -432,8 +432,7 @@ impl Object {
             }
             (Object::Pin(authority), 3) => {
                 let secret = crate::memory::Secret::new(value.bytes().ok_or(wrong)?)?;
-                let account = account_mut(memory, sp, authority).ok_or(wrong)?;
-                (account.secret, account.tries) = (secret, 0);
+                account_mut(memory, sp, authority).ok_or(wrong)?.set_pin(secret);
             }
             (Object::TperInfo, 8) => memory.state.programmatic_reset = truth()?,
             (Object::Ace(row), 3) => {

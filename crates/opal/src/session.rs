@@ -232,9 +232,9 @@ impl Session {
     }
 }
 
-/// Memory becomes what it was, and its tables know what that changes of them. Wrong tries count all the same.
+/// Memory becomes what it was, and its tables know what that changes of them. Wrong tries count all the same
+/// ([`crate::memory::Tries`]).
 pub fn undo(memory: &mut Memory, mut before: Memory) {
-    before.state.take_tries(&memory.state);
     before.mbr.changed_from(&memory.mbr);
     before.data_store.changed_from(&memory.data_store);
     *memory = before;

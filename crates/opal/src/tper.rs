@@ -462,7 +462,7 @@ impl Tper {
                 before.chain([&mut self.memory]).for_each(|memory| memory.reset(Reset::Programmatic));
                 Ok(Erased::Nothing)
             }
-            (PROTOCOL_COM_IDS, COM_ID) => self.manage(data).map(|()| Erased::Nothing),
+            (PROTOCOL_COM_IDS, COM_ID) => self.manage(now, data).map(|()| Erased::Nothing),
             (PROTOCOL_SESSIONS | PROTOCOL_COM_IDS, _) => Err(Refused::BadField),
             _ => Err(Refused::NoProtocol),
         }
@@ -486,7 +486,8 @@ impl Tper {
 
     /// HANDLE_COMID_REQUEST: whether the ComID is in use, and a reset of what is under way there. Any other request is taken, and
     /// has no answer.
-    fn manage(&mut self, data: &[u8]) -> Result<(), Refused> {
+    fn manage(&mut self, now: Nanos, data: &[u8]) -> Result<(), Refused> {
+        self.time_out(now);
         let head: &[u8; 8] = data.first_chunk().ok_or(Refused::BadField)?;
         let (com_id, request) = head.split_at(4);
         if com_id != packet::extended(COM_ID) {

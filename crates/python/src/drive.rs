@@ -1,7 +1,7 @@
 //! A drive, disk or array that can be tested, and powered on for a host of one's own.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -126,16 +126,17 @@ impl Drive {
 
 #[pymethods]
 impl Drive {
-    /// A name of the catalog, the path of a file that ends in .toml, or a device expression.
+    /// A name of the catalog, the path of a file that ends in .toml, or a device expression; paths begin at `folder`, if
+    /// there is one. `policies` has the functions, and is held by whoever has the drive.
     #[staticmethod]
     fn open(
         py: Python<'_>,
         text: &str,
+        folder: PathBuf,
         changes: Settings,
-        victim: Option<Py<PyAny>>,
-        pacing: Option<Py<PyAny>>,
+        policies: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Drive> {
-        open(py, DeviceTemplate::open(text, Path::new("")), &changes, Policies::new(py, victim, pacing))
+        open(py, DeviceTemplate::open(text, &folder), &changes, Policies::new(policies)?)
     }
 
     /// The text of a drive, disk or array file, which is called `file` in messages.
@@ -145,10 +146,9 @@ impl Drive {
         file: &str,
         text: &str,
         changes: Settings,
-        victim: Option<Py<PyAny>>,
-        pacing: Option<Py<PyAny>>,
+        policies: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Drive> {
-        open(py, DeviceTemplate::parse(file, text), &changes, Policies::new(py, victim, pacing))
+        open(py, DeviceTemplate::parse(file, text), &changes, Policies::new(policies)?)
     }
 
     #[getter]
@@ -215,7 +215,10 @@ impl Drive {
 
     /// An outcome of a test of this drive, of its parts, without records and histograms.
     fn restored(&self, begins_as: Option<String>, outcome: &str, seed: u64, quick: bool) -> PyResult<Outcome> {
-        let outcome = serde_json::from_str(outcome).map_err(|e| value_error(format!("no outcome of a test: {e}")))?;
+        let outcome: ssdlab_bench::Outcome =
+            serde_json::from_str(outcome).map_err(|e| value_error(format!("no outcome of a test: {e}")))?;
+        // Where it ran, the drive may have had another path.
+        let outcome = ssdlab_bench::Outcome { device: self.drive.device().to_owned(), ..outcome };
         Ok(Outcome::new(Arc::clone(&self.drive), begins_as, outcome, seed, quick, None))
     }
 

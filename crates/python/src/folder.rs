@@ -62,9 +62,8 @@ impl Folder {
 
 /// Puts files of `staging` in their places. The last of them is there only while all are.
 fn publish(folder: &mut OutputFolder, staging: &Path, files: &[PathBuf]) -> Result<(), Failure> {
-    let places: Vec<PathBuf> = files.iter().map(|file| folder.path().join(file)).collect();
-    folder.begin_writing()?;
-    let put = || {
+    let put = |dir: &Path| {
+        let places: Vec<PathBuf> = files.iter().map(|file| dir.join(file)).collect();
         if let Some(last) = places.last().filter(|last| last.exists()) {
             fs::remove_file(last)?;
         }
@@ -74,8 +73,10 @@ fn publish(folder: &mut OutputFolder, staging: &Path, files: &[PathBuf]) -> Resu
         }
         Ok(())
     };
-    put().map_err(|e: std::io::Error| Failure::run(format!("cannot write to {}: {e}", folder.path().display())))?;
-    folder.written(files)
+    folder.write(true, |dir| {
+        let refused = |e: std::io::Error| Failure::run(format!("cannot write to {}: {e}", dir.display()));
+        put(dir).map(|()| ((), files.to_vec())).map_err(refused)
+    })
 }
 
 #[pymethods]

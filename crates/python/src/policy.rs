@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyWeakrefReference};
 use ssdlab_bench::{Begins, Lab, PoweredOn};
 use ssdlab_catalog::{DeviceRecipe, Diagnostic, Function};
 use ssdlab_cli::failure::Failure;
@@ -25,11 +25,17 @@ use crate::watched::Watch;
 /// Functions that take the place of policies of the drive file.
 #[derive(Clone, Default)]
 pub struct Policies {
-    victim: Option<Arc<Py<PyAny>>>,
-    pacing: Option<Arc<Py<PyAny>>>,
-    /// The same as reports tell of them.
+    held: Option<Held>,
+    /// The functions as reports tell of them.
     functions: Vec<Function>,
 }
+
+/// The object of Python's `Drive` that has the functions, as [`VICTIM`] and [`PACING`]. A function may reach its own
+/// drive: that is a cycle which Python's collector frees, if it sees all of it.
+type Held = Arc<Py<PyWeakrefReference>>;
+
+const VICTIM: &str = "victim";
+const PACING: &str = "pacing";
 
 /// Characters of an answer that a message repeats.
 const SHOWN: usize = 60;
@@ -59,12 +65,21 @@ pub fn heard_by<T>(watch: &Arc<Watch>, work: impl FnOnce() -> T) -> T {
 }
 
 /// The answer of a function; `None` if the run stops, perhaps because of this very answer.
-fn ask<T>(builder: &Arc<Watch>, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
+fn ask<T>(
+    builder: &Arc<Watch>,
+    held: &Held,
+    argument: &str,
+    call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
+) -> Option<T> {
     let watch = HEARS.with_borrow(|hears| Arc::clone(hears.as_ref().unwrap_or(builder)));
     if watch.cancel.load(Ordering::Relaxed) {
         return None;
     }
-    let answer = |py: Python<'_>| call(py).map_err(|e| watch.fail(e)).ok();
+    let answer = |py: Python<'_>| {
+        // A run that was stopped ends in the background, perhaps later than its drive.
+        let held = held.bind(py).upgrade()?;
+        held.getattr(argument).and_then(|function| call(&function)).map_err(|e| watch.fail(e)).ok()
+    };
     // It cannot be asked any more while the interpreter ends.
     Python::try_attach(answer).flatten()
 }
@@ -91,12 +106,12 @@ fn wrong_answer(answer: &Bound<'_, PyAny>, what: &str, why: &str, help: &str) ->
     exception(answer.py(), &failure, Wrong::Test)
 }
 
-fn chosen(py: Python<'_>, function: &Py<PyAny>, closed: &[Candidate], capacity: u32) -> PyResult<u32> {
+fn chosen(function: &Bound<'_, PyAny>, closed: &[Candidate], capacity: u32) -> PyResult<u32> {
     let what = "victim policy";
     let blocks: Vec<u32> = closed.iter().map(|c| c.block).collect();
     let valid: Vec<u32> = closed.iter().map(|c| c.valid).collect();
     let age: Vec<u64> = closed.iter().map(|c| c.age).collect();
-    let answer = function.bind(py).call1((&blocks, valid, age, capacity)).map_err(|e| raised(py, what, e))?;
+    let answer = function.call1((&blocks, valid, age, capacity)).map_err(|e| raised(function.py(), what, e))?;
     let wrong = |why| wrong_answer(&answer, what, why, "return one of the numbers that it is called with first");
     if answer.is_instance_of::<PyBool>() || !answer.hasattr("__index__")? {
         return Err(wrong("no whole number"));
@@ -105,24 +120,34 @@ fn chosen(py: Python<'_>, function: &Py<PyAny>, closed: &[Candidate], capacity: 
     number.ok_or_else(|| wrong("the number of no closed superblock"))
 }
 
-fn units(py: Python<'_>, function: &Py<PyAny>, dead: u32, valid: u32) -> PyResult<f64> {
-    let answer = function.bind(py).call1((dead, valid)).map_err(|e| raised(py, "pacing", e))?;
+fn units(function: &Bound<'_, PyAny>, dead: u32, valid: u32) -> PyResult<f64> {
+    let answer = function.call1((dead, valid)).map_err(|e| raised(function.py(), "pacing", e))?;
     let units = answer.extract::<f64>().ok().filter(|units| *units >= 0.0 && !answer.is_instance_of::<PyBool>());
     let help = "return the units that the host may write for each unit moved";
     units.ok_or_else(|| wrong_answer(&answer, "pacing", "no number from 0 on", help))
 }
 
 impl Policies {
-    pub fn new(py: Python<'_>, victim: Option<Py<PyAny>>, pacing: Option<Py<PyAny>>) -> Self {
-        let of = |key, argument, function: &Option<Py<PyAny>>, stand_in| {
-            let name = name_of(function.as_ref()?.bind(py));
-            Some(Function { key, argument, name, stand_in })
+    /// Of an object that holds the functions as long as they may be asked.
+    ///
+    /// # Errors
+    /// If it is no such object.
+    pub fn new(held: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let Some(held) = held else { return Ok(Policies::default()) };
+        let of = |key, argument, stand_in| {
+            let function = held.getattr(argument)?;
+            let told = || Function { key, argument, name: name_of(&function), stand_in };
+            PyResult::Ok((!function.is_none()).then(told))
         };
         // Any pacing that limits the host would do: what it says is replaced.
-        let functions =
-            [of("gc.policy", "victim", &victim, None), of("gc.host_share", "pacing", &pacing, Some("balanced"))];
+        let functions = [of("gc.policy", VICTIM, None)?, of("gc.host_share", PACING, Some("balanced"))?];
         let functions = functions.into_iter().flatten().collect();
-        Policies { victim: victim.map(Arc::new), pacing: pacing.map(Arc::new), functions }
+        Ok(Policies { held: Some(Arc::new(PyWeakrefReference::new(held)?.unbind())), functions })
+    }
+
+    /// The object that has the function, if there is one.
+    fn held(&self, argument: &str) -> Option<Held> {
+        self.held.clone().filter(|_| self.functions.iter().any(|function| function.argument == argument))
     }
 
     /// As a changed device tells of them.
@@ -138,7 +163,7 @@ impl Policies {
     }
 
     pub fn is_none(&self) -> bool {
-        self.victim.is_none() && self.pacing.is_none()
+        self.functions.is_empty()
     }
 
     /// Whether the device has drives that would ask them, whatever their keys are set to.
@@ -163,7 +188,7 @@ impl Policies {
         let unlimited =
             by_pages.find(|d| matches!(d.spec.gc.host_share, HostShare::Unlimited | HostShare::BetweenRounds));
         match unlimited {
-            Some(drive) if self.pacing.is_some() => {
+            Some(drive) if self.held(PACING).is_some() => {
                 let what =
                     format!("gc.host_share of {} sets the host no limit, so that pacing is never asked", drive.name);
                 Err(Diagnostic::new(what).help("leave gc.host_share out: pacing takes its place"))
@@ -189,17 +214,19 @@ impl Policies {
                 return build(model, spec, die, seed);
             }
             let mut ssd = SimulatedSsd::<EXPLAIN, true>::new(model, spec, die, seed)?;
-            let victim = self.victim.clone().map(|function| -> Arc<ChooseVictim> {
+            let victim = self.held(VICTIM).map(|held| -> Arc<ChooseVictim> {
                 let watch = Arc::clone(watch);
                 Arc::new(move |closed, capacity| {
-                    let chosen = ask(&watch, |py| chosen(py, &function, closed, capacity));
+                    let chosen = ask(&watch, &held, VICTIM, |function| chosen(function, closed, capacity));
                     let greedy = || closed.iter().min_by_key(|c| c.valid).map_or(0, |c| c.block);
                     chosen.unwrap_or_else(greedy)
                 })
             });
-            let pacing = self.pacing.clone().map(|function| -> Arc<HostUnits> {
+            let pacing = self.held(PACING).map(|held| -> Arc<HostUnits> {
                 let watch = Arc::clone(watch);
-                Arc::new(move |dead, valid| ask(&watch, |py| units(py, &function, dead, valid)).unwrap_or(1.0))
+                Arc::new(move |dead, valid| {
+                    ask(&watch, &held, PACING, |function| units(function, dead, valid)).unwrap_or(1.0)
+                })
             });
             ssd.study(victim, pacing);
             Ok(Box::new(ssd))

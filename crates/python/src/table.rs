@@ -25,36 +25,34 @@ pub struct Column {
     name: String,
     unit: String,
     values: ArrayRef,
+    /// Whether values may be missing, of this table or another of its kind: all of them have one schema.
+    optional: bool,
 }
 
 impl Column {
+    fn full(name: &str, unit: &str, values: impl Array + 'static) -> Self {
+        Column { name: name.to_owned(), unit: unit.to_owned(), values: Arc::new(values), optional: false }
+    }
+
     pub fn u64(name: &str, unit: &str, values: Vec<u64>) -> Self {
-        Column {
-            name: name.to_owned(),
-            unit: unit.to_owned(),
-            values: Arc::new(PrimitiveArray::<UInt64Type>::from(values)),
-        }
+        Column::full(name, unit, PrimitiveArray::<UInt64Type>::from(values))
     }
 
     pub fn u32(name: &str, unit: &str, values: Vec<u32>) -> Self {
-        Column {
-            name: name.to_owned(),
-            unit: unit.to_owned(),
-            values: Arc::new(PrimitiveArray::<UInt32Type>::from(values)),
-        }
+        Column::full(name, unit, PrimitiveArray::<UInt32Type>::from(values))
     }
 
     pub fn f64(name: &str, unit: &str, values: Vec<f64>) -> Self {
-        Column { name: name.to_owned(), unit: unit.to_owned(), values: Arc::new(Float64Array::from(values)) }
+        Column::full(name, unit, Float64Array::from(values))
     }
 
-    /// Figures of which some are not there.
+    /// Figures of which some may not be there.
     pub fn optional(name: &str, unit: &str, values: Vec<Option<f64>>) -> Self {
-        Column { name: name.to_owned(), unit: unit.to_owned(), values: Arc::new(Float64Array::from(values)) }
+        Column { optional: true, ..Column::full(name, unit, Float64Array::from(values)) }
     }
 
     pub fn text(name: &str, values: Vec<String>) -> Self {
-        Column { name: name.to_owned(), unit: String::new(), values: Arc::new(StringArray::from(values)) }
+        Column::full(name, "", StringArray::from(values))
     }
 
     /// Words out of a short list, each value the number of its word.
@@ -64,7 +62,7 @@ impl Column {
     pub fn words(name: &str, words: &[&str], values: Vec<i8>) -> Self {
         let words: StringArray = words.iter().map(|w| Some(*w)).collect();
         let array = DictionaryArray::<Int8Type>::try_new(Int8Array::from(values), Arc::new(words));
-        Column { name: name.to_owned(), unit: String::new(), values: Arc::new(array.expect("every value has a word")) }
+        Column::full(name, "", array.expect("every value has a word"))
     }
 }
 
@@ -73,7 +71,7 @@ impl Table {
     /// If the columns differ in length.
     pub fn new(columns: Vec<Column>) -> Self {
         let field = |c: &Column| {
-            let field = Field::new(&c.name, c.values.data_type().clone(), c.values.null_count() > 0);
+            let field = Field::new(&c.name, c.values.data_type().clone(), c.optional);
             match c.unit.as_str() {
                 "" => field,
                 unit => field.with_metadata(metadata(unit)),
@@ -94,8 +92,11 @@ fn refused(error: arrow_schema::ArrowError) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
 }
 
-/// A column apart: name, unit, NumPy dtype (none: text), little-endian bytes, and words.
+/// A column apart: name, unit, NumPy dtype (none: text; [`OPTIONAL`]), little-endian bytes, and words.
 type Parts = (String, String, Option<String>, Vec<u8>, Vec<String>);
+
+/// What stands for the dtype of figures of which some may not be there, and are NaN.
+const OPTIONAL: &str = "<f8?";
 
 impl Column {
     fn of((name, unit, kind, bytes, words): Parts) -> Option<Column> {
@@ -106,7 +107,8 @@ impl Column {
             None => Column::text(&name, words),
             Some("<u8") => Column::u64(&name, &unit, numbers(&bytes)?.map(u64::from_le_bytes).collect()),
             Some("<u4") => Column::u32(&name, &unit, numbers(&bytes)?.map(u32::from_le_bytes).collect()),
-            Some("<f8") => {
+            Some("<f8") => Column::f64(&name, &unit, numbers(&bytes)?.map(f64::from_le_bytes).collect()),
+            Some(OPTIONAL) => {
                 let value = |number: f64| (!number.is_nan()).then_some(number);
                 Column::optional(&name, &unit, numbers(&bytes)?.map(f64::from_le_bytes).map(value).collect())
             }
@@ -125,7 +127,7 @@ impl Column {
 
 #[pymethods]
 impl Table {
-    /// A table of columns as [`Table::column`] gave them, with their names and units.
+    /// A table of columns as [`Table::column`] gave them, with their names and units; [`Table::optional`] ones marked.
     #[staticmethod]
     fn of(columns: Vec<Parts>) -> PyResult<Table> {
         let columns: Option<Vec<Column>> = columns.into_iter().map(Column::of).collect();
@@ -148,6 +150,12 @@ impl Table {
         let schema = self.batch.schema();
         let unit = |f: &Arc<Field>| Some((f.name().clone(), f.metadata().get("unit")?.clone()));
         schema.fields().iter().filter_map(unit).collect()
+    }
+
+    /// The columns of which values may be missing.
+    #[getter]
+    fn optional(&self) -> Vec<String> {
+        self.batch.schema().fields().iter().filter(|f| f.is_nullable()).map(|f| f.name().clone()).collect()
     }
 
     /// A column as (NumPy dtype, little-endian bytes); of words, as (dtype, bytes, words); of text, as (None, list).

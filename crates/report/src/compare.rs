@@ -57,6 +57,11 @@ impl TestGroup<'_> {
     pub fn figures(&self) -> impl Iterator<Item = &Figure> {
         self.panels.iter().flat_map(|p| &p.figures).chain(&self.time)
     }
+
+    /// How many pictures it has, those of what its drives did while a request waited among them.
+    pub fn pictures(&self) -> usize {
+        self.figures().count() + self.timelines.len()
+    }
 }
 
 /// Names of files and elements that are made of names that people chose: unique, in the order of first use.
@@ -573,6 +578,7 @@ fn time_figure(
         shortened,
         shortened_of,
         in_small: outcomes.iter().any(|o| o.small_by.is_some()),
+        is_band: false,
         mark: Mark::StackedBars,
         x: Axis { categories, ..Axis::linear("", "") },
         y: Axis { min: Some(0.0), max: Some(100.0), ..Axis::linear("Share of the mean latency", "%") },

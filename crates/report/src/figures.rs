@@ -116,6 +116,9 @@ pub(crate) fn in_no_order(review: &Review, outcomes: &[&Outcome]) -> Option<&'st
 /// What is the figure of a steady state only where there is one.
 const SETTLES: &str = random_writes::MEAN;
 
+/// How the figures begin that are lengths of a life (`endurance`).
+const LENGTHS: [&str; 2] = ["tb_until_", "life_at_error"];
+
 /// The figures of a test that stand on the first screen, and what they are called there.
 pub(crate) fn keys_of<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a str, String)> {
     let is = |test: &str| outcomes.iter().any(|o| o.test == test);
@@ -151,7 +154,9 @@ fn is_left(outcome: &Outcome) -> bool {
 
 /// In place of a figure that a run does not have.
 fn why_absent(outcome: &Outcome, key: &str) -> String {
-    let Some(doubt) = doubt(outcome) else { return "–".to_owned() };
+    // A life has the same figures whether it is certain or not.
+    let doubt = doubt(outcome).filter(|_| !outcome.is_unsettled_by(Unsettled::TooLittleWork));
+    let Some(doubt) = doubt else { return "–".to_owned() };
     // Of writes to the spare area no rate is told.
     let tells = !is_left(outcome) && !outcome.is_unsettled_by(Unsettled::SpareNotWritten) && key == SETTLES;
     match random_writes::so_far(outcome, key).filter(|_| tells) {
@@ -172,7 +177,10 @@ pub(crate) fn figure_of(outcome: Option<&Outcome>, key: &str) -> String {
 }
 
 /// Whether a figure is what it is taken for: it is none of a steady state, or the run has come to one. What is left to a full run has no
-/// figure of it.
+/// figure of it. Of a life that is not certain, its lengths are not.
 pub(crate) fn stands(outcome: &Outcome, key: &str) -> bool {
+    if outcome.is_unsettled_by(Unsettled::TooLittleWork) {
+        return !LENGTHS.iter().any(|begin| key.starts_with(begin));
+    }
     outcome.has_settled() || is_left(outcome) || key != SETTLES && outcome.test != "steady-state"
 }

@@ -462,6 +462,7 @@ mod tests {
         assert_eq!(label("iops_autocorrelation_max"), "Autocorrelation of IOPS, largest, last 75 s");
         assert_eq!(label("longest_gap_share"), "Longest time without an answer, of the run");
         assert_eq!(label("fill_bandwidth"), "Bandwidth of the sequential fill");
+        assert_eq!(label("specimens"), "Specimens");
         assert_eq!(label("waf_highest"), "Write amplification, whole run, highest of the specimens");
         assert_eq!(label("iops_min_lowest"), "IOPS, lowest second, last 75 s, lowest of the specimens");
     }

@@ -93,9 +93,11 @@ pub(crate) fn decks(review: &Review) -> Decks {
     apart::decks(&drives)
 }
 
-/// Whether a run ended before its writes had settled, and not because that is left to a full one.
+/// Whether a run ended before its writes had settled, and not because that is left to a full one. Of a life that is not certain it is
+/// not the writes that had not.
 pub(crate) fn drifts(run: &Outcome) -> bool {
-    !run.has_settled() && !run.is_unsettled_by(Unsettled::LeftToFullRun)
+    ![Unsettled::LeftToFullRun, Unsettled::TooLittleWork].iter().any(|&other| run.is_unsettled_by(other))
+        && !run.has_settled()
 }
 
 /// What a reader of a bar chart has to know of a bar, lest it say more than was measured.

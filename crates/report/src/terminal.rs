@@ -7,7 +7,7 @@ use crate::compare::{self, TestGroup};
 use crate::felt;
 use crate::figures::{doubt, figure_of, in_no_order, key_metrics, keys_of, label};
 use crate::number;
-use crate::review::{ClaimRow, ClaimState, Review};
+use crate::review::{ClaimRow, ClaimState, Review, Tally};
 use crate::write::Written;
 
 /// The chart whose dots are gaps and not seconds.
@@ -234,6 +234,21 @@ fn verdicts(groups: &[TestGroup], painter: &Painter, line: &mut impl FnMut(&str)
     }
 }
 
+/// How many were met of the figures that are no evidence for the model, by kind.
+fn not_counted(review: &Review) -> Vec<String> {
+    let kinds = [
+        (ClaimKind::Calibration, "that parameters were chosen for"),
+        (ClaimKind::ByMethod, "by method"),
+        (ClaimKind::AsBuilt, "as built"),
+    ];
+    let of_kind = |(kind, words)| {
+        let Tally { met, missed, open } = review.tally(kind);
+        let all = met + missed + open;
+        (all > 0).then(|| format!("{met} of {all} {words}"))
+    };
+    kinds.into_iter().filter_map(of_kind).collect()
+}
+
 fn claims(review: &Review, painter: &Painter, line: &mut impl FnMut(&str)) {
     if review.claims.is_empty() {
         return;
@@ -246,11 +261,10 @@ fn claims(review: &Review, painter: &Painter, line: &mut impl FnMut(&str)) {
         painter.paint(Tone::Bad, &format!("{} missed", tally.missed)),
         tally.open,
     ));
-    let others = [ClaimKind::Calibration, ClaimKind::ByMethod, ClaimKind::AsBuilt].map(|kind| review.tally(kind).met);
-    line(&format!(
-        "Not counted: {} that parameters were chosen for, {} by method, {} as built",
-        others[0], others[1], others[2]
-    ));
+    let others = not_counted(review);
+    if !others.is_empty() {
+        line(&format!("Not counted: {}", others.join(", ")));
+    }
     let is_counted = |c: &&ClaimRow| c.kind == ClaimKind::Measured && !c.repeated;
     let missed = review.claims.iter().filter(is_counted).filter(|c| c.state == ClaimState::Missed);
     let rows: Vec<Vec<String>> = missed

@@ -38,6 +38,7 @@ mod spec;
 pub mod timing;
 mod used;
 mod wear_forecast;
+mod whole_dies;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -63,6 +64,7 @@ use probe::Probe;
 use security::SecurityState;
 
 use op_queues::OpQueues;
+use whole_dies::WholeDies;
 
 pub use backend::{Loss, LossReader};
 pub use frontend::{LinkGeneration, LinkSpec, NotQueued, PcieSpec};
@@ -158,12 +160,16 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                     return Err(error);
                 }
                 let unit = u64::from(drive.mapping.unit_bytes());
-                let most = usable.saturating_sub(spare) / unit * unit;
                 let (set_aside, smaller_cache) = drive.cache_as_cause(die);
+                let help = match drive.flash.exact_spare_per_10000 {
+                    // The flash follows the capacity: with less of it there is less flash, too.
+                    Some(_) => "a larger flash.exact_spare_per_10000 or none".to_owned(),
+                    None => format!("at most {} bytes, more flash", usable.saturating_sub(spare) / unit * unit),
+                };
                 return Err(SpecError::new(
                     "capacity_bytes",
                     format!("bad, reserved and system blocks leave {usable} bytes{set_aside}, and {needed} are needed"),
-                    format!("use at most {most} bytes, more flash, or a smaller reserve{smaller_cache}"),
+                    format!("use {help}, or a smaller reserve{smaller_cache}"),
                 ));
             }
             Ok(map)
@@ -203,6 +209,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK, LogBlo
     ) -> Result<Self, SpecError> {
         // Before planes are counted as dies: what is wrong is told as it stands in the file.
         drive.validate(die)?;
+        let as_filed = (drive, die);
         let (drive, die) = &drive.with_planes_apart(die);
         let Some(spec) = &drive.log_blocks else {
             return Err(SpecError::new("log_blocks", "the drive has none", "add [log_blocks]"));
@@ -221,7 +228,7 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK, LogBlo
             };
             LogBlock::new(&config, rng)
         };
-        Self::with_translation(model, drive, die, seed, build)
+        Self::assemble(model.into(), drive, die, as_filed, seed, build)
     }
 
     /// For tests of tests: from now on the firmware recovers wrongly from power cuts.
@@ -293,7 +300,19 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         build: impl FnOnce(&Rng, u32) -> Result<T, SpecError>,
     ) -> Result<Self, SpecError> {
         drive.validate(die)?;
-        let model = model.into();
+        Self::assemble(model.into(), drive, die, (drive, die), seed, build)
+    }
+
+    /// Builds a drive of dies as they are operated. `as_filed`: drive and die as the files have them, valid, of which supply and
+    /// firmware count the dies ([`WholeDies`]).
+    fn assemble(
+        model: Model<'_>,
+        drive: &DriveSpec,
+        die: &DieSpec,
+        as_filed: (&DriveSpec, &DieSpec),
+        seed: u64,
+        build: impl FnOnce(&Rng, u32) -> Result<T, SpecError>,
+    ) -> Result<Self, SpecError> {
         let rng = chance(model.drawn_as, seed);
         let unit = MappingUnit::new(drive.mapping.unit_bytes());
         let logical_pages = unit.of(drive.capacity_bytes).number();
@@ -315,7 +334,13 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let blocks = medium.layout().block_count() / drive.flash.dies;
         let variation = die.variation.as_ref().map(|spec| Variation::new(spec, drive.flash.dies, blocks, &rng));
         let row_units = medium.layout().row_units.into();
-        let probe = Probe::new(drive, die, logical_pages, medium.format().max_generation());
+        let mut probe = Probe::new(drive, die, logical_pages, medium.format().max_generation());
+        let mut backend = Backend::new(drive, die, correction, variation);
+        let whole = WholeDies::of(as_filed.0, as_filed.1);
+        if whole.are_split() {
+            backend.count_whole_dies(whole);
+            probe.check(|checks| checks.count_whole_dies(whole));
+        }
         let info = DeviceInfo {
             name: model.name.to_owned(),
             kind: "ssd",
@@ -338,11 +363,11 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             translation,
             frontend: Frontend::new(drive),
             firmware: Firmware::new(drive, row_units),
-            backend: Backend::new(drive, die, correction, variation),
+            backend,
             probe,
-            power: drive.power.clone().zip(PowerMeter::new(drive, die)).map(Box::new),
+            power: drive.power.clone().zip(PowerMeter::new(as_filed.0, as_filed.1)).map(Box::new),
             heat: drive.heat.as_ref().map(|spec| Box::new(Heat::new(spec))),
-            plug: PlugState::new(model.drawn_as, drive, die, seed),
+            plug: PlugState::new(model.drawn_as, drive, die, as_filed, seed),
             security: SecurityState::new(drive),
             buffer: BufferLimits {
                 units: drive.buffer_pages() * drive.compression_ratio(),

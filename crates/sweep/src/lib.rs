@@ -48,7 +48,7 @@ mod task;
 pub use idle::keys_without_effect;
 pub use plan::{Better, Charts, Pareto, Plan, plan_schema};
 pub use point::{Point, PointError, PointResult, digest, is_of_drive};
-pub use results::{RESULT_FILES, write_results};
+pub use results::{RESULT_FILES, UNFINISHED_FILES, write_results};
 pub use run::{Progress, State, Sweep, is_unfinished, sweep};
 pub use store::{Store, StoreError, point_text, read_point, write_whole};
 pub use swept::{Axis, Cell, TEST_PREFIX};

@@ -267,7 +267,7 @@ mod tests {
             failed(Status::MediaError),
             failed(Status::ReadOnly),
             HostError::TooLong { limit: 1 },
-            HostError::TimeStands { commands: 9, at: 1 },
+            HostError::TimeStands { commands: 9, within: 0, at: 1 },
         ] {
             assert!(is_of_drive(&of_drive.into()));
         }

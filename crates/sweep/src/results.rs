@@ -24,6 +24,12 @@ pub const RESULT_FILES: [&str; 8] = {
     [a, c, e, g, b, d, f, h]
 };
 
+/// Those of a sweep that is not finished.
+pub const UNFINISHED_FILES: [&str; 4] = {
+    let [[_, b], [_, d], [_, f], [_, h]] = FILES;
+    [b, d, f, h]
+};
+
 /// Writes `results.csv`, of a plan of several seeds also `intervals.csv`, with the feature `parquet` also `results.parquet`, and `index.html` into `out`; each whole or
 /// not at all. Where points have not been run, the files are called `unfinished…` instead. `version` is the program's.
 ///

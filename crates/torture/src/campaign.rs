@@ -1,5 +1,6 @@
 //! Many runs on all cores, and what became of them.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -41,6 +42,23 @@ pub struct Report {
     pub tally: Tally,
     /// In the order of the runs.
     pub failures: Vec<Failure>,
+    /// By drive: runs that were not made, since no small drive has its proportions. Nothing is wrong with the drive itself.
+    pub left_out: BTreeMap<String, u64>,
+}
+
+impl Report {
+    /// Runs that were made or left out.
+    #[must_use]
+    pub fn runs(&self) -> u64 {
+        self.tally.runs + self.failures.len() as u64 + self.left_out.values().sum::<u64>()
+    }
+}
+
+/// What became of a run that has not failed.
+enum Ended {
+    Well(Tally),
+    /// There is no specimen of the drive of this name.
+    LeftOut(String),
 }
 
 /// The seed of one run of a campaign; of its first run, the campaign's own, so that one run repeats itself.
@@ -56,11 +74,12 @@ pub fn torture<S: Subject + 'static>(
     build: &(impl Fn(&Case) -> Result<S, SpecError> + Sync),
     progress: &(dyn Fn(u64) -> bool + Sync),
 ) -> Report {
-    conduct(campaign, progress, &|seed, _| run(campaign.kind, seed, build))
+    conduct(campaign, progress, &|seed, _| run(campaign.kind, seed, build).map(Ended::Well))
 }
 
 /// The same with power cuts of specimens of some drives in turn, instead of drives drawn at random. Run `k` of a campaign is
-/// about drive `k` modulo their number, so that a run alone repeats with its drive alone.
+/// about drive `k` modulo their number, so that a run alone repeats with its drive alone. Runs of drives that have no specimen are
+/// left out.
 ///
 /// # Panics
 /// If there are no drives.
@@ -74,16 +93,15 @@ pub fn cut_specimens<S: Subject + 'static>(
     conduct(campaign, progress, &|seed, number| {
         let original = &originals[(number % originals.len() as u64) as usize];
         let of_drive = |what: String| format!("{}: {what}", original.name);
-        let case =
-            Case::specimen(original, seed).ok_or_else(|| of_drive("there is no small drive like it".to_owned()))?;
-        catch_panic(|| cut_again_and_again(&case, build)).and_then(|result| result).map_err(of_drive)
+        let Some(case) = Case::specimen(original, seed) else { return Ok(Ended::LeftOut(original.name.clone())) };
+        catch_panic(|| cut_again_and_again(&case, build)).and_then(|result| result).map(Ended::Well).map_err(of_drive)
     })
 }
 
 fn conduct(
     campaign: &Campaign,
     progress: &(dyn Fn(u64) -> bool + Sync),
-    job: &(dyn Fn(u64, u64) -> Result<Tally, String> + Sync),
+    job: &(dyn Fn(u64, u64) -> Result<Ended, String> + Sync),
 ) -> Report {
     let finished = AtomicU64::new(0);
     let stopped = AtomicBool::new(false);
@@ -94,7 +112,8 @@ fn conduct(
         let ended = catch_panic(|| job(seed, number)).and_then(|result| result);
         let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
         match ended {
-            Ok(tally) => report.tally.add(&tally),
+            Ok(Ended::Well(tally)) => report.tally.add(&tally),
+            Ok(Ended::LeftOut(drive)) => *report.left_out.entry(drive).or_default() += 1,
             Err(what) => report.failures.push(Failure { run: number, seed, what }),
         }
         drop(report);

@@ -124,4 +124,31 @@ mod tests {
         let report = cut_specimens(&campaign, &[original], &build_ssd, &|_| true);
         assert!(report.failures.is_empty() && report.tally.power_cuts > 4, "{:?}", report.failures);
     }
+
+    /// Nothing is wrong with such a drive: its runs are left out, beside those of another.
+    #[test]
+    fn runs_of_a_drive_that_no_small_one_is_like_are_left_out() {
+        let die = DieSpec::plain(Geometry {
+            planes: 1,
+            blocks_per_plane: 1000,
+            pages_per_block: 64,
+            page_bytes: 16384,
+            spare_bytes: 0,
+            bits_per_cell: 1,
+            page_order: PageOrder::Uniform,
+        });
+        let original = |name: &str, start_free_superblocks| {
+            let mut drive = DriveSpec::plain(name, 4, 1 << 30);
+            drive.gc.start_free_superblocks = start_free_superblocks;
+            Original { name: name.to_owned(), die: die.clone(), drive }
+        };
+        // As many free superblocks as a small die has blocks.
+        let originals = [original("usual", 4), original("spacious", 28)];
+        assert!(originals.iter().all(|original| original.drive.validate(&die).is_ok()));
+        let campaign = Campaign { kind: Kind::PowerCuts, seed: 7, runs: 3, threads: 1 };
+        let report = cut_specimens(&campaign, &originals, &build_ssd, &|_| true);
+        assert!(report.failures.is_empty(), "{:?}", report.failures);
+        assert_eq!((report.tally.runs, report.runs()), (2, 3));
+        assert_eq!(report.left_out.into_iter().collect::<Vec<_>>(), [("spacious".to_owned(), 1)]);
+    }
 }

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ssdlab_core::Nanos;
 
-use super::keys::{OWN_SEGMENT_BYTES, Parameters, TextInput, put};
-use super::login::{Login, LoginStep};
+use super::keys::{NOT_UNDERSTOOD, OWN_SEGMENT_BYTES, Parameters, REJECTED, Reply, TextInput, put};
+use super::login::{self, Login, LoginStep};
 use super::names::target_name;
 use super::pdu::{Header, Pdu, take};
 use super::transfers::Incoming;
@@ -33,6 +33,8 @@ const MOST_FUNCTIONS: usize = 16;
 struct Open {
     tag: u32,
     lun: u64,
+    /// As it came: what is sent of the command has it again.
+    lun_field: [u8; 8],
     cdb: [u8; 16],
     /// What the initiator expects to be transferred.
     expected_bytes: u32,
@@ -74,6 +76,7 @@ pub struct IscsiClient {
     parameters: Parameters,
     discovery: bool,
     session: Vec<u8>,
+    connection: u16,
     unit: Option<LogicalUnit>,
     stat_sn: u32,
     expected_cmd_sn: u32,
@@ -104,6 +107,7 @@ impl IscsiClient {
             parameters: Parameters::default(),
             discovery: false,
             session: Vec::new(),
+            connection: 0,
             unit: None,
             stat_sn: 0,
             expected_cmd_sn: 0,
@@ -146,7 +150,7 @@ impl IscsiClient {
                 (self.stat_sn, self.expected_cmd_sn) = (login.stat_sn, login.cmd_sn);
                 self.parameters = agreed.parameters;
                 self.discovery = agreed.discovery;
-                self.session = agreed.session;
+                (self.session, self.connection) = (agreed.session, agreed.connection);
                 self.unit = (!agreed.discovery).then(|| LogicalUnit::new(drive));
                 self.phase = Phase::FullFeature;
                 Step::LoggedIn
@@ -195,6 +199,10 @@ impl IscsiClient {
         if self.discovery && matches!(code, SCSI_COMMAND | TASK_MANAGEMENT) {
             return self.break_off(REJECT_PROTOCOL_ERROR, &pdu, out);
         }
+        // It has no number of its own, so that the next command would be taken for one that is there already.
+        if code == NOP_OUT && header.task_tag() == NO_TAG && !header.is_immediate() {
+            return self.break_off(REJECT_INVALID_FIELD, &pdu, out);
+        }
         if !header.is_immediate() {
             let number = header.u32_at(24);
             let ahead = number.wrapping_sub(self.expected_cmd_sn);
@@ -222,7 +230,7 @@ impl IscsiClient {
         let tag = pdu.header.task_tag();
         if tag != NO_TAG {
             let mut header = Header::new(NOP_IN, FINAL, tag);
-            header.0[8..16].copy_from_slice(&pdu.header.0[8..16]);
+            header.put_lun_field(pdu.header.lun_field());
             header.put_u32(20, NO_TAG);
             self.number(&mut header);
             out.push(header.bytes(&pdu.data[..pdu.data.len().min(self.parameters.segment_bytes as usize)]));
@@ -254,12 +262,13 @@ impl IscsiClient {
         };
         let mut cdb = [0; 16];
         cdb.copy_from_slice(&header.0[32..48]);
-        let (immediate, lun) = (header.is_immediate(), header.lun());
+        let (immediate, lun, lun_field) = (header.is_immediate(), header.lun(), header.lun_field());
         self.counted += u32::from(!immediate);
         let state = State::Aborted { held_bytes: 0 };
-        let open = Open { tag, lun, cdb, expected_bytes, reads, writes, immediate, state };
+        let open = Open { tag, lun, lun_field, cdb, expected_bytes, reads, writes, immediate, state };
         if too_many_kinds {
             // Commands both ways, and such of more than 16 bytes, are not known.
+            drive.count_failed(None);
             self.answer(open, Answer::failed(Sense::INVALID_OPERATION), out);
             return Step::Went;
         }
@@ -302,7 +311,7 @@ impl IscsiClient {
         let State::Collecting(incoming) = &mut open.state else { return };
         let wanted = incoming.ask(&self.parameters);
         let mut header = Header::new(READY_TO_TRANSFER, FINAL, open.tag);
-        header.0[8..16].copy_from_slice(&lun_bytes(open.lun));
+        header.put_lun_field(open.lun_field);
         header.put_u32(20, transfer_tag(cookie));
         header.put_u32(24, self.stat_sn);
         self.say_window(&mut header);
@@ -351,7 +360,8 @@ impl IscsiClient {
     /// All data of a command are there.
     fn execute(&mut self, now: Nanos, drive: &mut Drive, cookie: u64, data: Vec<u8>, out: &mut Output) {
         let (Some(open), Some(unit)) = (self.tasks.get(&cookie), &mut self.unit) else { return };
-        let command = Command { owner: self.id, cookie, lun: open.lun, cdb: open.cdb, data };
+        let sends_none = !open.writes && open.expected_bytes > 0;
+        let command = Command { owner: self.id, cookie, lun: open.lun, cdb: open.cdb, data, sends_none };
         let progress = unit.begin(now, drive, command);
         self.progressed(cookie, progress, out);
     }
@@ -430,7 +440,7 @@ impl IscsiClient {
                 let last = at + length == given;
                 let ends_burst = length == left_of_burst;
                 let mut header = Header::new(DATA_IN, if last || ends_burst { FINAL } else { 0 }, open.tag);
-                header.0[8..16].copy_from_slice(&lun_bytes(open.lun));
+                header.put_lun_field(open.lun_field);
                 header.put_u32(20, NO_TAG);
                 match status.filter(|_| last) {
                     Some((residual_flag, residual)) => {
@@ -504,13 +514,14 @@ impl IscsiClient {
             _ if of_unit && header.lun() != 0 => NO_SUCH_UNIT,
             ABORT_TASK if cookies.is_empty() => NO_SUCH_TASK,
             ABORT_TASK | ABORT_TASK_SET => FUNCTION_COMPLETE,
-            LOGICAL_UNIT_RESET | TARGET_WARM_RESET | TARGET_COLD_RESET => {
+            LOGICAL_UNIT_RESET | TARGET_WARM_RESET => {
                 if let Some(unit) = &mut self.unit {
                     unit.reset(drive);
                 }
                 FUNCTION_COMPLETE
             }
-            // CLEAR TASK SET, too: of what others have under way, only a reset ends it.
+            // CLEAR TASK SET, too: of what others have under way, only a reset ends it. And TARGET COLD RESET, after which all
+            // connections of all initiators would have to end.
             _ => FUNCTION_NOT_SUPPORTED,
         };
         if response != FUNCTION_COMPLETE {
@@ -518,7 +529,7 @@ impl IscsiClient {
             return Step::Went;
         }
         let mut waits_for: BTreeSet<u64> = cookies.into_iter().filter(|cookie| self.abort(drive, *cookie)).collect();
-        let is_reset = matches!(function, LOGICAL_UNIT_RESET | TARGET_WARM_RESET | TARGET_COLD_RESET);
+        let is_reset = matches!(function, LOGICAL_UNIT_RESET | TARGET_WARM_RESET);
         // What others have at the drive may still change it.
         if is_reset && drive.settle(now, self.id, self.next_cookie) {
             waits_for.insert(self.next_cookie);
@@ -556,6 +567,8 @@ impl IscsiClient {
             return self.break_off(REJECT_PROTOCOL_ERROR, pdu, out);
         }
         let goes_on = pdu.header.flags() & CONTINUE != 0;
+        // Whether more is to be agreed on after this text is for the initiator to say.
+        let is_last = pdu.header.flags() & FINAL != 0 && !goes_on;
         let mut answer = Vec::new();
         if !goes_on {
             let Some(pairs) = self.text.take() else { return self.break_off(REJECT_PROTOCOL_ERROR, pdu, out) };
@@ -563,9 +576,9 @@ impl IscsiClient {
                 self.answer_key(drive, &key, &value, &mut answer);
             }
         }
-        let mut header = Header::new(TEXT_RESPONSE, if goes_on { 0 } else { FINAL }, pdu.header.task_tag());
-        header.0[8..16].copy_from_slice(&pdu.header.0[8..16]);
-        header.put_u32(20, if goes_on { 1 } else { NO_TAG });
+        let mut header = Header::new(TEXT_RESPONSE, if is_last { FINAL } else { 0 }, pdu.header.task_tag());
+        header.put_lun_field(pdu.header.lun_field());
+        header.put_u32(20, if is_last { NO_TAG } else { 1 });
         self.number(&mut header);
         answer.truncate(self.parameters.segment_bytes as usize);
         out.push(header.bytes(&answer));
@@ -574,29 +587,36 @@ impl IscsiClient {
 
     fn answer_key(&mut self, drive: &Drive, key: &str, value: &str, answer: &mut Vec<u8>) {
         match key {
+            // Of all targets in a session for questions, of its own in a normal one.
+            "SendTargets" if value == if self.discovery { "" } else { "All" } => put(answer, key, REJECTED),
             "SendTargets" => {
                 let name = target_name(drive.export());
-                if value.is_empty() && !self.discovery || value == "All" && self.discovery || value == name {
+                if matches!(value, "" | "All") || value == name {
                     put(answer, "TargetName", &name);
                     put(answer, "TargetAddress", &format!("{},1", self.portal));
                 }
             }
-            "MaxRecvDataSegmentLength" => {
-                self.parameters.agree(key, value);
+            "MaxRecvDataSegmentLength" | "InitiatorAlias" => {
+                if self.parameters.agree(key, value) == Reply::Wrong {
+                    put(answer, key, REJECTED);
+                }
             }
-            "InitiatorAlias" => {}
-            _ => put(answer, key, "Reject"),
+            _ => put(answer, key, if login::is_key(key) { REJECTED } else { NOT_UNDERSTOOD }),
         }
     }
 
     fn log_out(&mut self, drive: &mut Drive, pdu: &Pdu, out: &mut Output) -> Step {
-        let reason = pdu.header.flags() & 0x7f;
+        let response = match pdu.header.flags() & 0x7f {
+            LOGOUT_SESSION => LOGOUT_DONE,
+            LOGOUT_CONNECTION if pdu.header.connection() == self.connection => LOGOUT_DONE,
+            LOGOUT_CONNECTION => LOGOUT_NO_SUCH_CONNECTION,
+            _ => LOGOUT_NO_RECOVERY,
+        };
         let mut header = Header::new(LOGOUT_RESPONSE, FINAL, pdu.header.task_tag());
-        // To leave for recovery is not known.
-        header.0[2] = if reason <= 1 { 0 } else { 2 };
+        header.0[2] = response;
         self.number(&mut header);
         out.push(header.bytes(&[]));
-        if reason > 1 {
+        if response != LOGOUT_DONE {
             return Step::Went;
         }
         self.abort_all(drive);
@@ -676,10 +696,4 @@ impl Client for IscsiClient {
 /// The tag by which data are asked for.
 fn transfer_tag(cookie: u64) -> u32 {
     (cookie % u64::from(NO_TAG)) as u32
-}
-
-fn lun_bytes(lun: u64) -> [u8; 8] {
-    let mut out = [0; 8];
-    out[1] = lun as u8;
-    out
 }

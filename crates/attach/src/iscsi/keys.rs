@@ -10,6 +10,12 @@ const OWN_BURST_BYTES: u32 = 1 << 20;
 const OWN_FIRST_BURST_BYTES: u32 = 64 << 10;
 /// Data of a PDU that a client takes unless it says more.
 const DEFAULT_SEGMENT_BYTES: u32 = 8192;
+/// RFC 7143, without what RFC 7144 adds.
+const OWN_PROTOCOL_LEVEL: u32 = 1;
+
+/// What is answered to a key that is not known, and to one that is not accepted.
+pub const NOT_UNDERSTOOD: &str = "NotUnderstood";
+pub const REJECTED: &str = "Reject";
 
 /// What was agreed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +112,8 @@ pub enum Reply {
     Value(String),
     /// The value cannot be agreed on.
     Wrong,
+    /// There is no such key.
+    Unknown,
 }
 
 impl Parameters {
@@ -119,9 +127,13 @@ impl Parameters {
                 true => said("None"),
                 false => wrong,
             },
-            "MaxConnections" | "MaxOutstandingR2T" | "iSCSIProtocolLevel" => match number(value) {
-                Some(_) => said("1"),
-                None => wrong,
+            "MaxConnections" | "MaxOutstandingR2T" => match number(value) {
+                Some(1..=0xffff) => said("1"),
+                _ => wrong,
+            },
+            "iSCSIProtocolLevel" => match number(value) {
+                Some(level @ 0..=31) => said(&level.min(OWN_PROTOCOL_LEVEL).to_string()),
+                _ => wrong,
             },
             "ErrorRecoveryLevel" => match number(value) {
                 Some(0..=2) => said("0"),
@@ -146,7 +158,7 @@ impl Parameters {
             "IFMarkInt" | "OFMarkInt" => said("Irrelevant"),
             "TaskReporting" => match value.split(',').any(|choice| choice == "RFC3720") {
                 true => said("RFC3720"),
-                false => said("Reject"),
+                false => said(REJECTED),
             },
             "MaxRecvDataSegmentLength" => match length(value) {
                 Some(bytes) => {
@@ -179,7 +191,7 @@ impl Parameters {
                 _ => wrong,
             },
             "InitiatorAlias" => Reply::Nothing,
-            _ => said("NotUnderstood"),
+            _ => Reply::Unknown,
         }
     }
 
@@ -202,7 +214,9 @@ mod tests {
         assert_eq!(p.agree("InitialR2T", "No"), value("No"));
         assert_eq!(p.agree("MaxRecvDataSegmentLength", "65536"), Reply::Nothing);
         assert_eq!(p.agree("HeaderDigest", "CRC32C,None"), value("None"));
-        assert_eq!(p.agree("X-com.example", "1"), value("NotUnderstood"));
+        assert_eq!(p.agree("X-com.example", "1"), Reply::Unknown);
+        assert_eq!(p.agree("MaxConnections", "8"), value("1"));
+        assert_eq!(["0", "1", "2"].map(|level| p.agree("iSCSIProtocolLevel", level)), ["0", "1", "1"].map(value));
         let agreed = Parameters {
             initial_r2t: false,
             immediate_data: true,
@@ -211,8 +225,15 @@ mod tests {
             first_burst_bytes: 4096,
         };
         assert_eq!(p, agreed);
-        let wrong =
-            [("MaxBurstLength", "511"), ("HeaderDigest", "CRC32C"), ("InitialR2T", "yes"), ("MaxConnections", "")];
+        let wrong = [
+            ("MaxBurstLength", "511"),
+            ("HeaderDigest", "CRC32C"),
+            ("InitialR2T", "yes"),
+            ("MaxConnections", ""),
+            ("MaxConnections", "0"),
+            ("MaxOutstandingR2T", "65536"),
+            ("iSCSIProtocolLevel", "32"),
+        ];
         assert!(wrong.into_iter().all(|(key, value)| p.agree(key, value) == Reply::Wrong));
     }
 

@@ -1,6 +1,6 @@
 //! The login: who comes, to which target, and how they are to speak.
 
-use super::keys::{OWN_SEGMENT_BYTES, Parameters, Reply, TextInput, in_order, put};
+use super::keys::{NOT_UNDERSTOOD, OWN_SEGMENT_BYTES, Parameters, Reply, TextInput, in_order, put};
 use super::pdu::{Header, Pdu};
 use super::words::*;
 
@@ -20,6 +20,8 @@ pub struct LoggedIn {
     pub discovery: bool,
     /// Initiator and session, as the initiator knows it.
     pub session: Vec<u8>,
+    /// The initiator's number of the connection.
+    pub connection: u16,
 }
 
 /// How far a login is; there is an answer in any case.
@@ -28,6 +30,13 @@ pub enum LoginStep {
     Goes,
     Done(LoggedIn),
     Failed,
+}
+
+/// Whether a key can be one of a login.
+#[must_use]
+pub fn is_key(key: &str) -> bool {
+    matches!(key, "InitiatorName" | "SessionType" | "TargetName" | "AuthMethod")
+        || Parameters::default().agree(key, "") != Reply::Unknown
 }
 
 /// See the module's own page.
@@ -39,6 +48,7 @@ pub struct Login {
     session_kind: Option<String>,
     target_asked: Option<String>,
     isid: [u8; 6],
+    connection: u16,
     stage: Option<u8>,
     said_target: bool,
     said_segment: bool,
@@ -57,6 +67,7 @@ impl Login {
             session_kind: None,
             target_asked: None,
             isid: [0; 6],
+            connection: 0,
             stage: None,
             said_target: false,
             said_segment: false,
@@ -104,7 +115,7 @@ impl Login {
         parameters.settle();
         let mut session = self.isid.to_vec();
         session.extend_from_slice(self.initiator.as_deref().unwrap_or_default().as_bytes());
-        LoggedIn { parameters, discovery: self.is_discovery(), session }
+        LoggedIn { parameters, discovery: self.is_discovery(), session, connection: self.connection }
     }
 
     fn is_discovery(&self) -> bool {
@@ -146,6 +157,7 @@ impl Login {
             return Err(LOGIN_INVALID_REQUEST);
         }
         self.isid.copy_from_slice(&header.0[8..14]);
+        self.connection = header.connection();
         self.stage = Some(if transit { next } else { stage });
         if !self.text.add(&pdu.data) {
             return Err(LOGIN_INITIATOR_ERROR);
@@ -195,6 +207,10 @@ impl Login {
             Reply::Nothing => Ok(()),
             Reply::Value(value) => {
                 put(text, key, &value);
+                Ok(())
+            }
+            Reply::Unknown => {
+                put(text, key, NOT_UNDERSTOOD);
                 Ok(())
             }
             Reply::Wrong => Err(LOGIN_INITIATOR_ERROR),

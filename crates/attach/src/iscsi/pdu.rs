@@ -40,6 +40,12 @@ impl Header {
         self.u32_at(16)
     }
 
+    /// Of a login or a logout: the number of the connection.
+    #[must_use]
+    pub fn connection(&self) -> u16 {
+        u16::from_be_bytes([self.0[20], self.0[21]])
+    }
+
     #[must_use]
     pub fn data_bytes(&self) -> usize {
         usize::from(self.0[5]) << 16 | usize::from(self.0[6]) << 8 | usize::from(self.0[7])
@@ -58,10 +64,22 @@ impl Header {
         self.0[at..at + 4].copy_from_slice(&value.to_be_bytes());
     }
 
+    /// The field of the logical unit, as it stands there.
+    #[must_use]
+    pub fn lun_field(&self) -> [u8; 8] {
+        let mut field = [0; 8];
+        field.copy_from_slice(&self.0[8..16]);
+        field
+    }
+
+    pub fn put_lun_field(&mut self, field: [u8; 8]) {
+        self.0[8..16].copy_from_slice(&field);
+    }
+
     /// The number of the logical unit; none that is there if it is not of a single level.
     #[must_use]
     pub fn lun(&self) -> u64 {
-        let lun = &self.0[8..16];
+        let lun = self.lun_field();
         match (lun[0] >> 6, lun[2..].iter().all(|byte| *byte == 0)) {
             (0 | 1, true) => u64::from(lun[0] & 0x3f) << 8 | u64::from(lun[1]),
             _ => u64::MAX,

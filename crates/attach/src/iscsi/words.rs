@@ -39,6 +39,14 @@ pub const OVERFLOW: u8 = 0x04;
 /// No tag.
 pub const NO_TAG: u32 = 0xffff_ffff;
 
+/// Why an initiator leaves: it closes its session, or one connection of it.
+pub const LOGOUT_SESSION: u8 = 0;
+pub const LOGOUT_CONNECTION: u8 = 1;
+
+pub const LOGOUT_DONE: u8 = 0;
+pub const LOGOUT_NO_SUCH_CONNECTION: u8 = 1;
+pub const LOGOUT_NO_RECOVERY: u8 = 2;
+
 pub const REJECT_PROTOCOL_ERROR: u8 = 0x04;
 pub const REJECT_NOT_SUPPORTED: u8 = 0x05;
 pub const REJECT_TOO_MANY_IMMEDIATE: u8 = 0x06;

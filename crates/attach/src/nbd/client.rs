@@ -62,7 +62,7 @@ impl NbdClient {
         };
         let started = match judge(&request, drive, agreed) {
             Err(error) => {
-                op_of(request.command).into_iter().for_each(|op| drive.count_failed(op));
+                drive.count_failed(op_of(request.command));
                 Err(error)
             }
             Ok(Judged::BlockStatus(extent, meets)) => return out.push(block_status(drive, &request, extent, meets)),

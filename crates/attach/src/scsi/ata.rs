@@ -249,10 +249,14 @@ impl PassThrough {
         Sense { ata: Some(ata), ..Sense::new(ABORTED_COMMAND, 0, 0) }
     }
 
-    /// What the command is to the drive, for its errors.
+    /// What the command asks of the medium, if anything.
     #[must_use]
-    pub fn op(&self) -> Op {
-        if self.way == Way::In { Op::Read } else { Op::Write }
+    pub fn op(&self) -> Option<Op> {
+        match self.command {
+            FLUSH_CACHE | FLUSH_CACHE_EXT | STANDBY | STANDBY_IMMEDIATE | SLEEP => Some(Op::Flush),
+            DATA_SET_MANAGEMENT => Some(Op::Trim),
+            _ => None,
+        }
     }
 }
 
@@ -335,20 +339,12 @@ fn seal(out: &mut [u8]) {
     out[511] = 0u8.wrapping_sub(sum);
 }
 
-/// The value of an attribute beside its raw one: temperatures and what is used of the flash's life count down from 100.
-fn value(attribute: &Attribute) -> u8 {
-    match attribute.id {
-        194 | LIFETIME => 100u64.saturating_sub(attribute.raw).max(1) as u8,
-        _ => 100,
-    }
-}
-
 /// SMART READ DATA: attributes, each with its raw value.
 fn smart_data(drive: &mut Drive, now: Nanos) -> Vec<u8> {
     let mut out = vec![0; 512];
     out[0] = 0x10;
     for (slot, attribute) in out[2..362].chunks_exact_mut(12).zip(health(drive, now).attributes) {
-        let current = value(&attribute);
+        let current = attribute.value();
         slot[0] = attribute.id;
         // It is collected all the time; wear warns of a failure.
         slot[1] = if attribute.id == LIFETIME { 0x03 } else { 0x02 };
@@ -366,19 +362,8 @@ fn smart_thresholds(drive: &mut Drive, now: Nanos) -> Vec<u8> {
     let mut out = vec![0; 512];
     out[0] = 0x10;
     for (slot, attribute) in out[2..362].chunks_exact_mut(12).zip(health(drive, now).attributes) {
-        slot[0] = attribute.id;
+        (slot[0], slot[1]) = (attribute.id, Attribute::THRESHOLD);
     }
     seal(&mut out);
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_value_of_a_life_is_what_is_left_where_its_raw_value_is_what_is_used() {
-        let value = |raw| value(&Attribute { id: LIFETIME, name: "Percent_Lifetime_Remain", raw });
-        assert_eq!([0, 30, 99, 100, 250].map(value), [100, 70, 1, 1, 1]);
-    }
 }

@@ -31,6 +31,18 @@ pub fn block_range(cdb: &[u8; 16]) -> BlockRange {
     }
 }
 
+/// Whether a command asks for an auto contingent allegiance if it fails: NACA of its CONTROL byte, the last one.
+#[must_use]
+pub fn asks_for_allegiance(cdb: &[u8; 16]) -> bool {
+    let control = match cdb[0] >> 5 {
+        0 => 5,
+        1 | 2 => 9,
+        5 => 11,
+        _ => 15,
+    };
+    cdb[control] & 4 != 0
+}
+
 /// Whether a command writes blocks, reads them, or compares them, as (10), (12), (16) and (6) have it in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {

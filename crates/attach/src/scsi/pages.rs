@@ -36,7 +36,7 @@ pub fn standard_inquiry(export: &Export) -> Vec<u8> {
     out[16..32].copy_from_slice(&model(export)[..16]);
     out[32..36].copy_from_slice(&firmware()[4..]);
     // SAM-5, SAT-3, SPC-4, SBC-3, iSCSI; all without a version.
-    for (at, version) in [0x00a0u16, 0x1ec0, 0x0460, 0x04c0, 0x0960].into_iter().enumerate() {
+    for (at, version) in [0x00a0u16, 0x1ee0, 0x0460, 0x04c0, 0x0960].into_iter().enumerate() {
         out[58 + 2 * at..60 + 2 * at].copy_from_slice(&version.to_be_bytes());
     }
     out
@@ -53,9 +53,8 @@ pub fn vital(export: &Export, page: u8, identify: impl FnOnce() -> Vec<u8>) -> O
         0xb0 => block_limits(export),
         0xb1 => {
             let mut out = vec![0; 60];
-            // Medium rotation rate: not rotating, or not told. Nominal form factor: 2.5 inch.
+            // Medium rotation rate: not rotating, or not told. Nor is the form factor, which no drive file has.
             out[1] = if export.rotational { 0 } else { 1 };
-            out[3] = 3;
             out
         }
         0xb2 => {
@@ -239,7 +238,7 @@ pub fn modes(export: &Export, q: ModeQuestion) -> Result<Vec<u8>, Sense> {
     let mut out = if q.long_header {
         let length = (6 + descriptor.len() + chosen.len()) as u16;
         let [high, low] = length.to_be_bytes();
-        vec![high, low, 0, specific, q.long_descriptor.into(), 0, 0, descriptor.len() as u8]
+        vec![high, low, 0, specific, (q.descriptor && q.long_descriptor).into(), 0, 0, descriptor.len() as u8]
     } else {
         vec![(3 + descriptor.len() + chosen.len()) as u8, 0, specific, descriptor.len() as u8]
     };
@@ -248,25 +247,26 @@ pub fn modes(export: &Export, q: ModeQuestion) -> Result<Vec<u8>, Sense> {
     Ok(out)
 }
 
-/// A page of LOG SENSE: the list of pages, temperature, wear, exceptions. `None` if there is no such page.
+/// A page of LOG SENSE: the list of pages, temperature, wear, exceptions; each but the list has one parameter. `None` if there
+/// is no such page, or no parameter from this code on.
 #[must_use]
-pub fn log(drive: &mut Drive, now: Nanos, page: u8) -> Option<Vec<u8>> {
+pub fn log(drive: &mut Drive, now: Nanos, page: u8, from_code: u16) -> Option<Vec<u8>> {
     let health = health(drive, now);
     let celsius = health.celsius.map(|celsius| celsius.round().clamp(0.0, 254.0) as u8);
     let parameter = |code: u16, flags: u8, value: &[u8]| {
         let mut out = code.to_be_bytes().to_vec();
         out.extend_from_slice(&[flags, value.len() as u8]);
         out.extend_from_slice(value);
-        out
+        (from_code <= code).then_some(out)
     };
     let content = match (page, celsius, health.used) {
         (0x00, celsius, used) => {
             let there = [(0x00, true), (0x0d, celsius.is_some()), (0x11, used.is_some()), (0x2f, true)];
             there.into_iter().filter(|p| p.1).map(|p| p.0).collect()
         }
-        (0x0d, Some(celsius), _) => parameter(0, 3, &[0, celsius]),
-        (0x11, _, Some(used)) => parameter(1, 3, &[0, 0, 0, (100.0 * used).round().min(255.0) as u8]),
-        (0x2f, celsius, _) => parameter(0, 3, &[0, 0, celsius.unwrap_or(0xff), 0]),
+        (0x0d, Some(celsius), _) => parameter(0, 3, &[0, celsius])?,
+        (0x11, _, Some(used)) => parameter(1, 3, &[0, 0, 0, (100.0 * used).round().min(255.0) as u8])?,
+        (0x2f, celsius, _) => parameter(0, 3, &[0, 0, celsius.unwrap_or(0xff), 0])?,
         _ => return None,
     };
     let mut out = vec![page, 0];

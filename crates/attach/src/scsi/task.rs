@@ -70,6 +70,12 @@ impl Task {
         Task { steps: steps.into_iter().collect(), then, op: Op::Flush, ata: None, wanted_bytes }
     }
 
+    /// Bytes that the command itself would have the host send.
+    #[must_use]
+    pub fn wanted_bytes(&self) -> u64 {
+        self.wanted_bytes
+    }
+
     /// A task of a command of ATA.
     #[must_use]
     pub fn of_ata(self, ata: PassThrough) -> Self {
@@ -93,7 +99,7 @@ impl Task {
                 Err(error) => return Progress::Done(self.failed(error)),
             }
         }
-        Progress::Done(self.succeeded(Vec::new()))
+        Progress::Done(self.succeeded(drive, Vec::new()))
     }
 
     /// Takes the outcome of the request that was under way.
@@ -101,7 +107,7 @@ impl Task {
     pub fn resume(self, now: Nanos, drive: &mut Drive, outcome: Outcome) -> Progress {
         match outcome.result {
             Err(error) => Progress::Done(self.failed(error)),
-            Ok(pieces) if self.steps.is_empty() => Progress::Done(self.succeeded(pieces)),
+            Ok(pieces) if self.steps.is_empty() => Progress::Done(self.succeeded(drive, pieces)),
             Ok(_) => self.go_on(now, drive),
         }
     }
@@ -124,13 +130,14 @@ impl Task {
         Answer { wanted_bytes: self.wanted_bytes, ..Answer::failed(sense) }
     }
 
-    fn succeeded(self, pieces: Vec<Vec<u8>>) -> Answer {
+    fn succeeded(self, drive: &mut Drive, pieces: Vec<Vec<u8>>) -> Answer {
         let wanted_bytes = self.wanted_bytes;
         let data = match self.then {
             Then::Give => pieces,
             Then::Nothing => Vec::new(),
             Then::Compare(expected) => {
                 if !is_repeated(&pieces, &expected) {
+                    drive.count_unwanted(self.op);
                     return Answer { wanted_bytes, ..Answer::failed(Sense::MISCOMPARED) };
                 }
                 Vec::new()

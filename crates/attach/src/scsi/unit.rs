@@ -3,7 +3,7 @@
 use ssdlab_core::{Nanos, Op};
 
 use super::ata::{PassThrough, Work, identify};
-use super::cdb::{BlockRange, Transfer, block_range, number, transfer};
+use super::cdb::{BlockRange, Transfer, asks_for_allegiance, block_range, number, transfer};
 use super::identity::{MOST_SAME_BYTES, MOST_TRANSFER_BYTES, MOST_UNMAP_BYTES, MOST_UNMAP_DESCRIPTORS, blocks};
 use super::operations;
 use super::pages::{self, ModeQuestion};
@@ -16,7 +16,9 @@ use crate::request::{DriveError, DriveRequest, Extent};
 
 /// Of an allocation length, what anything that is told can need.
 const MOST_TOLD_BYTES: u64 = 1 << 20;
-/// The power condition of START STOP UNIT.
+/// Power conditions of START STOP UNIT; 0: its START bit says what is meant.
+const ACTIVE_CONDITION: u8 = 1;
+const IDLE_CONDITION: u8 = 2;
 const STANDBY_CONDITION: u8 = 3;
 /// The largest transfer of a security protocol.
 const MOST_SECURITY_BYTES: u64 = 1 << 20;
@@ -32,6 +34,8 @@ pub struct Command {
     pub cdb: [u8; 16],
     /// What the host has sent, which may be less than the command is about.
     pub data: Vec<u8>,
+    /// The host expects a transfer, and not one to the unit. A command that takes data is not what it means.
+    pub sends_none: bool,
 }
 
 /// See the module's own page.
@@ -47,6 +51,15 @@ type Planned = Result<Plan, Sense>;
 enum Plan {
     Answer(Answer),
     Task(Task),
+}
+
+impl Plan {
+    fn wanted_bytes(&self) -> u64 {
+        match self {
+            Plan::Answer(answer) => answer.wanted_bytes,
+            Plan::Task(task) => task.wanted_bytes(),
+        }
+    }
 }
 
 fn told(mut bytes: Vec<u8>, allocation_bytes: u64) -> Planned {
@@ -70,14 +83,18 @@ impl LogicalUnit {
     /// Takes a command; time has passed to `now`.
     #[must_use]
     pub fn begin(&mut self, now: Nanos, drive: &mut Drive, command: Command) -> Progress {
-        let code = command.cdb[0];
-        match self.plan(now, drive, command) {
+        let (cdb, sends_none) = (command.cdb, command.sends_none);
+        let planned = self.plan(now, drive, command).and_then(|plan| match sends_none && plan.wanted_bytes() > 0 {
+            true => Err(Sense::INVALID_FIELD_IN_CDB),
+            false => Ok(plan),
+        });
+        match planned {
             Ok(Plan::Answer(answer)) => Progress::Done(answer),
             Ok(Plan::Task(task)) => task.go_on(now, drive),
             Err(sense) => {
                 // What it must hear first, and that there is no such unit, says nothing of the drive.
                 if sense.key != UNIT_ATTENTION && sense != Sense::NO_SUCH_UNIT {
-                    op_of(code).into_iter().for_each(|op| drive.count_failed(op));
+                    drive.count_failed(op_of(&cdb, drive.export().sector_bytes));
                 }
                 Progress::Done(Answer::failed(sense))
             }
@@ -94,14 +111,8 @@ impl LogicalUnit {
         reset.then_some(Sense::DEVICE_RESET)
     }
 
-    fn plan(&mut self, now: Nanos, drive: &mut Drive, command: Command) -> Planned {
-        let cdb = command.cdb;
-        match cdb[0] {
-            INQUIRY => return inquiry(drive, &cdb, command.lun == 0),
-            REPORT_LUNS => return report_luns(&cdb),
-            REQUEST_SENSE => return self.request_sense(now, drive, &cdb, command.lun == 0),
-            _ => {}
-        }
+    /// Whether a command reaches the drive; what of it is wrong is judged behind that.
+    fn reach(&mut self, drive: &Drive, command: &Command) -> Result<(), Sense> {
         if command.lun != 0 {
             return Err(Sense::NO_SUCH_UNIT);
         }
@@ -110,14 +121,30 @@ impl LogicalUnit {
         {
             return Err(attention);
         }
-        if !operations::is_known(drive, cdb[0]) {
+        if !operations::is_known(drive, command.cdb[0]) {
             return Err(Sense::INVALID_OPERATION);
         }
         if !drive.device.has_power() {
             return Err(Sense::NO_POWER);
         }
+        Ok(())
+    }
+
+    fn plan(&mut self, now: Nanos, drive: &mut Drive, command: Command) -> Planned {
+        let (cdb, there) = (command.cdb, command.lun == 0);
+        // Three are answered whatever the state of the unit is.
+        if !matches!(cdb[0], INQUIRY | REPORT_LUNS | REQUEST_SENSE) {
+            self.reach(drive, &command)?;
+        }
+        // There is none (NormACA of INQUIRY).
+        if asks_for_allegiance(&cdb) {
+            return Err(Sense::INVALID_FIELD_IN_CDB);
+        }
         let done = Ok(Plan::Answer(Answer::default()));
         match cdb[0] {
+            INQUIRY => inquiry(drive, &cdb, there),
+            REPORT_LUNS => report_luns(&cdb),
+            REQUEST_SENSE => self.request_sense(now, drive, &cdb, there),
             TEST_UNIT_READY if !drive.is_ready(now) => Err(Sense::BECOMING_READY),
             TEST_UNIT_READY => done,
             MODE_SENSE_6 | MODE_SENSE_10 => modes(drive.export(), &cdb),
@@ -155,9 +182,10 @@ impl LogicalUnit {
     }
 }
 
-/// What a command asks of the medium, if anything. Of a command of ATA that only its registers say.
-fn op_of(code: u8) -> Option<Op> {
-    match code {
+/// What a command asks of the medium, if anything.
+fn op_of(cdb: &[u8; 16], sector_bytes: u32) -> Option<Op> {
+    match cdb[0] {
+        ATA_PASS_THROUGH_12 | ATA_PASS_THROUGH_16 => PassThrough::read(cdb, sector_bytes).ok()?.op(),
         SYNCHRONIZE_CACHE_10 | SYNCHRONIZE_CACHE_16 => Some(Op::Flush),
         UNMAP => Some(Op::Trim),
         WRITE_SAME_10 | WRITE_SAME_16 => Some(Op::Write),
@@ -212,22 +240,24 @@ fn modes(export: &Export, cdb: &[u8; 16]) -> Planned {
     told(pages::modes(export, question)?, allocation)
 }
 
-/// To stop is to stand by, and so is the standby condition. To start, and any other condition, wakes the drive.
+/// To stop is to stand by, and so is the standby condition. To start, and the active and the idle condition, wakes the drive.
+/// Other conditions are of timers, which it has none of, or none at all.
 fn start_stop(drive: &mut Drive, command: &Command) -> Planned {
     let (power_condition, load_eject, start) = (command.cdb[4] >> 4, command.cdb[4] & 2 != 0, command.cdb[4] & 1 != 0);
-    if load_eject {
-        return Err(Sense::INVALID_FIELD_IN_CDB);
+    match (power_condition, start) {
+        _ if load_eject => Err(Sense::INVALID_FIELD_IN_CDB),
+        (0, true) | (ACTIVE_CONDITION | IDLE_CONDITION, _) => {
+            drive.wake();
+            Ok(Plan::Answer(Answer::default()))
+        }
+        (0, false) | (STANDBY_CONDITION, _) => Ok(Plan::Task(Task::new([stand_by(command)], Then::Nothing, 0))),
+        _ => Err(Sense::INVALID_FIELD_IN_CDB),
     }
-    if power_condition != STANDBY_CONDITION && (start || power_condition != 0) {
-        drive.wake();
-        return Ok(Plan::Answer(Answer::default()));
-    }
-    Ok(Plan::Task(Task::new([stand_by(command)], Then::Nothing, 0)))
 }
 
 fn log_sense(drive: &mut Drive, now: Nanos, cdb: &[u8; 16]) -> Planned {
-    let (page, subpage) = (cdb[2] & 0x3f, cdb[3]);
-    let log = if subpage == 0 && cdb[1] == 0 { pages::log(drive, now, page) } else { None };
+    let (page, subpage, pointer) = (cdb[2] & 0x3f, cdb[3], u16::from_be_bytes([cdb[5], cdb[6]]));
+    let log = if subpage == 0 && cdb[1] == 0 { pages::log(drive, now, page, pointer) } else { None };
     told(log.ok_or(Sense::INVALID_FIELD_IN_CDB)?, number(&cdb[7..9]))
 }
 
@@ -257,6 +287,7 @@ fn maintenance_in(drive: &Drive, cdb: &[u8; 16]) -> Planned {
             };
             told(out.ok_or(Sense::INVALID_FIELD_IN_CDB)?, allocation)
         }
+        REPORT_SUPPORTED_TASK_MANAGEMENT if allocation < 4 => Err(Sense::INVALID_FIELD_IN_CDB),
         REPORT_SUPPORTED_TASK_MANAGEMENT => {
             // ABORT TASK, ABORT TASK SET, LOGICAL UNIT RESET, TARGET RESET.
             let long = cdb[2] & 0x80 != 0;

@@ -109,6 +109,14 @@ impl Initiator {
         (u16::from_be_bytes([answer.0[36], answer.0[37]]), data)
     }
 
+    /// A PDU that is no command of SCSI, next in turn; the answer to it.
+    pub fn exchange(&mut self, mut header: Header, data: &[u8]) -> (Header, Vec<u8>) {
+        header.put_u32(24, self.cmd_sn);
+        self.cmd_sn = self.cmd_sn.wrapping_add(1);
+        self.send(&header, data);
+        self.pdu()
+    }
+
     /// The header of a command that is next in turn.
     pub fn command(&mut self, flags: u8, expected_bytes: usize, cdb: &[u8]) -> Header {
         self.tag += 1;

@@ -145,6 +145,9 @@ fn the_unit_says_what_it_is() {
     let mut i = server.initiator();
     let inquiry = i.read(&[INQUIRY, 0, 0, 0, 96, 0], 96).data;
     assert_eq!((&inquiry[8..16], &inquiry[16..24]), (&b"ATA     "[..], &b"steady  "[..]));
+    // SAM-5, SAT-3, SPC-4, SBC-3, iSCSI.
+    assert_eq!(inquiry[58..68], [0x00, 0xa0, 0x1e, 0xe0, 0x04, 0x60, 0x04, 0xc0, 0x09, 0x60]);
+    assert_eq!(i.read(&[INQUIRY, 1, 0xb1, 1, 0, 0], 256).data[4..8], [0, 1, 0, 0], "no form factor");
     let pages = i.read(&[INQUIRY, 1, 0, 1, 0, 0], 256).data;
     for page in &pages[4..] {
         let data = i.read(&[INQUIRY, 1, *page, 4, 0, 0], 1024).data;
@@ -156,6 +159,11 @@ fn the_unit_says_what_it_is() {
     let caching = i.read(&[MODE_SENSE_6, 8, 8, 0, 255, 0], 255).data;
     assert_eq!((caching.len(), caching[4], caching[6] & 4), (24, 8, 4), "the write cache is on");
     assert_eq!(i.read(&[MODE_SENSE_6, 8, 5, 0, 255, 0], 255).sense, (5, 0x24, 0));
+    // Blocks are told in a long descriptor, and as long where there is none.
+    for (flags, long, descriptor_bytes) in [(0x10, 1, 16), (0x18, 0, 0), (0, 0, 8)] {
+        let modes = i.read(&[MODE_SENSE_10, flags, 8, 0, 0, 0, 0, 0, 255, 0], 255).data;
+        assert_eq!((modes[4], modes[7]), (long, descriptor_bytes), "{flags:#x}");
+    }
     assert_eq!(i.read(&[REPORT_LUNS, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0], 64).data.len(), 16);
     // One command: there, not there, with a service action.
     let one = |options, code, action| {
@@ -173,6 +181,10 @@ fn the_unit_says_what_it_is() {
     for unknown in [0x16, 0x17, 0x5e, 0x5f, 0xa2, 0xb5, 0xff] {
         assert_eq!(i.ask(&[unknown, 0, 0, 0, 0, 0]).sense, (5, 0x20, 0), "{unknown:#x}");
     }
+    // Parameters of a log from one on: its only one is 0.
+    let log = |code| [LOG_SENSE, 0, 0x6f, 0, 0, 0, code, 0, 255, 0];
+    assert_eq!(i.read(&log(0), 255).data[..6], [0x2f, 0, 0, 8, 0, 0]);
+    assert_eq!(i.read(&log(1), 255).sense, (5, 0x24, 0));
     let mut other = i.command(FINAL | READS, 36, &[INQUIRY, 0, 0, 0, 36, 0]);
     other.0[9] = 3;
     i.send(&other, &[]);
@@ -181,6 +193,75 @@ fn the_unit_says_what_it_is() {
     other.0[9] = 3;
     i.send(&other, &[]);
     assert_eq!(i.finish(other.task_tag(), &[]).sense, (5, 0x25, 0));
+    // Data are asked for by the LUN that was said.
+    let mut other = i.command(FINAL | WRITES, 512, &cdb_16(WRITE_16, 0, 0, 1));
+    other.put_lun_field([0x41, 1, 0, 0, 0, 0, 0, 0]);
+    i.send(&other, &[]);
+    let (asked, _) = i.pdu();
+    assert_eq!((asked.code(), asked.lun_field()), (READY_TO_TRANSFER, other.lun_field()));
+    let data = i.data_out(other.task_tag(), asked.u32_at(20), 0, 0, true);
+    i.send(&data, &[1; 512]);
+    assert_eq!(i.finish(other.task_tag(), &[]).sense, (5, 0x25, 0));
+}
+
+#[test]
+fn what_no_unit_like_this_has_is_refused() {
+    let server = serve(Steady::new(1000, true), options());
+    let mut i = server.initiator();
+    // NACA: an auto contingent allegiance.
+    for cdb in
+        [&[TEST_UNIT_READY, 0, 0, 0, 0, 4][..], &[INQUIRY, 0, 0, 0, 36, 4], &[READ_10, 0, 0, 0, 0, 0, 0, 0, 0, 4]]
+    {
+        assert_eq!(i.ask(cdb).sense, (5, 0x24, 0), "{cdb:?}");
+    }
+    assert_eq!(i.ask(&[0xff, 0, 0, 0, 0, 4]).sense, (5, 0x20, 0));
+    // Power conditions that are reserved, or of timers.
+    for condition in [4, 6, 7, 9, 0xa, 0xb] {
+        assert_eq!(i.ask(&[START_STOP_UNIT, 0, 0, 0, condition << 4, 0]).sense, (5, 0x24, 0), "{condition}");
+    }
+}
+
+/// A bit that is refused, or means nothing, is not told as one that means something.
+#[test]
+fn which_bits_of_a_command_mean_something_is_told_by_device() {
+    let usage = |i: &mut crate::initiator::Initiator, code: u8| {
+        let one = [MAINTENANCE_IN, REPORT_SUPPORTED_OPERATION_CODES, 1, code, 0, 0, 0, 0, 2, 0, 0, 0];
+        i.read(&one, 512).data.split_off(4)
+    };
+    for (steady, unmap) in [(Steady::new(1000, true), 8), (Steady::new(1000, true).without_trims(), 0)] {
+        let server = serve(steady, options());
+        let mut i = server.initiator();
+        assert_eq!([WRITE_SAME_10, WRITE_SAME_16].map(|code| usage(&mut i, code)[1]), [unmap, unmap | 1]);
+        let ended = i.ask(&cdb_16(WRITE_SAME_16, unmap | 1, 0, 8));
+        assert_eq!(ended.status, 0, "what is told is taken");
+        let refused = if unmap == 0 { (5, 0x24, 0) } else { (0, 0, 0) };
+        assert_eq!(i.ask(&cdb_16(WRITE_SAME_16, 9, 0, 8)).sense, refused);
+        assert_eq!(usage(&mut i, START_STOP_UNIT), [START_STOP_UNIT, 0, 0, 0, 0xf1, 0]);
+        let listed = i.read(&[MAINTENANCE_IN, REPORT_SUPPORTED_OPERATION_CODES, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0], 4096);
+        let same = listed.data[4..].chunks_exact(8).filter(|command| command[0] == WRITE_SAME_16);
+        assert_eq!(same.count(), 1);
+    }
+}
+
+/// The initiator says that nothing comes from it.
+#[test]
+fn a_command_that_takes_data_is_refused_where_none_are_sent() {
+    let server = serve(Steady::new(1000, false), options());
+    let mut i = server.initiator();
+    assert_eq!(i.write(&cdb_16(WRITE_16, 0, 0, 1), &[7; 512]).status, 0);
+    for flags in [FINAL | READS, FINAL] {
+        for code in [WRITE_16, WRITE_AND_VERIFY_16] {
+            let command = i.command(flags, 512, &cdb_16(code, 0, 0, 1));
+            i.send(&command, &[]);
+            let ended = i.finish(command.task_tag(), &[]);
+            assert_eq!((ended.sense, ended.residual), ((5, 0x24, 0), -512), "{code:#x}, {flags:#x}");
+        }
+    }
+    assert_eq!(i.read(&cdb_16(READ_16, 0, 0, 1), 512).data, [7; 512]);
+    assert_eq!(server.order(&Order::Status)["requests"]["write"]["errors"], 4);
+    // One that expects no transfer at all is told how much it would have been.
+    let ended = i.ask(&cdb_16(WRITE_16, 0, 0, 1));
+    assert_eq!((ended.status, ended.residual), (0, 512));
 }
 
 #[test]
@@ -260,6 +341,79 @@ fn logins_fail_with_the_reason() {
     header.put_u32(24, i.cmd_sn);
     i.send(&header, &[]);
     assert_eq!(i.pdu().0.code(), LOGOUT_RESPONSE);
+    assert!(i.is_gone());
+}
+
+#[test]
+fn keys_of_a_text_are_answered_one_by_one() {
+    let server = serve(Steady::new(1000, false), options());
+    let mut i = server.initiator();
+    let mut say = |flags: u8, keys: &[(&str, &str)]| {
+        let mut header = Header::new(TEXT, flags, 5);
+        header.put_u32(20, NO_TAG);
+        let (answer, data) = i.exchange(header, &text(keys));
+        assert_eq!(answer.code(), TEXT_RESPONSE);
+        (answer.flags(), answer.u32_at(20) == NO_TAG, data)
+    };
+    let keys = [
+        ("X-foo.bar", "1"),
+        ("MaxBurstLength", "4096"),
+        ("InitiatorName", "iqn.2000-01.test:other"),
+        ("MaxRecvDataSegmentLength", "3"),
+        ("MaxRecvDataSegmentLength", "8192"),
+        ("SendTargets", "All"),
+        ("SendTargets", "iqn.2000-01.test:none"),
+        ("SendTargets", ""),
+    ];
+    let answers = [
+        ("X-foo.bar", "NotUnderstood"),
+        ("MaxBurstLength", "Reject"),
+        ("InitiatorName", "Reject"),
+        ("MaxRecvDataSegmentLength", "Reject"),
+        ("SendTargets", "Reject"),
+        ("TargetName", TARGET),
+        ("TargetAddress", "localhost,1"),
+    ];
+    assert_eq!(say(FINAL, &keys), (FINAL, true, text(&answers)));
+    // More may come for as long as the initiator says so.
+    assert_eq!(say(0, &keys[..1]), (0, false, text(&answers[..1])));
+    assert_eq!(say(CONTINUE, &[]), (0, false, Vec::new()));
+    assert_eq!(say(FINAL, &[]), (FINAL, true, Vec::new()));
+}
+
+#[test]
+fn a_connection_is_closed_by_its_own_number() {
+    let server = serve(Steady::new(1000, false), options());
+    for reason in [LOGOUT_SESSION, LOGOUT_CONNECTION] {
+        let mut i = server.initiator();
+        let mut leave = |reason: u8, connection: u32| {
+            let mut header = Header::new(LOGOUT, FINAL | reason, 6);
+            header.put_u32(20, connection << 16);
+            i.exchange(header, &[]).0.0[2]
+        };
+        assert_eq!(leave(LOGOUT_CONNECTION, 0x1234), LOGOUT_NO_SUCH_CONNECTION);
+        assert_eq!(leave(2, 0), LOGOUT_NO_RECOVERY);
+        assert_eq!(leave(reason, 0), LOGOUT_DONE);
+        assert!(i.is_gone());
+    }
+}
+
+/// It has no number, and must say that it has none: the next command would be taken for one that was there before.
+#[test]
+fn a_ping_that_wants_no_answer_is_immediate() {
+    let server = serve(Steady::new(1000, false), options());
+    let mut i = server.initiator();
+    let mut ping = Header::new(NOP_OUT | IMMEDIATE, FINAL, NO_TAG);
+    ping.put_u32(20, NO_TAG);
+    ping.put_u32(24, i.cmd_sn);
+    i.send(&ping, &[]);
+    assert_eq!(i.ask(&[TEST_UNIT_READY, 0, 0, 0, 0, 0]).status, 0);
+    ping.0[0] = NOP_OUT;
+    ping.put_u32(24, i.cmd_sn);
+    i.send(&ping, &[]);
+    let (answer, about) = i.pdu();
+    assert_eq!((answer.code(), answer.0[2], about), (REJECT, REJECT_INVALID_FIELD, ping.0.to_vec()));
+    assert_eq!(answer.u32_at(28), i.cmd_sn, "it is not counted");
     assert!(i.is_gone());
 }
 
@@ -391,14 +545,42 @@ fn tasks_are_aborted_and_the_others_hear_of_a_reset() {
     assert_eq!((i.ask(&ready).status, other.ask(&ready).sense), (0, (6, 0x29, 3)));
     assert_eq!(other.ask(&ready).status, 0, "it is told once");
     assert_eq!(manage(&mut i, 8, 0), FUNCTION_NOT_SUPPORTED);
+    // All connections would have to end.
+    assert_eq!(manage(&mut i, TARGET_COLD_RESET, 0), FUNCTION_NOT_SUPPORTED);
+    assert_eq!(other.ask(&ready).status, 0);
     // It would be about the commands of others, too. Nor does the unit say that it has it.
     let read = other.command(FINAL | READS, 512, &cdb_16(READ_16, 0, 0, 1));
     other.send(&read, &[]);
     assert_eq!(manage(&mut i, CLEAR_TASK_SET, 0), FUNCTION_NOT_SUPPORTED);
     assert_eq!(other.finish(read.task_tag(), &[]).data, [0; 512]);
-    let supported = [MAINTENANCE_IN, REPORT_SUPPORTED_TASK_MANAGEMENT, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0];
+    let mut supported = [MAINTENANCE_IN, REPORT_SUPPORTED_TASK_MANAGEMENT, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0];
     assert_eq!(i.read(&supported, 4).data, [0xca, 0, 0, 0]);
+    supported[9] = 3;
+    assert_eq!(i.read(&supported, 4).sense, (5, 0x24, 0));
     assert_eq!(i.read(&cdb_16(READ_16, 0, 0, 8), 4096).data, [0; 4096], "nothing was written");
+}
+
+/// Whatever was asked, and by which command.
+#[test]
+fn every_command_that_fails_is_counted() {
+    let server = serve(Steady::new(1000, true), options());
+    let mut i = server.initiator();
+    assert_eq!(i.write(&cdb_16(VERIFY_16, 2, 0, 1), &[1; 512]).sense, (0xe, 0x1d, 0));
+    assert_eq!(i.ask(&[START_STOP_UNIT, 0, 0, 0, 0, 0]).status, 0);
+    // DATA SET MANAGEMENT without TRIM; a SMART command without its signature; a command that no drive has.
+    for (protocol, length, command) in [(6, 0x26, 0x06), (3, 0, 0xb0), (3, 0, 0xff)] {
+        let mut cdb = [0; 16];
+        (cdb[0], cdb[1], cdb[2], cdb[14]) = (ATA_PASS_THROUGH_16, protocol << 1, length, command);
+        assert_eq!(i.ask(&cdb).status, 2);
+    }
+    assert_eq!(i.ask(&[0xfe, 0, 0, 0, 0, 0]).sense, (5, 0x20, 0));
+    let status = server.order(&Order::Status);
+    let counts = ["read", "flush", "trim"].map(|kind| {
+        let requests = &status["requests"][kind];
+        (requests["requests"].as_u64(), requests["errors"].as_u64())
+    });
+    assert_eq!(counts, [(Some(1), Some(1)), (Some(1), Some(0)), (Some(1), Some(1))]);
+    assert_eq!(status["other_errors"], 3);
 }
 
 #[test]
@@ -427,6 +609,14 @@ fn a_cut_is_heard_of() {
             "{kind}: what a unit attention stands before was not asked of the drive"
         );
     }
+    // A standby is a flush that goes with the power, too.
+    let stand_by = i.command(FINAL, 0, &[START_STOP_UNIT, 0, 0, 0, 0, 0]);
+    i.send(&stand_by, &[]);
+    server.order(&Order::Status);
+    server.order(&Order::Cut);
+    assert_eq!(i.finish(stand_by.task_tag(), &[]).sense, (2, 4, 0));
+    let flushes = &server.order(&Order::Status)["requests"]["flush"];
+    assert_eq!((&flushes["requests"], &flushes["errors"]), (&1.into(), &1.into()));
     let gone = serve(Steady::new(1000, true), options());
     let mut i = gone.initiator();
     gone.order(&Order::Cut);

@@ -13,7 +13,7 @@ use ssdlab_attach::scsi::{Command as ScsiCommand, LogicalUnit, Progress, Sense};
 use ssdlab_attach::{Drive, Export, Lock};
 use ssdlab_contents::{ContentDevice, ContentOptions, Image, ImageContents, MediaKey};
 use ssdlab_core::{Cause, MILLISECOND, Nanos, Op};
-use ssdlab_device::Device;
+use ssdlab_device::{Device, Security};
 use ssdlab_opal::{Geometry, Identity, Tper};
 use ssdlab_testkit::opal::*;
 
@@ -35,7 +35,11 @@ impl Bench {
     }
 
     fn serving(read_only: bool) -> Bench {
-        let device = Steady::new(LATENCY, true).erasing(ERASE, true).telling();
+        Bench::of(Steady::new(LATENCY, true), read_only)
+    }
+
+    fn of(device: Steady, read_only: bool) -> Bench {
+        let device = device.erasing(ERASE, true).telling();
         let sectors = device.info().capacity_bytes / 512;
         let export = Export::new(device.info(), read_only);
         let device = ContentDevice::new(Box::new(device), ContentOptions::default());
@@ -158,6 +162,31 @@ fn the_shadow_is_read_before_the_drive() {
     assert_eq!(bench.wait(), [Ok(vec![])]);
     bench.set(session, MBR_CONTROL, &[(2, n(1))]);
     assert_eq!(bench.run(Op::Read, 4096, &[]), Ok(vec![7; 4096]));
+}
+
+/// A read of it takes as long as one of the medium, more parts of it than are sent at once, and fails no more than the first.
+#[test]
+fn what_a_cut_has_destroyed_under_the_shadow_does_not_matter_to_who_reads_the_shadow() {
+    let mut bench = Bench::of(Steady::new(LATENCY, true).losing(2), false);
+    let session = bench.own();
+    let first = |found: Result<Vec<u8>, DriveError>| found.map(|bytes| bytes.first().copied());
+    bench.run(Op::Write, 8192, &[6; 4096]).unwrap();
+    bench.set(session, MBR_CONTROL, &[(1, n(1))]);
+    bench.drive.cut(bench.now);
+    bench.now = bench.drive.restore(bench.now);
+    bench.run(Op::Read, 0, &[]).unwrap();
+    let before = bench.now;
+    bench.drive.start(bench.now, DriveRequest::new(1, 9, Op::Read, 0, 40 << 20)).unwrap();
+    assert!(bench.wait() == [Ok(vec![0; 40 << 20])]);
+    assert_eq!((bench.now - before, bench.drive.served[Op::Read as usize].errors), (2 * LATENCY, 0));
+    let session = bench.begin(LOCKING_SP, ADMIN1, Identity::of("steady", 1).msid.as_bytes());
+    bench.set(session, MBR_CONTROL, &[(2, n(1))]);
+    assert_eq!(first(bench.run(Op::Read, 8192, &[])), Err(DriveError::Medium));
+    // Nor does a new key make it readable, until it is written.
+    bench.set(session, RANGE1, &[(3, n(0)), (4, n(800))]);
+    assert_eq!(first(bench.run(Op::Read, 8192, &[])), Err(DriveError::Medium));
+    bench.run(Op::Write, 8192, &[7; 4096]).unwrap();
+    assert_eq!(first(bench.run(Op::Read, 8192, &[])), Ok(Some(7)));
 }
 
 /// An erase waits for what is under way, and what comes meanwhile waits for the erase.
@@ -400,6 +429,29 @@ fn a_revert_that_did_not_happen_does_not_come_with_a_later_key() {
     assert!(contents.reserved.pages().any(|page| page.1.starts_with(b"kept")));
 }
 
+/// The process may end at any time afterwards, without a further command.
+#[test]
+fn what_a_reset_sets_while_an_erase_is_under_way_is_in_the_image_when_that_has_ended() {
+    let (mut bench, path) = with_image("reset-while-erasing", true);
+    let session = bench.own();
+    bench.set(session, RANGE1, &[(3, n(800)), (4, n(800)), (9, list(&[n(0), n(3)]))]);
+    assert_eq!(bench.say(session, &[0xfa]), [0xfa]);
+    let session = bench.begin(ADMIN_SP, SID, Identity::of("steady", 1).msid.as_bytes());
+    // TPER_RESET has an effect.
+    bench.set(session, 0x201_0003_0001, &[(8, n(1))]);
+    assert_eq!(bench.say(session, &[0xfa]), [0xfa]);
+    let session = bench.begin(LOCKING_SP, ADMIN1, Identity::of("steady", 1).msid.as_bytes());
+    bench.send(session, &call(KEY1, GEN_KEY, &[]));
+    bench.drive.advance(bench.now, &mut Vec::new());
+    let pages = |bench: &Bench| bench.drive.lock().expect("it has locks").pages();
+    let before = pages(&bench);
+    bench.drive.security_send(bench.now, 2, 4, &[0; 512]).unwrap();
+    bench.wait();
+    assert_ne!(pages(&bench), before, "both locks are closed");
+    let kept: Vec<_> = kept(&path).0.reserved.pages().map(|(number, page)| (number, Some(page.to_vec()))).collect();
+    assert!(kept == pages(&bench));
+}
+
 /// A new key of a range is one header of the image: what others hold is neither read nor written for it.
 #[test]
 fn a_new_key_of_a_range_leaves_the_rest_of_the_image_alone() {
@@ -429,7 +481,7 @@ fn lba_status(bench: &mut Bench, lba: u64) -> Result<Vec<(u32, bool)>, Sense> {
     let mut cdb = [0; 16];
     (cdb[0], cdb[1], cdb[12]) = (SERVICE_ACTION_IN_16, GET_LBA_STATUS, 0x10);
     cdb[2..10].copy_from_slice(&lba.to_be_bytes());
-    let command = ScsiCommand { owner: 1, cookie: 1, lun: 0, cdb, data: Vec::new() };
+    let command = ScsiCommand { owner: 1, cookie: 1, lun: 0, cdb, data: Vec::new(), sends_none: false };
     let Progress::Done(answer) = unit.begin(bench.now, &mut bench.drive, command) else { panic!("it takes no time") };
     let told = answer.data.concat();
     let blocks = |found: &[u8]| (u32::from_be_bytes(found[8..12].try_into().unwrap()), found[12] == 1);
@@ -571,6 +623,28 @@ fn a_command_of_a_security_protocol_wakes_a_drive_that_stands_by() {
     }
 }
 
+/// The device's own time does not pass at once meanwhile: a cut finds it at the erase.
+#[test]
+fn a_standby_begins_once_the_erase_of_every_block_has_ended() {
+    for cut_after in [0, ERASE / 2, ERASE + LATENCY] {
+        let mut bench = Bench::new();
+        bench.drive.device.secure_erase(bench.now);
+        let stand_by = DriveRequest { stands_by: true, ..DriveRequest::new(1, 1, Op::Flush, 0, 0) };
+        bench.drive.start(bench.now, stand_by).unwrap();
+        let mut outcomes = Vec::new();
+        while bench.now < cut_after {
+            bench.now = bench.drive.next_event().expect("it is at an erase").min(cut_after);
+            bench.drive.advance(bench.now, &mut outcomes);
+        }
+        let is_over = cut_after > ERASE;
+        assert_eq!((outcomes.len(), bench.drive.stands_by()), (usize::from(is_over), is_over), "after {cut_after} ns");
+        assert_eq!(bench.drive.device_time(bench.now), bench.now, "after {cut_after} ns");
+        bench.drive.cut(bench.now);
+        bench.drive.restore(bench.now);
+        assert_eq!(bench.drive.device.unclean_shutdowns(), Some(u64::from(!is_over)), "after {cut_after} ns");
+    }
+}
+
 /// To start one is to wake it: a cut after that is no clean one. To ask whether it is there is not.
 #[test]
 fn start_wakes_a_drive_that_stands_by_and_test_unit_ready_does_not() {
@@ -580,7 +654,8 @@ fn start_wakes_a_drive_that_stands_by_and_test_unit_ready_does_not() {
         let stand_by = DriveRequest { stands_by: true, ..DriveRequest::new(1, 1, Op::Flush, 0, 0) };
         bench.drive.start(bench.now, stand_by).unwrap();
         assert_eq!(bench.wait(), [Ok(vec![])]);
-        let mut command = ScsiCommand { owner: 1, cookie: 1, lun: 0, cdb: [0; 16], data: Vec::new() };
+        let mut command =
+            ScsiCommand { owner: 1, cookie: 1, lun: 0, cdb: [0; 16], data: Vec::new(), sends_none: false };
         command.cdb[..6].copy_from_slice(&cdb);
         assert!(matches!(unit.begin(bench.now, &mut bench.drive, command), Progress::Done(a) if a.sense.is_none()));
         assert_eq!(bench.drive.stands_by(), !wakes);
@@ -600,7 +675,7 @@ fn a_packet_before_the_answer_to_the_last_is_fetched_is_out_of_sequence() {
     cdb[..10].copy_from_slice(&[SECURITY_PROTOCOL_OUT, 1, id[0], id[1], 0x80, 0, 0, 0, 0, 1]);
     for expected in [None, Some(Sense::new(5, 0x2c, 0))] {
         let data = packet(0, 0, &call(0xff, 0xff01, &[]));
-        let command = ScsiCommand { owner: 1, cookie: 1, lun: 0, cdb, data };
+        let command = ScsiCommand { owner: 1, cookie: 1, lun: 0, cdb, data, sends_none: false };
         let Progress::Done(answer) = unit.begin(bench.now, &mut bench.drive, command) else {
             panic!("it takes no time")
         };

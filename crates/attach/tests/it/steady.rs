@@ -59,6 +59,11 @@ impl Steady {
         Steady { loses: Some(unit), ..self }
     }
 
+    pub fn without_trims(mut self) -> Self {
+        self.info.supports_trim = false;
+        self
+    }
+
     pub fn forgetting_trims(self) -> Self {
         Steady { forgets_trims: true, ..self }
     }

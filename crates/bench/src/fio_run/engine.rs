@@ -146,7 +146,10 @@ impl Recorders<'_, '_> {
             entry.merge(*apart);
         }
         if let Some(target) = &task.latency_target {
-            entry.searched_depth = Some(target.depth);
+            // Of the last job, and of its last clone, whichever ends last.
+            if task.job == entry.last_job() && entry.searched_depth.is_none_or(|(clone, _)| clone <= task.clone) {
+                entry.searched_depth = Some((task.clone, target.depth));
+            }
             if !target.found {
                 entry.still_searched = Some((task.job, target.depth));
             } else if target.missed() {

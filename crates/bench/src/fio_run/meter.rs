@@ -115,8 +115,8 @@ pub(super) struct EntryMeter {
     pub(super) group: u32,
     pub(super) clones: u32,
     pub(super) depth: u32,
-    /// The depth that the search of `latency_target` has come to.
-    pub(super) searched_depth: Option<u32>,
+    /// The depth that the search of `latency_target` has come to, if the last job has one, behind the number of the clone.
+    pub(super) searched_depth: Option<(u32, u32)>,
     /// Index of the job of a clone whose search had not ended when the clone did, and the depth that it was trying.
     pub(super) still_searched: Option<(usize, u32)>,
     /// The same of a clone for which not even depth 1 was good.
@@ -189,6 +189,11 @@ impl EntryMeter {
             window: WINDOW,
             max_windows: (MAX_WINDOWS / entries.max(1)).max(2),
         }
+    }
+
+    /// Index of its last job in the file.
+    pub(super) fn last_job(&self) -> usize {
+        self.jobs.last().map_or(self.job, |job| job.0)
     }
 
     /// A clone will be measured from `at` on. Every clone says so before any has run.

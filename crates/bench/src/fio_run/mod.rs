@@ -49,7 +49,7 @@ mod tests;
 mod text;
 
 pub use logs::{LogSink, log_names};
-pub use outcome::{LEADS, TEST};
+pub use outcome::{ASKED, LEADS, OTHER_JOBS, PREFILL, REST, TEST};
 pub use report::{Direction, FioReport, JobReport, Latency, RunFacts, Sync, TimeShares};
 pub use steady::{SteadyData, SteadyReport};
 

@@ -1,8 +1,9 @@
 //! A job file's entries as the page and `results.json` show them: one result for each.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use ssdlab_core::{Histogram, Op, format_duration};
+use serde_json::json;
+use ssdlab_core::{Fnv1a, Histogram, Op, format_duration};
 use ssdlab_workload::fio::{Job, JobFile, Rw};
 use ssdlab_workload::pattern::BlockSizes;
 
@@ -15,16 +16,29 @@ use crate::host::SlowestSeen;
 use crate::outcome::{Axis, Mark, Outcome};
 use crate::suite::figures::{chart, put, put_counters, put_latencies, series};
 use crate::suite::tail::tail_chart;
+use crate::suite::words::amount;
 
 /// What stands as the test of a job.
 pub const TEST: &str = "run";
 
 pub const LEADS: &[&str] = &["iops", "bandwidth", "latency_p99"];
 
+/// Rates that a job file asks for: figures of the file, of which none is better.
+pub const ASKED: [&str; 2] = ["asked_bandwidth", "asked_iops"];
+
+/// The parameter, beside a job's options, of what was written before the first job: `read` (what jobs read), `drive` or `none`.
+pub const PREFILL: &str = "prefill";
+/// That of how long the drive then rested.
+pub const REST: &str = "rest_seconds";
+/// That which tells the other jobs of its file from those of another: a digest, or `none` if there are none.
+pub const OTHER_JOBS: &str = "other_jobs_digest";
+
 /// Entries that a page shows; a file can have thousands of clones. fio's report has all of them.
 const MOST_SHOWN: usize = 24;
 /// What a page says of a job that reads what it has written when all is.
 const VERIFIED: &str = "IOPS and bandwidth are those of the job without the reads that verify what it has written, and without their time; latencies of reads are those of verification, too.";
+/// Of a job of which a part of what it does moves no data.
+const TRIMS: &str = "Bandwidth is that of the reads and writes alone; IOPS count the trims, too.";
 /// The same of one that rests now and then.
 const PAUSES: &str = "The job pauses (thinktime): its rates are not the highest that the drive can do.";
 const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
@@ -89,7 +103,7 @@ fn outcome(
         variant: name,
         device: facts.device.clone(),
         method: method(file, entry, facts, options),
-        params: file.jobs[entry.job].given.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect(),
+        params: params(file, entry.job, facts, options),
         tables: explain::tail_tables("job", m),
         time_shares: explain::time_shares("job", m),
         slowest: explain::slowest(m),
@@ -105,7 +119,13 @@ fn outcome(
     if m.elapsed() > 0 {
         let iops = commands as f64 * 1e9 / m.elapsed() as f64;
         put(&mut out, "iops", rates.map_or(iops, |r| r.0), "IOPS");
-        put(&mut out, "bandwidth", rates.map_or_else(|| m.mb_per_s(), |r| r.1 / 1e6), "MB/s");
+        let [moves, trims] =
+            [&[Op::Read, Op::Write][..], &[Op::Trim]].map(|ops| ops.iter().any(|&op| m.op(op).bytes > 0));
+        // What is trimmed is not moved.
+        if moves || !trims {
+            put(&mut out, "bandwidth", rates.map_or_else(|| m.mb_per_s(), |r| r.1 / 1e6), "MB/s");
+        }
+        out.notes.extend((moves && trims).then(|| TRIMS.to_owned()));
     }
     if rates.is_some() {
         out.notes.push(VERIFIED.to_owned());
@@ -168,11 +188,12 @@ fn put_asked(out: &mut Outcome, file: &JobFile, entry: &EntryMeter) {
         };
         entry.jobs.iter().map(of_job).sum::<Option<f64>>()
     };
+    let [bandwidth, commands] = ASKED;
     if let Some(bytes) = sum(asked_bytes) {
-        put(out, "asked_bandwidth", bytes / 1e6, "MB/s");
+        put(out, bandwidth, bytes / 1e6, "MB/s");
     }
     if let Some(iops) = sum(asked_commands) {
-        put(out, "asked_iops", iops, "IOPS");
+        put(out, commands, iops, "IOPS");
     }
 }
 
@@ -235,10 +256,49 @@ fn file_name(file: &JobFile) -> &str {
     file.file.rsplit(['/', '\\']).next().unwrap_or(&file.file)
 }
 
+/// The options of a job, and what else decides on its figures.
+fn params(file: &JobFile, job: usize, facts: &RunFacts, options: FioOptions) -> BTreeMap<String, serde_json::Value> {
+    let prefill = match options.prefill {
+        _ if facts.prefilled_bytes == 0 => "none",
+        Prefill::Read => "read",
+        Prefill::Drive => "drive",
+        Prefill::Nothing => "none",
+    };
+    let of_run = [
+        (PREFILL, json!(prefill)),
+        (REST, json!(facts.rested as f64 / 1e9)),
+        (OTHER_JOBS, json!(other_jobs(file, job).map_or("none".to_owned(), |d| format!("{:016x}", d.value())))),
+    ];
+    let own = file.jobs[job].given.iter().map(|(key, value)| (key.clone(), json!(value)));
+    own.chain(of_run.map(|(key, value)| (key.to_owned(), value))).collect()
+}
+
+/// Options that say something to people, or name a file of ours.
+const OF_REPORTS: [&str; 4] = ["description", "write_bw_log", "write_iops_log", "write_lat_log"];
+
+/// Of the other jobs of a file, in their order around this one: their names, those of their options that have an effect, and whether
+/// the jobs of the file end with one another, which any section can say.
+fn other_jobs(file: &JobFile, job: usize) -> Option<Fnv1a> {
+    let without: BTreeSet<&str> = file.ignored().chain(OF_REPORTS).collect();
+    let mut digest = Fnv1a::default();
+    // No option and no name has a line feed.
+    let mut line = |text: &str| [text, "\n"].into_iter().for_each(|part| digest.add(part.as_bytes()));
+    line(if file.ends_others() { "exitall" } else { "" });
+    for (i, other) in file.jobs.iter().enumerate() {
+        line("");
+        if i != job {
+            line(&other.name);
+            let options = other.given.iter().filter(|(key, _)| !without.contains(key.as_str()));
+            options.for_each(|(key, value)| line(&format!("{key}={value}")));
+        }
+    }
+    (file.jobs.len() > 1).then_some(digest)
+}
+
 fn method(file: &JobFile, entry: &EntryMeter, facts: &RunFacts, options: FioOptions) -> String {
     let rested = format_duration(facts.rested);
-    let written =
-        format!("{:.1} GB were written in sequence, and it rested for {rested}", facts.prefilled_bytes as f64 / 1e9);
+    let and_rested = if facts.rested > 0 { format!(", and it rested for {rested}") } else { String::new() };
+    let written = format!("{} were written in sequence{and_rested}", amount(facts.prefilled_bytes));
     let it_was = facts.begins.it_was();
     let drive = match options.prefill {
         _ if facts.prefilled_bytes == 0 && facts.rested > 0 => {

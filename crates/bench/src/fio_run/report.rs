@@ -159,7 +159,8 @@ pub struct JobReport {
     pub latency_ns: Table,
     pub latency_us: Table,
     pub latency_ms: Table,
-    /// With `latency_target` the depth that its search has come to, which is also told where that has not ended.
+    /// With `latency_target` the depth that its search has come to, which is also told where that has not ended. Of a group, these
+    /// four are those of its last job.
     pub latency_depth: u32,
     /// Nanoseconds, as in fio; but the window is in microseconds.
     pub latency_target: u64,
@@ -494,6 +495,8 @@ fn share_bandwidth(jobs: &mut [JobReport]) {
 impl JobReport {
     fn new(file: &JobFile, entry: &EntryMeter, turn: u32) -> Self {
         let job = &file.jobs[entry.job];
+        // As in fio, whose search a group tells of.
+        let last = &file.jobs[entry.last_job()];
         let runtime = entry.runtime();
         let mut options = job.given.clone();
         // Readers such as fio-plot look these up, given or not.
@@ -543,10 +546,10 @@ impl JobReport {
             latency_ns: bins(&BINS_1000, &entry.bins.ns, requests),
             latency_us: bins(&BINS_1000, &entry.bins.us, requests),
             latency_ms: bins(&BINS_MS, &entry.bins.ms, requests),
-            latency_depth: entry.searched_depth.unwrap_or(entry.depth),
-            latency_target: job.latency_target,
-            latency_percentile: job.latency_percentile,
-            latency_window: job.latency_window / MICROSECOND,
+            latency_depth: entry.searched_depth.map_or_else(|| last.depth(), |(_, depth)| depth),
+            latency_target: last.latency_target,
+            latency_percentile: last.latency_percentile,
+            latency_window: last.latency_window / MICROSECOND,
             steadystate: None,
             ssdlab: JobDetails { slowest: explain::slowest(&entry.all) },
             header: Header {

@@ -414,6 +414,59 @@ fn each_entry_is_a_result_with_the_figures_of_the_report() {
     assert!(run.outcomes[0].metrics.contains_key("waf"), "one entry did all the writes");
 }
 
+/// The result of the first entry of a file.
+fn first_outcome(text: &str, options: FioOptions) -> Outcome {
+    let file = JobFile::parse("test.fio", text).unwrap_or_else(|e| panic!("{e}"));
+    let run = run_file_logging(&file, &ModelSpec::default(), options, &mut NoLogs, &Monitor::silent());
+    run.unwrap_or_else(|e| panic!("{e}")).outcomes.remove(0)
+}
+
+#[test]
+fn a_result_says_what_else_than_its_options_decides_on_its_figures() {
+    let said = |text: &str, options| {
+        let out = first_outcome(text, options);
+        [PREFILL, REST, OTHER_JOBS].map(|key| out.params[key].to_string())
+    };
+    let usual = FioOptions::default();
+    let unfilled = FioOptions { prefill: Prefill::Nothing, ..usual };
+    let reads = "[a]\nrw=randread\nsize=4m\n";
+    assert_eq!(said(reads, usual), ["\"read\"", "10.0", "\"none\""]);
+    assert_eq!(said(reads, unfilled), ["\"none\"", "0.0", "\"none\""]);
+    // What reads nothing is not filled for it.
+    assert_eq!(said("[a]\nrw=write\nsize=4m\n", usual), ["\"none\"", "0.0", "\"none\""]);
+    let beside = |before: &str, after: &str| said(&format!("{before}{reads}{after}"), unfilled)[2].clone();
+    let b = "[b]\nrw=randwrite\nsize=4m\n";
+    assert_ne!(beside("", b), beside("", ""));
+    assert_ne!(beside("", b), beside("", &format!("{b}iodepth=4\nioengine=libaio\n")));
+    assert_ne!(beside("", b), said(&format!("{reads}stonewall\n{b}stonewall\n"), unfilled)[2]);
+    // Comments, text and names of files are of no account, and the job's own options are beside it.
+    assert_eq!(beside("", b), beside("", &format!("# like that\n{b}description=b\nfilename=/dev/x\nwrite_bw_log=b\n")));
+    assert_eq!(beside("", b), said(&format!("{reads}bs=8k\n{b}"), unfilled)[2]);
+}
+
+#[test]
+fn what_is_trimmed_is_not_told_as_moved() {
+    let of = |rw: &str| first_outcome(&format!("[a]\nrw={rw}\nbs=64k\nsize=4m\n"), FioOptions::default());
+    let note = "Bandwidth is that of the reads and writes alone; IOPS count the trims, too.".to_owned();
+    let (trims, both, writes) = (of("randtrim"), of("trimwrite"), of("randwrite"));
+    assert!(!trims.metrics.contains_key("bandwidth") && trims.metrics["iops"].value > 0.0, "{:?}", trims.metrics);
+    assert_eq!([&trims, &both, &writes].map(|out| out.notes.contains(&note)), [false, true, false]);
+    let block = |out: &Outcome| out.metrics["bandwidth"].value * 1e6 / out.metrics["iops"].value;
+    assert!((block(&both) - 32_768.0).abs() < 1.0 && (block(&writes) - 65_536.0).abs() < 1.0, "{}", block(&both));
+}
+
+#[test]
+fn little_that_was_laid_out_is_not_told_as_nothing() {
+    let method = |rest| {
+        let options = FioOptions { rest, ..FioOptions::default() };
+        first_outcome("[a]\nrw=randread\nsize=4m\n", options).method
+    };
+    let rested = method(None);
+    assert!(rested.contains("4.194 MB were written in sequence, and it rested for 10.00 s."), "{rested}");
+    let at_once = method(Some(0));
+    assert!(at_once.contains("4.194 MB were written in sequence. Then"), "{at_once}");
+}
+
 #[test]
 fn logs_have_a_line_for_each_command_or_for_each_period() {
     let base = "[j]\nrw=randread\nnorandommap\nbs=4k\nwrite_bw_log=x\nwrite_iops_log=x\nwrite_lat_log\n";
@@ -617,6 +670,19 @@ fn clones_of_one_entry_that_search_a_depth_have_the_figures_of_their_last_window
     assert_eq!((reads.iops_samples, reads.iops_min, reads.iops_max), (2, 10_000, 17_000));
 }
 
+/// As in fio 3.33, whichever ends last.
+#[test]
+fn a_group_tells_of_the_latency_target_of_its_last_job() {
+    let head = "[global]\nrw=randread\nnorandommap\nsize=1m\nioengine=libaio\ngroup_reporting\n";
+    let with = "iodepth=4\nlatency_target=10ms\nlatency_window=5000\nlatency_percentile=50\nruntime=1\ntime_based\n";
+    let told = |jobs: &str| {
+        let job = &run(&format!("{head}{jobs}")).jobs[0];
+        (job.latency_target, job.latency_window, job.latency_percentile, job.latency_depth)
+    };
+    assert_eq!(told(&format!("[a]\niodepth=8\n[b]\n{with}")), (10_000_000, 5000, 50.0, 4));
+    assert_eq!(told(&format!("[a]\n{with}[b]\niodepth=8\n")), (0, 0, 100.0, 8));
+}
+
 #[test]
 fn a_job_that_is_over_within_its_ramp_says_that_nothing_was_measured() {
     let run = |ramp: &str| {
@@ -740,6 +806,10 @@ fn jobs_end_with_others_and_wait_for_others() {
     let e = entries(&in_the_last);
     assert!(e[0].all.requests() == 100 && e[1].all.requests() <= 101, "{}", e[1].all.requests());
     assert_eq!(e[2].all.requests(), 100);
+    // Nor in which section, nor what it says (fio 3.33).
+    for text in [text.replace("exitall\n", "") + "[global]\nexitall\n", text.replace("exitall", "exitall=0")] {
+        assert!(entries(&text)[1].all.requests() <= 101, "{text}");
+    }
     let all = run(&text.replace("exitall", "exitall\nexit_what=all"));
     assert_eq!(all.jobs.iter().map(|job| &*job.jobname).collect::<Vec<_>>(), ["a", "b"]);
     let waits = entries("[global]\nrw=read\nbs=4k\n[a]\nsize=400k\nnumjobs=2\n[b]\nwait_for=a\nsize=40k\n");

@@ -126,8 +126,9 @@ pub(super) fn file_name(r: &Replayed) -> String {
 pub(super) fn method(r: &Replayed) -> String {
     let it_was = r.begins.it_was();
     let drive = if r.spec.prefill {
-        let rested = format_duration(r.rested);
-        format!("{it_was}; it was written once in sequence, all of it, and rested for {rested}.")
+        let and_rested =
+            if r.rested > 0 { format!(", and rested for {}", format_duration(r.rested)) } else { String::new() };
+        format!("{it_was}; it was written once in sequence, all of it{and_rested}.")
     } else if r.rested > 0 {
         format!("{} It rested for {}.", r.begins.unwritten(), format_duration(r.rested))
     } else {

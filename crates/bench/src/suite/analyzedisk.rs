@@ -6,7 +6,7 @@ use ssdlab_workload::{Mix, Pattern};
 use super::common::{build, fill_drive, gigabytes, note_if_few};
 use super::context::Context;
 use super::definition::{PLAIN, TestDef, integer, metric};
-use super::figures::{chart, put, put_causes, put_counters, put_latencies, series};
+use super::figures::{chart, put, put_causes_of_run, put_counters, put_latencies, series};
 use super::stalls::{put_stalls, show_stalls};
 use super::tail::tail_chart;
 use crate::error::BenchError;
@@ -134,7 +134,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let name = op.name();
         put_latencies(&mut out, &m.latency(), &format!("_{name}"));
         put_stalls(&mut out, stalls, &format!("_{name}"));
-        put_causes(&mut out, &format!("single-sector {name}"), m);
+        put_causes_of_run(&mut out, &format!("single-sector {name}"), m);
         let covered = times.percentile(DRAWN_PERCENT);
         lines.push(series(name, times.density(bin.max(covered / MOST_BINS), DRAWN_PERCENT)));
         log_lines.push(series(name, times.density_by_decade(BINS_PER_DECADE)));

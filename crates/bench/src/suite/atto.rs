@@ -9,7 +9,7 @@ use ssdlab_workload::Pattern;
 use super::common::{build, size, timed};
 use super::context::Context;
 use super::definition::{PLAIN, TestDef, block, bytes, depth, metric, number, span};
-use super::figures::{by_category, categories, chart, max, put, put_causes, put_counters, series};
+use super::figures::{by_category, categories, chart, max, put, put_causes_of_run, put_counters, series};
 use crate::error::BenchError;
 use crate::outcome::{Axis, Mark, Outcome};
 
@@ -123,7 +123,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             rates.push(m.mb_per_s());
             elapsed += m.elapsed();
             put(&mut out, &format!("{name}_{}", key(block)), m.mb_per_s(), "MB/s");
-            put_causes(&mut out, &format!("{} {name}", size(block)), m);
+            put_causes_of_run(&mut out, &format!("{} {name}", size(block)), m);
         }
         put(&mut out, &format!("{name}_peak"), max(&rates), "MB/s");
         lines.push(series(name, by_category(&rates)));

@@ -223,8 +223,8 @@ pub enum PartOfRun {
     Last,
 }
 
-/// Figures of neither part: the verdict on the last one, and what was before the random writes.
-const OF_NO_PART: [&str; 3] = ["steady", "fill_bandwidth", "used_bytes"];
+/// Figures of neither part: the verdict on the last one, what was before the random writes, and how many drives were run.
+const OF_NO_PART: [&str; 4] = ["steady", "fill_bandwidth", "used_bytes", "specimens"];
 
 /// The part of the run that a figure of this test is of.
 #[must_use]

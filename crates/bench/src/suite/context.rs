@@ -26,6 +26,8 @@ pub struct Context<'a> {
     seed: u64,
     /// What the drive was divided by, if the test runs on it in small.
     small: Option<u32>,
+    /// It was to run on the drive in small, which cannot be made.
+    is_whole_after_all: bool,
     monitor: &'a Monitor<'a>,
 }
 
@@ -83,13 +85,29 @@ impl<'a> Context<'a> {
         if small {
             params.shrink_spans(QUICK_DIVISOR);
         }
-        Ok(Context { lab, def, params, seed, small: small.then_some(by), monitor })
+        let is_whole_after_all = may_keep_times && !whole_times && !def.on_whole_drive;
+        Ok(Context { lab, def, params, seed, small: small.then_some(by), is_whole_after_all, monitor })
     }
 
     /// Whether the test runs on the drive in small.
     #[must_use]
     pub fn is_small(&self) -> bool {
         self.small.is_some()
+    }
+
+    /// What is to be said of a quick run on the whole of a drive that other quick runs have in small. A disk is whole in each.
+    pub(super) fn note_of_size(&self) -> Option<String> {
+        let why = match self.begins() {
+            Begins::Saved => "a drive that was saved keeps its size",
+            _ => "it cannot be made small in its proportions",
+        };
+        let note = || {
+            format!(
+                "On the whole drive, although the run is a quick one: {why}. Amounts and pauses are those of the whole drive, and \
+                 other quick runs leave them out."
+            )
+        };
+        self.is_whole_after_all.then(note)
     }
 
     /// What the drive has been divided by: 1 of a whole one.

@@ -3,13 +3,13 @@
 //! A drive's whole life cannot be simulated write by write, and need not be: once work is steady, wear grows in
 //! proportion. The drive is filled and worked until it is steady; windows of work tell the wear of every block
 //! ([`crate::wear_watch`]). Then its life is wound forward to points along it ([`ssdlab_device::Flash::fast_forward`] says how blocks spread), and at each
-//! point the drive works again, so that write amplification is measured on the worn drive, is looked at by its error
+//! point the drive works again, which tells how much write amplification has changed, is looked at by its error
 //! model, and is read after a time on the shelf as long as that can be done without loss.
 
 use std::ops::Range;
 
 use ssdlab_core::SECOND;
-use ssdlab_device::{Device, DeviceInfo, Differences, EccScheme, Flash, Wear};
+use ssdlab_device::{Counters, Device, DeviceInfo, Differences, EccScheme, Flash, Wear};
 use ssdlab_workload::{AccessPattern, BlockSizes, Distribution, Pattern, Zone, ZoneExtent};
 
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, flash, gigabytes};
@@ -19,8 +19,8 @@ use super::figures::{chart, put, put_causes, series};
 use crate::error::BenchError;
 use crate::host::{Host, Job};
 use crate::measure::{Measurement, Meter};
-use crate::outcome::{Axis, Mark, Outcome, Table};
-use crate::wear_watch::{WINDOWS, Worked, watch_wear};
+use crate::outcome::{Axis, Mark, NotSteady, Outcome, Table, Unsettled};
+use crate::wear_watch::{Course, Pass, WINDOWS, Wearing, Worked, watch_wear};
 
 pub(super) const DEF: TestDef = TestDef {
     name: "endurance",
@@ -58,7 +58,14 @@ pub(super) const DEF: TestDef = TestDef {
             "bytes written in each of eight windows, up to four times as many until blocks have been erased nearly once. More \
              bring `life_at_error_least` and `life_at_error_most` together",
         ),
-        number("point_share", "0.05", "of the drive", 0.001, 10.0, "bytes written at each point of its life"),
+        number(
+            "point_share",
+            "0.05",
+            "of the drive",
+            0.001,
+            10.0,
+            "bytes written at each point of its life, which tell how its write amplification has changed",
+        ),
         depths(
             "points_percent",
             "25,50,75,100,125,150,200,250,300,400,500,600,800,1000,1500,2000",
@@ -121,9 +128,14 @@ const AS_IT_IS_ON_REQUEST: &[super::Variant] = &[super::Variant { name: "", sett
 
 /// Old data are read as long as no more losses than this are expected in all of them.
 const SAFE_LOSSES: f64 = 1e-3;
-/// Of the life at the first error: an interval wider than this is told in words.
+/// Of a life: an interval wider than this is told in words.
 const WIDE: f64 = 0.1;
 const DAY_S: u64 = 86_400;
+/// What is done at a time, in capacities: the parts of the work start together in each piece, so that they keep their shares.
+const PIECE: f64 = 1.0 / 32.0;
+/// About how long a look at the drive and what is done in sequence take, of what so many drive writes take: for the progress.
+const LOOK: f64 = 0.15;
+const IN_SEQUENCE: f64 = 0.25;
 
 /// What was found at one point of the drive's life.
 struct Point {
@@ -142,14 +154,15 @@ struct Point {
 /// The work of the host.
 struct Work {
     sources: Vec<(AccessPattern, u64)>,
+    pass: Pass,
 }
 
 impl Work {
-    fn new(ctx: &Context<'_>, workload: &str, span: u64) -> Result<Self, BenchError> {
+    fn new(ctx: &Context<'_>, workload: &str, span: u64, capacity: u64) -> Result<Self, BenchError> {
         let pattern = |pattern: Pattern, percent: u64| build(ctx, &pattern, workload).map(|source| (source, percent));
-        let sources = match workload {
-            "random" => vec![pattern(Pattern::random_write(span, 4096), 100)?],
-            "sequential" => vec![pattern(Pattern::sequential_write(span, FILL_BLOCK_BYTES), 100)?],
+        let (sources, pass) = match workload {
+            "random" => (vec![pattern(Pattern::random_write(span, 4096), 100)?], Pass::NONE),
+            "sequential" => (vec![pattern(Pattern::sequential_write(span, FILL_BLOCK_BYTES), 100)?], Pass::NONE),
             _ => {
                 // AnandTech's Light bench, sizes below 4 KiB as 4 KiB and those that the table does not name as 32 KiB.
                 let sizes = [(4, 338), (8, 24), (16, 80), (32, 246), (64, 48), (128, 264)]
@@ -159,34 +172,37 @@ impl Work {
                     Pattern::random_write(span, 4096).block_sizes(BlockSizes::Split(sizes.to_vec())).distribution(
                         Distribution::Zoned([Vec::new(), vec![zone(50, 5), zone(30, 15), zone(20, 80)], Vec::new()]),
                     );
-                vec![pattern(random, 75)?, pattern(Pattern::sequential_write(span, FILL_BLOCK_BYTES), 25)?]
+                let in_sequence = pattern(Pattern::sequential_write(span, FILL_BLOCK_BYTES), 25)?;
+                (vec![pattern(random, 75)?, in_sequence], Pass::of_mix_with_hot_data(span, 0.25, capacity))
             }
         };
-        Ok(Work { sources })
+        Ok(Work { sources, pass })
     }
 
-    /// Writes `bytes`; returns what was written, and the write amplification.
-    fn go_on(&mut self, ctx: &Context<'_>, host: &mut Host<'_>, bytes: f64) -> Result<(f64, f64), BenchError> {
-        let before = host.counters();
-        let written = self.measured(ctx, host, bytes, &mut ())?;
-        Ok((written, host.counters().since(&before).waf().unwrap_or(1.0)))
-    }
-
-    fn measured(
+    /// Writes `bytes` in pieces; `course` marks each.
+    fn go_on(
         &mut self,
         ctx: &Context<'_>,
         host: &mut Host<'_>,
         bytes: f64,
         meter: &mut impl Meter,
-    ) -> Result<f64, BenchError> {
-        let before = host.counters().host.write_bytes;
-        let mut jobs: Vec<Job<&mut AccessPattern>> = self
-            .sources
-            .iter_mut()
-            .map(|(source, percent)| ctx.job(source, 4).for_bytes(((bytes as u64) * *percent / 100).max(1)))
-            .collect();
-        host.run(&mut jobs, meter)?;
-        Ok((host.counters().host.write_bytes - before) as f64)
+        course: &mut Course,
+    ) -> Result<(), BenchError> {
+        let piece = PIECE * host.info().capacity_bytes as f64;
+        // The last one is as long as it must be; less than a thousandth of a piece is none.
+        let pieces = libm::ceil(bytes / piece - 1e-3).max(1.0);
+        for k in 0..pieces as u64 {
+            let part = k as f64 / pieces..(k + 1) as f64 / pieces;
+            let bytes = (bytes - k as f64 * piece).min(piece) as u64;
+            let mut jobs: Vec<Job<&mut AccessPattern>> = self
+                .sources
+                .iter_mut()
+                .map(|(source, percent)| ctx.job(source, 4).for_bytes((bytes * *percent / 100).max(1)))
+                .collect();
+            ctx.monitor().part(part, || host.run(&mut jobs, meter))?;
+            course.mark(&host.counters());
+        }
+        Ok(())
     }
 }
 
@@ -196,11 +212,16 @@ struct Watched<'a, 'h> {
     ctx: &'a Context<'a>,
     host: &'a mut Host<'h>,
     measured: &'a mut Measurement,
+    course: &'a mut Course,
 }
 
 impl Worked for Watched<'_, '_> {
-    fn work(&mut self, bytes: f64) -> Result<f64, BenchError> {
-        self.work.measured(self.ctx, self.host, bytes, self.measured)
+    fn work(&mut self, bytes: f64) -> Result<(), BenchError> {
+        self.work.go_on(self.ctx, self.host, bytes, self.measured, self.course)
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.host.counters()
     }
 
     fn flash(&mut self) -> Result<&mut dyn Flash, BenchError> {
@@ -216,7 +237,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     percents.sort_unstable();
     percents.dedup();
     let mut info: Option<DeviceInfo> = None;
-    let (points, at_error, bounds, work) = ctx.on_fresh_drive(|host| {
+    let (points, at_error, bounds, work, doubts) = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
         info = Some(host.info().clone());
         if flash(host)?.wear().mean > 0.0 {
@@ -226,32 +247,32 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         // The hot zones of the client workload come first.
         let cold = span / 5 * 3 / FILL_BLOCK_BYTES * FILL_BLOCK_BYTES..span;
         let share = |key: &str| ctx.params.number(key) * capacity as f64;
-        let mut work = Work::new(ctx, &workload, span)?;
-        ctx.monitor().step(0.0, 0.2);
+        let mut work = Work::new(ctx, &workload, span, capacity)?;
+        let [filled, steady, watched, bounded] = progress(ctx, percents.len());
+        ctx.monitor().step(0.0, filled);
         host.fill(0, span, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, &mut ())?;
-        ctx.monitor().step(0.2, 0.45);
+        ctx.monitor().step(filled, steady);
         let settled = share("settle_share");
         if settled >= 1.0 {
-            work.go_on(ctx, host, settled)?;
+            work.go_on(ctx, host, settled, &mut (), &mut Course::default())?;
         }
-        let start = flash(host)?.wear();
-        ctx.monitor().step(0.45, 0.75);
-        let before = host.counters();
+        ctx.monitor().step(steady, watched);
         let mut measured = Measurement::default();
-        let mut watched = Watched { work: &mut work, ctx, host, measured: &mut measured };
-        let written = watch_wear(&mut watched, share("window_share"))?;
-        let waf = host.counters().since(&before).waf().unwrap_or(1.0);
-        let now = flash(host)?.wear();
-        if now.mean <= start.mean {
+        let mut course = Course::default();
+        course.mark(&host.counters());
+        let mut worked = Watched { work: &mut work, ctx, host, measured: &mut measured, course: &mut course };
+        let wearing = watch_wear(&mut worked, share("window_share"), ctx.monitor())?;
+        if wearing.erases <= 0.0 {
             return Err(BenchError::Unsuitable(
                 "no block was erased in the windows of work, so that nothing tells the wear of its life: raise window_share \
                  or settle_share"
                     .to_owned(),
             ));
         }
-        // Host bytes for all of the rated life.
-        let mut pace = written / (now.mean - start.mean);
-        ctx.monitor().step(0.75, 0.8);
+        let of_windows = course.waf(work.pass).unwrap_or(1.0);
+        // That of what comes next.
+        let mut waf = of_windows;
+        ctx.monitor().step(watched, bounded);
         // With as many lasting differences life is shortest.
         let bounds = [Differences::Most, Differences::Least].map(|d| bound(ctx, host, &percents, d));
         let [shortest, longest] = bounds;
@@ -259,9 +280,15 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let mut points: Vec<Point> = Vec::new();
         let mut host_bytes = host.counters().host.write_bytes as f64;
         points.push(look(ctx, host, &cold, host_bytes, waf)?);
-        let count = percents.len() as f64;
+        // For the progress: how many there will be before data are lost.
+        let last = match points[0].lost {
+            None => 1.0,
+            Some(_) => bounds.map_or(f64::INFINITY, |(_, longest)| longest.max(1.0)),
+        };
+        let count = percents.iter().position(|&percent| percent as f64 / 100.0 >= last).map_or(percents.len(), |k| k + 1);
         for (k, &percent) in percents.iter().enumerate() {
-            ctx.monitor().step(0.8 + 0.2 * k as f64 / count, 0.8 + 0.2 * (k + 1) as f64 / count);
+            let at = |k: usize| (bounded + (1.0 - bounded) * k as f64 / count as f64).min(1.0);
+            ctx.monitor().step(at(k), at(k + 1));
             let (target, from) = (percent as f64 / 100.0, flash(host)?.wear().mean);
             let lost = points.iter().any(|p| p.lost.is_some_and(|lost| lost >= 1.0));
             let lost_bch = points.iter().all(|p| p.lost_bch.is_none_or(|lost| lost < 1.0));
@@ -273,20 +300,24 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             }
             flash(host)?.fast_forward(target, Differences::AsFound);
             let reached = flash(host)?.wear().mean;
-            host_bytes += pace * (reached - from);
-            let (written, waf) = work.go_on(ctx, host, share("point_share"))?;
-            host_bytes += written;
-            let worn = flash(host)?.wear().mean - reached;
-            if worn > 0.0 {
-                // The pace of what comes next, as it now is.
-                pace = written / worn;
+            host_bytes += (reached - from) / (waf * wearing.per_program());
+            let before = host.counters();
+            work.go_on(ctx, host, share("point_share"), &mut (), &mut Course::default())?;
+            let after = host.counters();
+            let (begun, ended) = (before.host.write_bytes as f64, after.host.write_bytes as f64);
+            host_bytes += ended - begun;
+            // A point is far shorter than a pass: it tells how much the worn drive differs from the one in the windows.
+            let there = course.waf_there(work.pass, begun..ended);
+            if let Some((here, there)) = after.since(&before).waf().zip(there).filter(|&(a, b)| a > 0.0 && b > 0.0) {
+                waf = of_windows * here / there;
             }
             points.push(look(ctx, host, &cold, host_bytes, waf)?);
         }
         let at_error = [EccScheme::Installed, EccScheme::HardBch].map(|scheme| first_error(ctx, host, &points, scheme));
         let [installed, bch] = at_error;
         measured.check_causes().map_err(BenchError::Books)?;
-        Ok((points, [installed?, bch?], bounds, measured))
+        let doubts = doubts(&points, &wearing, &course, work.pass, capacity as f64, share("point_share"));
+        Ok((points, [installed?, bch?], bounds, measured, doubts))
     })?;
     ctx.monitor().step(1.0, 1.0);
 
@@ -300,10 +331,76 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     );
     let mut out = ctx.outcome("", method);
     figures(&mut out, &points, at_error);
+    out.not_steady = doubts;
     put_bounds(&mut out, at_error[0], bounds, ctx.small_by());
+    out.notes.extend(out.not_steady.iter().map(NotSteady::sentence));
     put_causes(&mut out, &format!("{workload} writes"), &work);
     show(&mut out, &points, ctx.small_by(), days);
     Ok(out)
+}
+
+/// Where filling, settling, the windows and what bounds the life end in the progress, by how long each takes.
+fn progress(ctx: &Context<'_>, points: usize) -> [f64; 4] {
+    let share = |key: &str| ctx.params.number(key);
+    let fill = IN_SEQUENCE * ctx.params.integer("fill_percent") as f64 / 100.0;
+    let parts = [fill, share("settle_share"), WINDOWS as f64 * share("window_share"), 2.0 * LOOK];
+    let point = share("point_share") + LOOK + IN_SEQUENCE * share("read_share");
+    let all = parts.iter().sum::<f64>() + points as f64 * point;
+    let mut done = 0.0;
+    parts.map(|part| {
+        done += part;
+        done / all
+    })
+}
+
+/// Why the terabytes of this life are not settled, if so: too little work in the windows, or at each point.
+fn doubts(
+    points: &[Point],
+    wearing: &Wearing,
+    course: &Course,
+    pass: Pass,
+    capacity: f64,
+    point_bytes: f64,
+) -> Vec<NotSteady> {
+    let mut doubts = Vec::new();
+    if !wearing.is_settled() {
+        doubts.push(doubt(format!(
+            "each block was erased {:.2} times on average in the windows of work, and a programmed byte wore {:.0} % less in \
+             one half of them than in the other; the terabytes may be far off, and a greater settle_share or window_share \
+             settles them",
+            wearing.erases,
+            wearing.unlike() * 100.0,
+        )));
+    }
+    if !course.has_whole(pass) {
+        // In drive writes, which a drive in small has as many of as the whole one.
+        doubts.push(doubt(format!(
+            "the windows of work together are shorter than a pass of what is written in sequence, one for each {:.1} drive \
+             writes, and write amplification is greater while it passes over hot data; a greater window_share settles that",
+            pass.bytes() / capacity,
+        )));
+    }
+    // The part of the rated life that is told by each point.
+    let stretches = points.windows(2).skip(1).map(|p| p[1].wear.mean.min(1.0) - p[0].wear.mean.min(1.0));
+    let together = stretches.map(|part| part * part).sum::<f64>().sqrt();
+    let Some(scatter) = course.scatter(point_bytes) else { return doubts };
+    // The point, and what it is laid beside.
+    let scatter = if pass == Pass::NONE { scatter } else { scatter * std::f64::consts::SQRT_2 };
+    // Two standard errors each way.
+    if 4.0 * scatter * together > WIDE {
+        doubts.push(doubt(format!(
+            "in pieces of work as short as those at the points write amplification differs by {:.0} % (standard \
+             deviation) by chance alone, and the terabytes until the rated wear by {:.0} % (two standard errors); a greater \
+             point_share narrows that",
+            scatter * 100.0,
+            2.0 * scatter * together * 100.0,
+        )));
+    }
+    doubts
+}
+
+fn doubt(why: String) -> NotSteady {
+    NotSteady::new(Unsettled::TooLittleWork, why)
 }
 
 /// Looks at the drive as it now is; reads `cold` data, as far as they are asked for. On a copy: while the drive is at rest, and read, it tidies up, and
@@ -415,14 +512,16 @@ fn put_bounds(out: &mut Outcome, at_error: Option<(f64, f64)>, bounds: Option<(f
     put(out, "life_at_error_most", longest * 100.0, "%");
     if longest - shortest > WIDE * life {
         let tb = bytes * f64::from(small_by) / 1e12 / life;
-        out.notes.push(format!(
-            "Not settled: the windows of work do not tell for certain which differences between blocks last for life. The first \
-             error comes at {:.0} to {:.0} % of the rated wear, after {:.0} to {:.0} TB. A greater window_share narrows that.",
+        // Of the first error alone: the terabytes until the rated wear do not hang on it.
+        let first_error = doubt(format!(
+            "the windows of work do not tell for certain which differences between blocks last for life; the first error comes \
+             at {:.0} to {:.0} % of the rated wear, after {:.0} to {:.0} TB, and a greater window_share narrows that",
             shortest * 100.0,
             longest * 100.0,
             shortest * tb,
             longest * tb,
         ));
+        out.notes.push(first_error.sentence());
     }
 }
 
@@ -531,7 +630,7 @@ fn show(out: &mut Outcome, points: &[Point], small_by: u32, days: u64) {
     out.charts.push(chart(
         "write-amplification",
         "Write amplification along the life",
-        "Measured at each point on the worn drive.",
+        "That of the work in the windows, in whole passes, changed by as much as each point differs from it.",
         Mark::Line,
         Axis::linear("written by the host", "TB"),
         Axis { min: Some(0.0), ..Axis::linear("write amplification", "") },

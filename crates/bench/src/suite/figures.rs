@@ -6,7 +6,7 @@ use ssdlab_device::Counters;
 use super::common::Timed;
 use crate::explain;
 use crate::measure::{Energy, Measurement, PerSecond, PowerPerSecond, TemperaturePerSecond};
-use crate::outcome::{Axis, Chart, Mark, Metric, Outcome, Series};
+use crate::outcome::{Axis, Chart, Mark, Metric, Outcome, Series, SlowIo};
 
 const SLOWEST_SHOWN: usize = 10;
 
@@ -96,11 +96,18 @@ pub(super) fn put_timed(out: &mut Outcome, label: &str, timed: &Timed) {
     out.tables.extend(explain::tail_tables(label, m));
 }
 
-/// Where a run's time went, and its slowest requests if they are among the slowest of all runs of the test. Their
-/// times count from the start of their own run.
+/// Where the time of a test's run went, and its slowest requests.
 pub(crate) fn put_causes(out: &mut Outcome, label: &str, m: &Measurement) {
     out.time_shares.extend(explain::time_shares(label, m));
     out.slowest.extend(explain::slowest(m));
+}
+
+/// Where the time of one of several runs of a test went, and its slowest requests if they are among the slowest of all of
+/// them. They bear the run's label, as their times count from the start of their own run.
+pub(crate) fn put_causes_of_run(out: &mut Outcome, label: &str, m: &Measurement) {
+    out.time_shares.extend(explain::time_shares(label, m));
+    let of_run = |io| SlowIo { run: Some(label.to_owned()), ..io };
+    out.slowest.extend(explain::slowest(m).into_iter().map(of_run));
     // Stable: of equally slow requests those of the earlier run come first.
     out.slowest.sort_by(|a, b| b.latency_us.total_cmp(&a.latency_us));
     out.slowest.truncate(SLOWEST_SHOWN);

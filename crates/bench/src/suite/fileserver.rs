@@ -5,7 +5,7 @@ use ssdlab_workload::pattern::named;
 use super::common::{build, fill_drive, gigabytes, note_if_few, timed};
 use super::context::Context;
 use super::definition::{PLAIN, TestDef, depth, depths, metric, seconds};
-use super::figures::{by_category, categories, chart, put, put_causes, put_counters, put_latencies, series};
+use super::figures::{by_category, categories, chart, put, put_causes_of_run, put_counters, put_latencies, series};
 use super::stalls::{note_outlasted, put_stalls, show_stalls};
 use super::tail::tail_chart;
 use crate::error::BenchError;
@@ -80,7 +80,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         if m.requests() >= REQUESTS_OF_QUEUE * depth {
             put(&mut out, &format!("latency_mean_qd{depth}"), m.latency().mean() / 1e3, "us");
         }
-        put_causes(&mut out, &format!("QD{depth}"), m);
+        put_causes_of_run(&mut out, &format!("QD{depth}"), m);
         if depth == headline {
             put(&mut out, "iops", m.iops(), "IOPS");
             put(&mut out, "bandwidth", m.mb_per_s(), "MB/s");

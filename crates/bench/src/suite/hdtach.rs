@@ -5,7 +5,7 @@ use ssdlab_core::Op;
 use super::common::{erase, gigabytes, size};
 use super::context::Context;
 use super::definition::{PLAIN, TestDef, metric};
-use super::figures::{chart, put, put_causes, put_counters, series};
+use super::figures::{chart, put, put_causes_of_run, put_counters, series};
 use super::sweep::{BLOCK, DEPTH, Sweep, ZONES, axes};
 use crate::error::BenchError;
 use crate::outcome::{Mark, Outcome};
@@ -58,7 +58,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         put(&mut out, &format!("{name}_bandwidth"), sweep.mean(), "MB/s");
         put(&mut out, &format!("{name}_bandwidth_min"), slowest, "MB/s");
         put(&mut out, &format!("{name}_bandwidth_max"), fastest, "MB/s");
-        put_causes(&mut out, &format!("sequential {name}"), &sweep.measurement);
+        put_causes_of_run(&mut out, &format!("sequential {name}"), &sweep.measurement);
         lines.push(series(name, sweep.points()));
     }
     put_counters(&mut out, &counters, write.measurement.elapsed() + read.measurement.elapsed());

@@ -26,6 +26,9 @@ const AMOUNTS: [&str; 4] = ["GB", "TB", "B", "J"];
 /// Where a curve of percentiles has 99 %. Slower ones depend on the size of the drive.
 const ONE_IN_A_HUNDRED: f64 = 100.0;
 
+/// What is told of such a curve: of one that ends there, nobody can tell any more which request of how many it is.
+const TOLD_OF_CURVES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
+
 /// Leaves such figures out, with the tables and charts of pauses, and says so.
 pub(super) fn leave_out(outcome: &mut Outcome) {
     let of_trace = |key: &str| key.starts_with("trace_");
@@ -43,12 +46,14 @@ pub(super) fn leave_out(outcome: &mut Outcome) {
     outcome.tables.retain(|table| !of_size(&table.title));
     for chart in outcome.charts.iter_mut().filter(|chart| chart.id == TAIL_CHART) {
         for series in &mut chart.series {
-            let goes_on = series.points.last().is_some_and(|p| p[0] > ONE_IN_A_HUNDRED);
-            let end = percentile_of(&series.points, 99.0).filter(|_| goes_on);
+            let requests = series.points.last().map_or(0.0, |p| p[0]);
+            let told =
+                TOLD_OF_CURVES.map(|percent| (100.0 / (100.0 - percent), percentile_of(&series.points, percent, true)));
             series.points.retain(|p| p[0] <= ONE_IN_A_HUNDRED);
-            // A curve has few points there: it is to go on to 99 %, as its caption says, and not to the last one before.
-            if series.points.last().is_some_and(|p| p[0] < ONE_IN_A_HUNDRED) {
-                series.points.extend(end.map(|us| [ONE_IN_A_HUNDRED, us]));
+            for (position, us) in told.into_iter().filter(|(position, _)| *position <= requests) {
+                let at = series.points.partition_point(|p| p[0] < position);
+                let point = us.map(|us| [position, us]).filter(|point| series.points.get(at) != Some(point));
+                series.points.splice(at..at, point);
             }
         }
         chart.caption = "The latency that the given share of requests does not exceed, up to 99 %.".to_owned();
@@ -122,7 +127,7 @@ mod tests {
         };
         // Of 20,000 requests, 1 % lies within one bucket.
         let mut h = ssdlab_core::Histogram::new();
-        (0..20_000_u64).for_each(|n| h.record(if n < 19_700 { 300_000 } else { 12_000_000 + n }));
+        (0..20_000_u64).for_each(|n| h.record(if n < 19_700 { 300_000 + n % 3_000 } else { 12_000_000 + n }));
         outcome.charts.push(tail_chart(&[("whole run", &h)]));
         let metronome: Vec<f64> = (0..600).map(|i| if i % 7 == 0 { 300.0 } else { 5_700.0 }).collect();
         outcome.charts.extend(Regularity::of(&metronome).chart("", 8));
@@ -132,6 +137,11 @@ mod tests {
         let curve = &outcome.charts[0].series[0].points;
         let (end, p99) = (curve[curve.len() - 1], ssdlab_core::to_us(h.percentile(99.0)));
         assert!(end[0] == 100.0 && (end[1] / p99 - 1.0).abs() < 1e-3, "{curve:?}, {p99}");
+        // Nobody can tell any more of how many requests it is; what is told of it is that of all.
+        for (percent, us) in TOLD_OF_CURVES.map(|percent| (percent, ssdlab_core::to_us(h.percentile(percent)))) {
+            let told = percentile_of(curve, percent, false);
+            assert!(told.is_some_and(|told| (told / us - 1.0).abs() < 1e-8), "{percent}: {told:?} for {us}");
+        }
         let left: Vec<&str> = outcome.metrics.keys().map(String::as_str).collect();
         assert_eq!(left, ["iops", "iops_autocorrelation_max", "latency_p99", "trace_read_gb"]);
         assert!(outcome.notes.len() == 1 && outcome.notes[0].contains("repeats itself"), "{:?}", outcome.notes);

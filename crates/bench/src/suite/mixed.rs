@@ -6,7 +6,9 @@ use ssdlab_workload::{Mix, Pattern};
 use super::common::{Timed, amount, build, fill_drive, fit_span, size, timed};
 use super::context::Context;
 use super::definition::{MetricDef, metric};
-use super::figures::{by_category, categories, chart, mean, put, put_causes, put_counters, put_latencies, series};
+use super::figures::{
+    by_category, categories, chart, mean, put, put_causes_of_run, put_counters, put_latencies, series,
+};
 use crate::error::BenchError;
 use crate::measure::{Energy, Measurement};
 use crate::outcome::{Axis, Mark, Outcome};
@@ -18,7 +20,8 @@ const READ_PERCENTS: [u32; 6] = [100, 80, 60, 40, 20, 0];
 pub(super) const LEADS: &[&str] = &["bandwidth_read80", "bandwidth_read40", "bandwidth_read0"];
 
 pub(super) const METRICS: &[MetricDef] = &[
-    metric("bandwidth", "MB/s", "here: the mean of the six rates").likewise(&["iops"]),
+    metric("bandwidth", "MB/s", "here: the mean of the six rates"),
+    metric("iops", "IOPS", "the same in requests a second"),
     metric("bandwidth_read{percent}", "MB/s", "the rate at so many per cent of reads: 100, 80, 60, 40, 20, 0"),
     metric("power_read{percent}", "W", "mean power of that run, where the device meters energy"),
 ];
@@ -101,7 +104,7 @@ pub(super) fn run_mixed(ctx: &mut Context<'_>, addresses: Addresses) -> Result<O
     let mut elapsed = 0;
     for ((run, rate), percent) in runs.iter().zip(&rates).zip(READ_PERCENTS) {
         put(&mut out, &format!("bandwidth_read{percent}"), *rate, "MB/s");
-        put_causes(&mut out, &format!("{percent} % reads"), &run.measurement);
+        put_causes_of_run(&mut out, &format!("{percent} % reads"), &run.measurement);
         all.merge(&run.measurement);
         elapsed += run.counted;
     }

@@ -48,7 +48,7 @@ mod storagemark_workstation;
 mod sweep;
 pub(crate) mod tail;
 mod trim;
-mod words;
+pub(crate) mod words;
 mod worn_in;
 
 pub use consistency::{
@@ -165,6 +165,9 @@ pub fn better_end_in(test: &str, figure: &str, unit: &str) -> Option<Better> {
 /// its unit says it. `None` where neither is.
 #[must_use]
 pub fn better_end(figure: &str, unit: &str) -> Option<Better> {
+    if fio_run::ASKED.contains(&figure) {
+        return None;
+    }
     let declared = || TESTS.iter().flat_map(|test| test.all_metrics());
     let by_name = declared().find(|metric| metric.keys().any(|key| key == figure));
     let by_pattern = || declared().find(|metric| metric.better.is_some() && metric.names(figure));
@@ -275,6 +278,7 @@ pub fn run_test(
     if ctx.is_small() {
         in_small::leave_out(&mut outcome);
     }
+    outcome.notes.extend(ctx.note_of_size());
     outcome.notes.extend(ctx.note_of_beginning().map(Cow::into_owned));
     outcome.notes.extend(stored_note(ctx.stored_days()));
     Ok(outcome)

@@ -9,7 +9,7 @@ use ssdlab_device::{Counters, EccScheme, ExpectedErrors};
 use super::common::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, flash, gigabytes, size};
 use super::context::Context;
 use super::definition::{PLAIN, TestDef, Variant, block, depth, integer, metric, number};
-use super::figures::{put, put_causes, put_counters, put_latencies};
+use super::figures::{put, put_causes_of_run, put_counters, put_latencies};
 use crate::error::BenchError;
 use crate::host::Host;
 use crate::measure::Measurement;
@@ -123,7 +123,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     put_latencies(&mut out, &old.measured.latency(), "");
     put_counters(&mut out, &old.counters, old.measured.elapsed());
     for (label, read) in [("data just written", &fresh), ("old data", &old), ("after a rest", &rested)] {
-        put_causes(&mut out, label, &read.measured);
+        put_causes_of_run(&mut out, label, &read.measured);
     }
     Ok(out)
 }

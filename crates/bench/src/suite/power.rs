@@ -9,7 +9,7 @@ use super::common::{
 };
 use super::context::Context;
 use super::definition::{PLAIN, TestDef, block, depth, integer, metric, seconds, span};
-use super::figures::{by_category, by_second, categories, chart, max, put, put_causes, series};
+use super::figures::{by_category, by_second, categories, chart, max, put, put_causes_of_run, series};
 use crate::error::BenchError;
 use crate::host::Host;
 use crate::measure::{Energy, PeakPower, PowerPerSecond};
@@ -253,7 +253,7 @@ fn put_loads(out: &mut Outcome, fill: &Fill, loads: &[Load], length: usize) {
         put(out, &format!("power_{}", load.key), load.energy.watts(), "W");
         put(out, &format!("energy_per_gb_{}", load.key), load.energy.joules / gigabytes, "J/GB");
         put(out, &format!("bandwidth_{}", load.key), m.mb_per_s(), "MB/s");
-        put_causes(out, &load.name, m);
+        put_causes_of_run(out, &load.name, m);
         highest.extend_from_slice(load.timed.power.watts());
     }
     // Loads shorter than a second have no second to read.

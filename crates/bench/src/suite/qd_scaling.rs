@@ -5,7 +5,7 @@ use ssdlab_workload::Pattern;
 use super::common::{Timed, amount, build, fill_drive, fit_span, size, timed};
 use super::context::Context;
 use super::definition::{PLAIN, TestDef, block, choice, depths, metric, seconds, span};
-use super::figures::{by_category, categories, chart, put, put_causes, series};
+use super::figures::{by_category, categories, chart, put, put_causes_of_run, series};
 use crate::error::BenchError;
 use crate::measure::Energy;
 use crate::outcome::{Axis, Mark, Outcome, Series};
@@ -201,7 +201,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
                 put(&mut out, &format!("{}_iops_qd{depth}", part.key), run.measurement.iops(), "IOPS");
             }
             put(&mut out, &format!("{}_qd{depth}", part.key), run.measurement.mb_per_s(), "MB/s");
-            put_causes(&mut out, &format!("{name} QD{depth}"), &run.measurement);
+            put_causes_of_run(&mut out, &format!("{name} QD{depth}"), &run.measurement);
         }
         let at = |d: &u64| queue_depths.iter().position(|q| q == d).map(|i| rates[i]);
         let bar: Option<Vec<f64>> = BAR_DEPTHS.iter().map(at).collect();

@@ -250,6 +250,9 @@ pub(super) fn run_storage_bench(ctx: &mut Context<'_>, trace: Trace) -> Result<O
     for run in &runs {
         put_run(&mut out, run, &suffix(run.state, first.state));
     }
+    if runs.len() > 1 {
+        out.slowest.iter_mut().for_each(|io| io.run = Some(first.state.name().to_owned()));
+    }
     put_intervals(&mut out, &ends, first.state);
     put(&mut out, "footprint", first.footprint_bytes as f64 / 1e9, "GB");
     put_statistics(&mut out, &first.statistics);

@@ -1,6 +1,6 @@
 //! Latency curves: how slow the slowest requests are, as far as there are requests.
 
-use ssdlab_core::{Histogram, to_us};
+use ssdlab_core::{Bucket, Histogram, Nanos, rank, to_us};
 
 use super::figures::{chart, series};
 use crate::outcome::{Axis, Chart, Mark, SHARE_BELOW};
@@ -51,10 +51,11 @@ pub fn latency_at(curve: &[[f64; 2]], position: f64) -> Option<f64> {
     Some(before[1] * libm::pow(after[1] / before[1], share))
 }
 
-/// The latency that `percent` of the requests of a curve do not exceed, as [`Histogram::percentile`] has it: between the ends of a
-/// bucket it is even over the requests. The figures of a run and the table of its curve must not differ by a bucket.
+/// The latency that `percent` of the requests of a curve do not exceed. Of a whole curve, which goes on to the slowest of its
+/// requests, as [`Histogram::percentile`] has it: the figures of a run and the table of its curve must not differ. Of another it is
+/// even over the share of the requests between the points.
 #[must_use]
-pub fn percentile_of(curve: &[[f64; 2]], percent: f64) -> Option<f64> {
+pub fn percentile_of(curve: &[[f64; 2]], percent: f64, is_whole: bool) -> Option<f64> {
     let share = |position: f64| 1.0 - 1.0 / position;
     // A share that ends with a point must not be rounded past it.
     let position = 100.0 / (100.0 - percent) * (1.0 - 1e-9);
@@ -62,6 +63,16 @@ pub fn percentile_of(curve: &[[f64; 2]], percent: f64) -> Option<f64> {
     let (Some(after), Some(before)) = (curve.get(above), above.checked_sub(1).map(|i| curve[i])) else {
         return Some(curve.get(above).or(curve.last())?[1]);
     };
+    if is_whole {
+        let all = curve.last()?[0];
+        // Requests up to a point. The slowest stands where the one before it does.
+        let up_to =
+            |i: usize| if i + 1 == curve.len() { all as u64 } else { libm::round(all - all / curve[i][0]) as u64 };
+        let (faster, count) = (up_to(above - 1), up_to(above).saturating_sub(up_to(above - 1)).max(1));
+        let [low, high] = [before[1], after[1]].map(|us| libm::round(us * 1e3) as Nanos);
+        let nth = rank(percent, all as u64).saturating_sub(faster).clamp(1, count);
+        return Some(to_us(Bucket { count, low, high }.value(nth)));
+    }
     let part = (share(position) - share(before[0])) / (share(after[0]) - share(before[0]));
     Some(before[1] + part * (after[1] - before[1]))
 }
@@ -105,13 +116,28 @@ mod tests {
         for percent in [10.0, 33.3, 75.0, 95.0, 99.5, 99.95] {
             let (drawn, exact) = (latency_at(&points, 100.0 / (100.0 - percent)), to_us(h.percentile(percent)));
             assert!(drawn.is_some_and(|us| (us / exact - 1.0).abs() < 0.016), "{percent}: {drawn:?} for {exact}");
-            let told = percentile_of(&points, percent);
+            assert_eq!(percentile_of(&points, percent, true), Some(exact), "{percent}");
+            let told = percentile_of(&points, percent, false);
             assert!(told.is_some_and(|us| (us / exact - 1.0).abs() < 2e-3), "{percent}: {told:?} for {exact}");
         }
         let coarse = histogram(&[(100, 900), (2_000, 99), (80_000, 1)]);
         for (percent, us) in [(50.0, 100.0), (90.0, 100.0), (99.0, 2e3), (99.9, 2e3), (99.99, 80e3)] {
-            assert_eq!(percentile_of(&tail_curve(&coarse), percent), Some(us), "{percent}");
+            assert_eq!(percentile_of(&tail_curve(&coarse), percent, true), Some(us), "{percent}");
         }
-        assert_eq!(percentile_of(&[], 99.0), None);
+        assert_eq!(percentile_of(&[], 99.0, true), None);
+    }
+
+    #[test]
+    fn a_percentile_of_few_requests_in_a_bucket_is_that_of_their_histogram() {
+        for count in [1, 2, 3, 10, 99, 100, 101, 1_000, 1_001, 10_000] {
+            let mut h = Histogram::new();
+            // Some to a bucket, and several among the slowest.
+            (0..count).for_each(|n| h.record(7_000_000 + n * n % 977 * 1_234));
+            let points = tail_curve(&h);
+            for percent in [50.0, 90.0, 95.0, 99.0, 99.9, 99.99] {
+                let exact = to_us(h.percentile(percent));
+                assert_eq!(percentile_of(&points, percent, true), Some(exact), "{percent} of {count}");
+            }
+        }
     }
 }

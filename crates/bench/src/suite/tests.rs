@@ -151,7 +151,14 @@ fn every_test_runs_reports_rising_progress_and_fills_its_outcome() {
         assert!(!out.method.is_empty() && !out.slowest.is_empty(), "{}", def.name);
         for (key, m) in &out.metrics {
             assert!(m.value.is_finite() && !m.unit.is_empty(), "{}: {key} = {m:?}", def.name);
+            assert_eq!(def.metric(key).map(|declared| declared.unit), Some(m.unit.as_str()), "{}: {key}", def.name);
         }
+        // Of several runs it is said which one a slow request is of.
+        let runs = ["fileserver", "mixed-sequential", "hdtach", "power"].contains(&def.name);
+        let labels = || out.time_shares.iter().map(|share| share.label.as_str());
+        let of_run = |label: &str| labels().any(|of| of == label || of.starts_with(&format!("{label}: ")));
+        let is_told = |run: &Option<String>| run.as_deref().map_or(!runs, of_run);
+        assert!(out.slowest.iter().all(|io| is_told(&io.run)), "{}: {:?}", def.name, out.slowest);
         for share in &out.time_shares {
             close(share.mean_us.values().sum(), share.latency_mean_us, 1e-9);
         }
@@ -1019,6 +1026,34 @@ fn files_shrink_with_the_drive_so_that_its_cache_takes_as_much_of_them() {
     assert!(!is_as_declared(&elsewhere));
 }
 
+/// A disk, of which there is none in small.
+struct Rotating(ModelSpec);
+
+impl Lab for Rotating {
+    fn fresh(&self, seed: u64) -> Result<PoweredOn, String> {
+        self.0.fresh(seed)
+    }
+    fn name(&self) -> &str {
+        "model"
+    }
+    fn has_disk(&self, _seed: u64) -> Result<bool, String> {
+        Ok(true)
+    }
+}
+
+#[test]
+fn a_quick_run_says_so_where_it_has_the_whole_drive_and_a_smaller_one_was_meant() {
+    let spec = || ModelSpec { capacity_bytes: 128 << 20, ..plain() };
+    let says = |lab: &dyn Lab, quick| {
+        let settings = [("seconds".to_owned(), "1".to_owned())];
+        let out = run_test(find_test("random-read").unwrap(), lab, &settings, 1, quick, &Monitor::silent()).unwrap();
+        out.notes.iter().any(|note| note.starts_with("On the whole drive, although"))
+    };
+    assert!(says(&spec(), true) && !says(&spec(), false));
+    assert!(!says(&InProportion(spec()), true));
+    assert!(!says(&RealAndRotating, true) && !says(&Rotating(spec()), true));
+}
+
 #[test]
 fn a_quick_run_rests_as_long_as_it_says_and_as_long_as_was_set() {
     // In small, 16 MB of what was written still lie in the cache, take 16 s, and hold reads up unless the rest is longer.
@@ -1349,6 +1384,7 @@ fn a_figure_has_the_same_good_end_in_every_test_that_declares_it() {
             assert_eq!(better_end(key, metric.unit), metric.good_end(), "{key} of {}", test.name);
         }
     }
+    assert_eq!(["asked_iops", "asked_bandwidth"].map(|key| better_end(key, "IOPS")), [None, None], "the file's own");
     // What a pattern stands for, what none does, and what is neither although another test has a pattern that fits it.
     assert_eq!(better_end("stage2_amount", "GB"), Some(Better::Higher));
     assert_eq!(better_end("stage2_bandwidth", "MB/s"), Some(Better::Higher));

@@ -10,7 +10,7 @@ use ssdlab_workload::Pattern;
 use super::common::{Counted, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, erase};
 use super::context::Context;
 use super::definition::{PLAIN, TestDef, block, depth, metric, number, seconds};
-use super::figures::{chart, put, put_causes, put_counters, series};
+use super::figures::{chart, put, put_causes_of_run, put_counters, series};
 use super::sweep::{BLOCK, DEPTH, Sweep, ZONES, axes};
 use crate::error::BenchError;
 use crate::host::Host;
@@ -104,10 +104,10 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         [("clean", "clean", &clean), ("dirty", "after torture", &dirty), ("trimmed", "after TRIM", &trimmed)]
     {
         put(&mut out, &format!("{key}_bandwidth"), sweep.mean(), "MB/s");
-        put_causes(&mut out, &format!("sequential write, {name}"), &sweep.measurement);
+        put_causes_of_run(&mut out, &format!("sequential write, {name}"), &sweep.measurement);
         lines.push(series(name, sweep.points()));
     }
-    put_causes(&mut out, "torture", &torture);
+    put_causes_of_run(&mut out, "torture", &torture);
     put(&mut out, "torture_iops", torture.iops(), "IOPS");
     put_counters(&mut out, &counted.counters, counted.nanos);
     let (dirty_percent, trimmed_percent) = (100.0 * dirty.shortfall(&clean), 100.0 * trimmed.shortfall(&clean));

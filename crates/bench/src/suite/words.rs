@@ -8,7 +8,7 @@ pub(super) fn gigabytes(bytes: u64) -> String {
 }
 
 /// A number of bytes that a user has chosen, in the decimal unit that fits, for a sentence: `8 GB`, `0.064 GB`, `4.096 kB`.
-pub(super) fn amount(bytes: u64) -> String {
+pub(crate) fn amount(bytes: u64) -> String {
     let (unit, name) = match bytes {
         10_000_000.. => return format!("{} GB", gigabytes(bytes)),
         1_000_000.. => (1e6, "MB"),

@@ -14,7 +14,7 @@ use super::common::{FILL_BLOCK_BYTES, amount, build, fill_drive, fit_span, gigab
 use super::context::Context;
 use super::definition::{MetricDef, PLAIN, TestDef, Variant, integer, metric, seconds, span};
 use super::disk_inspection::inspect;
-use super::figures::{by_category, categories, chart, mean, min, put, put_causes, series};
+use super::figures::{by_category, categories, chart, mean, min, put, put_causes_of_run, series};
 use super::sweep::axes;
 use crate::error::BenchError;
 use crate::host::Host;
@@ -216,7 +216,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             put(&mut out, &format!("{}_{state}", figure.key), value, figure.unit);
         }
         for (part, label) in [(0, "sequential read"), (1, "sequential write"), (2, "4 KiB random write")] {
-            put_causes(&mut out, &format!("{label}, {words}"), &parts[part].measurement);
+            put_causes_of_run(&mut out, &format!("{label}, {words}"), &parts[part].measurement);
         }
     }
     let (x, y) = axes();

@@ -1,7 +1,11 @@
 //! `endurance` on small drives whose life can be told beforehand.
 
+use std::cell::RefCell;
+use std::sync::atomic::AtomicBool;
+
+use ssdlab_bench::specimens::band;
 use ssdlab_bench::suite::{find_test, run_test};
-use ssdlab_bench::{BenchError, Lab, Monitor, Outcome, PoweredOn};
+use ssdlab_bench::{BenchError, Lab, Monitor, Outcome, PoweredOn, Unsettled};
 use ssdlab_device::Device;
 use ssdlab_nand::rber::ErrorSpec;
 use ssdlab_ssd::UsedSpec;
@@ -34,11 +38,15 @@ fn run(drive: &Small, settings: &[(&str, &str)]) -> Outcome {
 }
 
 fn try_run(drive: &Small, settings: &[(&str, &str)]) -> Result<Outcome, BenchError> {
+    watched(drive, settings, &Monitor::silent())
+}
+
+fn watched(drive: &Small, settings: &[(&str, &str)], monitor: &Monitor<'_>) -> Result<Outcome, BenchError> {
     let mut all = vec![("window_share", "1"), ("settle_share", "4"), ("point_share", "1"), ("read_share", "0.5")];
     all.extend(settings);
     let settings: Vec<_> = all.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
     let test = find_test("endurance").expect("it is in the suite");
-    run_test(test, drive, &settings, 1, false, &Monitor::silent())
+    run_test(test, drive, &settings, 1, false, monitor)
 }
 
 fn value(out: &Outcome, key: &str) -> f64 {
@@ -57,6 +65,82 @@ fn rated_bytes_are_cycles_times_flash_over_write_amplification() {
         assert!(workload != "sequential" || (value(&out, "waf") - 1.0).abs() < 0.01);
         assert!(value(&out, "wear_least") <= 100.0 && value(&out, "wear_most") >= 100.0);
     }
+}
+
+/// By the defaults a point of this drive writes less than two superblocks.
+#[test]
+fn a_life_does_not_hang_on_the_few_erases_of_a_point() {
+    let (drive, flash) = (small(""), f64::from(44 * 16 * 4) * 4096.0);
+    let defaults = [("window_share", "0.5"), ("settle_share", "1.5"), ("point_share", "0.05")];
+    let out = run(&drive, &[defaults.as_slice(), &[("workload", "sequential")]].concat());
+    let (got, expected) = (value(&out, "tb_until_rated"), 1000.0 * flash / 1e12);
+    assert!((got / expected - 1.0).abs() < 0.03, "{got} TB, {expected} expected");
+}
+
+fn unsettled(out: &Outcome) -> Vec<&str> {
+    out.notes.iter().map(String::as_str).filter(|note| note.starts_with("Not settled")).collect()
+}
+
+/// A pass of what the client workload writes in sequence is three drive writes.
+#[test]
+fn a_life_does_not_hang_on_where_the_sequence_stands() {
+    let mut drive = small("");
+    drive.1.geometry.blocks_per_plane *= 8;
+    drive.0.capacity_bytes *= 8;
+    let life = |settle: &str| {
+        let settings =
+            [("workload", "client"), ("settle_share", settle), ("window_share", "0.5"), ("point_share", "0.1")];
+        let out = run(&drive, &settings);
+        assert_eq!(unsettled(&out), [""; 0]);
+        value(&out, "tb_until_rated")
+    };
+    let lives = ["6", "6.75", "7.5", "8.25"].map(life);
+    let (least, most) =
+        lives.iter().fold((f64::MAX, 0.0_f64), |(least, most), &life| (least.min(life), most.max(life)));
+    assert!(most / least < 1.03, "{lives:?}");
+}
+
+#[test]
+fn a_life_that_was_watched_too_briefly_is_not_settled() {
+    let drive = small("");
+    let told = |workload: &str, settings: &[(&str, &str)], what: &str| {
+        let out = run(&drive, &[&[("workload", workload)], settings].concat());
+        let notes = unsettled(&out);
+        assert!(notes.iter().any(|note| note.contains(what)), "{what}: {notes:?}");
+    };
+    told("random", &[("settle_share", "0"), ("window_share", "0.02")], "in one half of them than in the other");
+    told("client", &[("window_share", "0.05")], "shorter than a pass of what is written in sequence");
+    told("random", &[("point_share", "0.001")], "a greater point_share narrows that");
+    let out = run(&drive, &[("workload", "random")]);
+    assert!(unsettled(&out).is_empty() && out.has_settled(), "{:?}", out.notes);
+}
+
+/// `compare` and the band of several drives look at the reason, not at the note.
+#[test]
+fn a_life_that_is_not_settled_has_its_reasons_and_is_told_of_in_a_band() {
+    let drive = small(BCH);
+    let settled = run(&drive, &[("workload", "random")]);
+    let brief = run(&drive, &[("workload", "random"), ("point_share", "0.001")]);
+    assert!(brief.is_unsettled_by(Unsettled::TooLittleWork) && !brief.is_too_short_to_tell());
+    let sentences: Vec<String> = brief.not_steady.iter().map(|doubt| doubt.sentence()).collect();
+    assert_eq!(unsettled(&brief), sentences);
+    let notes = band(&[settled, brief]).expect("there are two").notes.join(" ");
+    assert!(notes.contains("those that had not are number 2."), "{notes}");
+}
+
+/// Filling is one run and takes less than a second of the drive's time; points and windows are runs of many.
+#[test]
+fn progress_rises_evenly_through_settling_windows_and_points() {
+    let (seen, cancel) = (RefCell::new(vec![0.0]), AtomicBool::new(false));
+    let report = |done: f64| seen.borrow_mut().push(done);
+    let settings = [("workload", "random"), ("points_percent", "25,50,75,100"), ("read_share", "0")];
+    watched(&small(BCH), &settings, &Monitor::new(&report, &cancel)).expect("it runs");
+    let seen = seen.into_inner();
+    let widest = seen.windows(2).map(|s| s[1] - s[0]).fold(0.0, f64::max);
+    assert!(widest < 0.05 && seen.last().is_some_and(|&end| end > 0.99), "{widest}, {:?}", seen.last());
+    // Where the middle of the work is, which by these settings are four drive writes, eight to 32 and four.
+    let middle = seen[seen.len() / 2];
+    assert!((0.3..0.7).contains(&middle), "{middle}");
 }
 
 #[test]

@@ -20,10 +20,15 @@
 //! A drive that maps by log blocks copies whole blocks for a single write. There the blocks stay, and there are fewer, and
 //! fewer logs. Its buffer need not hold more than a few pages: merges are what it waits for.
 //!
+//! No value becomes less than its key can say (`slc_cache.fold_pause_ms` of 0.01 ms stays as it is): there the proportions do not hold.
+//!
 //! Of drives in an array each is made small, and so is the cache of an adapter before them: it is full after as many drive
 //! writes. Stripes, its lines and what it reads ahead are shapes of requests, which stay.
 
+use ssdlab_arrays::adapter_keys;
+use ssdlab_keys::KeyTable;
 use ssdlab_nand::{DieSpec, Geometry, PageOrder};
+use ssdlab_ssd::drive_keys;
 
 use super::{DeviceRecipe, Parts};
 use crate::resolve::Drive;
@@ -51,7 +56,7 @@ pub(super) fn device(recipe: &DeviceRecipe, by: u32) -> Option<DeviceRecipe> {
         Parts::Adapter(adapter, drives) => {
             let mut adapter = adapter.clone();
             if let Some(cache) = &mut adapter.spec.cache {
-                cache.capacity_mib = Some(cache.capacity_mib / by).filter(|&mib| mib > 0)?;
+                cache.capacity_mib = whole_part(adapter_keys(), "cache.capacity_mib", cache.capacity_mib, by);
             }
             Parts::Adapter(adapter, Box::new(device(drives, by)?))
         }
@@ -85,22 +90,38 @@ fn drive(drive: &Drive, by: u32) -> Option<Drive> {
             mode.erase_ms /= f64::from(by);
         }
     }
+    let of_drive = |key: &str, value: f64| part(drive_keys(), key, value, by);
+    let whole_of_drive = |key: &str, value: u32| whole_part(drive_keys(), key, value, by);
     let buffer_kib = &mut spec.write_buffer.capacity_kib;
-    *buffer_kib = (*buffer_kib / by).max(least_kib).min(*buffer_kib);
+    *buffer_kib = whole_of_drive("write_buffer.capacity_kib", *buffer_kib).max(least_kib).min(*buffer_kib);
     if let Some(cache) = &mut spec.slc_cache {
         cache.capacity_gb = cache.capacity_gb.map(|gb| gb / f64::from(by));
-        cache.fold_pause_ms /= f64::from(by);
+        cache.fold_pause_ms = of_drive("slc_cache.fold_pause_ms", cache.fold_pause_ms);
     }
     if let Some(reads) = spec.refresh.as_mut().and_then(|refresh| refresh.after_block_reads.as_mut()) {
-        *reads = (*reads / by).max(1);
+        *reads = whole_of_drive("refresh.after_block_reads", *reads);
     }
     if let Some(heat) = &mut spec.heat {
-        heat.heat_capacity_j_per_k /= f64::from(by);
-        heat.sample_ms = (heat.sample_ms / f64::from(by)).max(1.0);
+        heat.heat_capacity_j_per_k = of_drive("heat.heat_capacity_j_per_k", heat.heat_capacity_j_per_k);
+        heat.sample_ms = of_drive("heat.sample_ms", heat.sample_ms);
     }
-    spec.mapping.journal_limit_rows = spec.mapping.journal_limit_rows.map(|rows| (rows / by).max(2));
-    spec.mapping.map_cache_kib = spec.mapping.map_cache_kib.map(|kib| kib / by);
+    let mapping = &mut spec.mapping;
+    let rows = mapping.journal_limit_rows;
+    mapping.journal_limit_rows = rows.map(|rows| whole_of_drive("mapping.journal_limit_rows", rows));
+    mapping.map_cache_kib = mapping.map_cache_kib.map(|kib| whole_of_drive("mapping.map_cache_kib", kib));
     ssdlab_ssd::build(small.model(), &small.spec, &small.die.spec, 1).is_ok().then_some(small)
+}
+
+/// A part of what a key says, but no less than it can say: a drive of which a single value cannot be divided so far is made small
+/// all the same.
+fn part(keys: &KeyTable, key: &str, value: f64, by: u32) -> f64 {
+    let least = keys.key(key).and_then(|key| key.range.least).unwrap_or(0.0);
+    (value / f64::from(by)).max(least)
+}
+
+/// The same of a count, which is rounded down.
+fn whole_part(keys: &KeyTable, key: &str, value: u32, by: u32) -> u32 {
+    part(keys, key, value.into(), by) as u32
 }
 
 /// As much of it as whole units of the map hold.

@@ -119,6 +119,15 @@ fn all_keys_that_are_missing_are_told_at_once() {
 }
 
 #[test]
+fn what_is_no_name_is_told_the_names() {
+    for value in ["3", "true", "[\"fifo\"]", "{}"] {
+        let error = message("no-name", &format!("{BASE}[gc]\npolicy = {value}\n"));
+        assert!(error.starts_with("error: this does not fit here\n --> my.toml:3:"), "{error}");
+        assert!(error.contains("give one of these in double quotes: greedy, fifo, "), "{error}");
+    }
+}
+
+#[test]
 fn another_number_is_not_taken_for_a_slip() {
     let error = message("generation", &format!("{BASE}[link]\ngeneration = \"pcie-6\"\n"));
     assert!(error.contains("unknown value \"pcie-6\"") && !error.contains("did you mean"), "{error}");

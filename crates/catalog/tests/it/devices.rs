@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use ssdlab_catalog::{DeviceRecipe, DeviceTemplate, Parts, array_names, device, drive_names};
+use ssdlab_catalog::{DIE_PREFIX, DeviceRecipe, DeviceTemplate, Parts, array_names, device, drive_names};
 use ssdlab_device::Request;
+use ssdlab_nand::die_keys;
+use ssdlab_ssd::drive_keys;
 
 const SSD: &str = "jmf667h-toshiba-128gb";
 
@@ -398,6 +400,51 @@ fn what_is_made_small_moves_data_as_often_for_being_read() {
         small.ssds()[0].spec.refresh.as_ref().and_then(|refresh| refresh.after_block_reads)
     };
     assert_eq!([reads("80000"), reads("3")], [Some(10_000), Some(1)]);
+}
+
+#[test]
+fn a_drive_is_made_small_whatever_key_that_it_divides_has_its_least_value() {
+    let all_of_them = "heat.ambient_c = 25.0
+        heat.heat_capacity_j_per_k = 7.5
+        heat.sample_ms = 1000.0
+        heat.thermal_resistance_k_per_w = 22.0
+        heat.throttle_from_c = [75.0]
+        heat.throttled_read_mb_per_s = [250.0]
+        heat.throttled_write_mb_per_s = [60.0]
+        mapping.journal_limit_rows = 8000
+        mapping.map_cache_kib = 8000
+        refresh.after_block_reads = 80000";
+    let mut tried = Vec::new();
+    for (name, given) in [("840-evo-120gb", all_of_them), ("memoright-gt-64gb", "")] {
+        let template = DeviceTemplate::open(name, Path::new("")).unwrap();
+        let given = given.lines().filter_map(|line| line.trim().split_once(" = "));
+        let given: Vec<_> = given.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let whole = template.set(&given).unwrap_or_else(|e| panic!("{e}"));
+        let small = whole.small(8).expect("it can be divided");
+        let [whole, small] = [&whole, &small].map(DeviceRecipe::identity);
+        for (part, prefix, table) in [("drive", "", drive_keys()), ("die", DIE_PREFIX, die_keys())] {
+            let value =
+                |of: &serde_json::Value, path: &str| of[part].pointer(&format!("/{}", path.replace('.', "/"))).cloned();
+            let divided = table.keys.iter().filter(|key| value(&whole, &key.path) != value(&small, &key.path));
+            // Of a single block or page there is no part.
+            let divided = divided.filter(|key| key.path != "capacity_bytes" && !key.path.starts_with("geometry."));
+            for (key, least) in divided.filter_map(|key| Some((format!("{prefix}{}", key.path), key.range.least?))) {
+                let others = given.iter().filter(|(other, _)| *other != key).cloned();
+                let changes: Vec<_> = others.chain([(key.clone(), least.to_string())]).collect();
+                // Some must be larger for the sake of others.
+                let Ok(whole) = template.set(&changes) else { continue };
+                assert!(whole.small(8).is_some(), "{name} with {key} = {least}");
+                tried.push(key);
+            }
+        }
+    }
+    for key in ["slc_cache.fold_pause_ms", "mapping.map_cache_kib", "heat.sample_ms", "die.timing.erase_ms"] {
+        assert!(tried.iter().any(|tried| tried == key), "{key}: {tried:?}");
+    }
+    let mut whole = device("a-data-trio-arc-1280ml").unwrap();
+    let Parts::Adapter(adapter, _) = &mut whole.parts else { panic!("{whole:?}") };
+    adapter.spec.cache.as_mut().expect("it has one").capacity_mib = 1;
+    assert!(whole.small(8).is_some());
 }
 
 /// When the device ends what it is asked for, in small.

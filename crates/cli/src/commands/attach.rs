@@ -30,6 +30,7 @@ use crate::attach_args::{AttachArgs, AttachPrefill, TrimmedArg, is_option};
 use crate::failure::Failure;
 use crate::memory::say_if_scarce;
 use crate::output::{complain, print};
+use crate::progress::is_ignored;
 
 /// A command that was told to end and does not is ended after so long.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -66,9 +67,12 @@ pub fn run(args: &AttachArgs) -> Result<(), Failure> {
     // Before anything is made: what is then left by a signal is ours to remove.
     let (stop, stopper) = UnixStream::pair().map_err(failed)?;
     let told = Arc::new(AtomicUsize::new(NO_SIGNAL));
+    // As other commands leave them.
+    let heard = [SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal)).collect::<Vec<_>>();
     // Before the others: it is known who has sent a signal once it is known that one has come.
-    let mut interrupts = SignalsInfo::<WithRawSiginfo>::new([SIGINT]).map_err(failed)?;
-    for signal in [SIGINT, SIGTERM] {
+    let from_keys = heard.iter().filter(|&&signal| signal == SIGINT);
+    let mut interrupts = SignalsInfo::<WithRawSiginfo>::new(from_keys).map_err(failed)?;
+    for signal in heard {
         signal_hook::flag::register_usize(signal, Arc::clone(&told), signal as usize).map_err(failed)?;
         signal_hook::low_level::pipe::register(signal, stopper.try_clone().map_err(failed)?).map_err(failed)?;
     }

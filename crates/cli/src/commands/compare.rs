@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use ssdlab_bench::fio_run;
+use ssdlab_bench::fio_run::{self, OTHER_JOBS};
 use ssdlab_bench::replay::{self, TRACE_DIGEST};
 use ssdlab_bench::suite::{Better, COUNTS_RATES, better_end_in, rates_a_second};
 use ssdlab_catalog::Diagnostic;
@@ -57,15 +57,27 @@ impl Setting {
         let one_trace = digest.is_some() && digest == second.params.get(TRACE_DIGEST);
         // That a trace is another one says its name, or a state. One trace may lie in files of two names or formats.
         let is_of_file = |key: &str| key == TRACE_DIGEST || one_trace && ["trace", "format"].contains(&key);
+        // That other jobs are not the same, and what an earlier version did not write, a state says.
+        let says_all = [first, second].iter().all(|row| says_what_it_began_with(row));
+        let is_of_state = |key: &str| key == OTHER_JOBS || !says_all && OF_RUN.contains(&key);
+        let is_told = |key: &str| !is_of_file(key) && !is_of_state(key);
         keys.into_iter()
             .map(|key| Setting { key: key.clone(), first: of(first, key), second: of(second, key) })
-            .filter(|setting| setting.first != setting.second && !is_of_file(&setting.key))
+            .filter(|setting| setting.first != setting.second && is_told(&setting.key))
             .collect()
     }
 
     fn to_json(&self) -> Value {
         json!({ "key": self.key, "first": self.first, "second": self.second })
     }
+}
+
+/// What a job of a job file says of its run beside its own options; earlier versions did not.
+const OF_RUN: [&str; 3] = [fio_run::PREFILL, fio_run::REST, OTHER_JOBS];
+
+/// Whether it is known of a run what was done to the drive before it, and beside it.
+fn says_what_it_began_with(row: &ResultRow) -> bool {
+    row.test != fio_run::TEST || OF_RUN.iter().all(|key| row.params.contains_key(*key))
 }
 
 /// Whether one was run in small and one whole, which was stopped before its time, and which of them had not settled.
@@ -125,12 +137,11 @@ impl Beginnings<'_> {
         self.drives.map(|drive| drive?.identity.as_ref())
     }
 
-    /// Whether all of it is known, and the same. Of a job file it is not: a result has its own job's options, and neither those of the
-    /// jobs beside it nor with what the drive was filled; nor of functions of a program, which do what they do by then.
+    /// Whether all of it is known, and the same. Of functions of a program it is not: they do what they do by then.
     fn are_alike(&self) -> bool {
         let has_functions = |drive: &DeviceFacts| !drive.functions.is_empty();
         let has_functions = self.drives.into_iter().flatten().any(has_functions);
-        if has_functions || self.rows.iter().any(|row| row.test == fio_run::TEST) {
+        if has_functions {
             return false;
         }
         let is_same = |what: [Option<_>; 2]| what[0].is_some() && what[0] == what[1];
@@ -156,6 +167,10 @@ impl Beginnings<'_> {
                 }
             });
         }
+        states.extend(self.silence());
+        if let [Some(first), Some(second)] = self.rows.map(|row| row.params.get(OTHER_JOBS)) {
+            states.extend((first != second).then(|| "the jobs beside it are not the same".to_owned()));
+        }
         let [first, second] = self.rows.map(|row| row.params.get("trace"));
         if let ([Some(a), Some(b)], true) = (self.traces(), first == second) {
             // A name is that of a file without its folder, or of no file: of standard input, of a table.
@@ -163,6 +178,17 @@ impl Beginnings<'_> {
             states.extend((a != b).then(|| format!("the traces are not the same, though both are called {name}")));
         }
         states
+    }
+
+    /// Of jobs, which an earlier version wrote.
+    fn silence(&self) -> Option<String> {
+        let who = match self.rows.map(says_what_it_began_with) {
+            [true, true] => return None,
+            [true, false] => "the second does not say",
+            [false, true] => "the first does not say",
+            [false, false] => "neither says",
+        };
+        Some(format!("{who} with what the drive was filled, and which jobs ran beside it"))
     }
 
     fn changed(&self) -> Option<String> {
@@ -631,8 +657,6 @@ mod tests {
         assert_eq!(of_one_trace.pairs[0].is_better(), Some(true));
         let (chance, _) = told([replay(1, trace("a")), replay(2, json!({ "trace": "t.csv" }))]);
         assert!(!chance, "an earlier program did not say which trace it was");
-        let (chance, _) = told([1, 2].map(|seed| of(seed, "run", json!({}), "d", None)));
-        assert!(!chance, "what else was in the job file is in no result");
         // A drive that was changed is better or worse all the same: that is what was run for.
         let mut faster = test(1, "e", None);
         faster.results[0].metrics.values_mut().for_each(|figure| figure.value *= 2.0);
@@ -758,11 +782,49 @@ mod tests {
         assert_eq!(json["figures"][1]["states"], json!([OTHER_SEEDS]));
     }
 
+    /// A job of a job file: with what the drive was filled, how long it rested, and what ran beside the job.
+    fn job(prefill: &str, rest_seconds: f64, others: &str) -> Value {
+        json!({ "rw": "randread", "prefill": prefill, "rest_seconds": rest_seconds, "other_jobs_digest": others })
+    }
+
+    #[test]
+    fn jobs_that_began_otherwise_or_ran_beside_others_are_not_called_better() {
+        let of = |seed: u64, params: Value, rate: f64| {
+            let figures = json!({
+                "iops": { "value": rate, "unit": "IOPS" }, "asked_iops": { "value": rate, "unit": "IOPS" }
+            });
+            let row = row(fio_run::TEST, json!({ "params": params, "metrics": figures }));
+            ResultsDocument { seed, ..about(document(vec![row]), &["a"]) }
+        };
+        let told = |seed: u64, first: Value, second: Value| {
+            let json =
+                super::document(&[of(1, first, 100.0), of(seed, second, 200.0)]).unwrap_or_else(|e| panic!("{e}"));
+            let of = |i: usize, key: &str| json["figures"][i][key].clone();
+            assert!(of(0, "second_is_better").is_null(), "what the file asks for is no figure of the drive");
+            let settings: Vec<Value> = of(1, "settings").as_array().unwrap().iter().map(|s| s["key"].clone()).collect();
+            (of(1, "second_is_better"), settings, of(1, "states"), json["differ_by_chance_alone"].clone())
+        };
+        let as_usual = || job("read", 10.0, "none");
+        let (none, no) = (json!([]), json!(false));
+        assert_eq!(told(1, as_usual(), as_usual()), (json!(true), vec![], none.clone(), no.clone()));
+        assert_eq!(told(2, as_usual(), as_usual()), (Value::Null, vec![], none.clone(), json!(true)));
+        let settings = vec![json!("prefill"), json!("rest_seconds")];
+        assert_eq!(told(1, as_usual(), job("none", 0.0, "none")), (Value::Null, settings, none, no.clone()));
+        let others = json!(["the jobs beside it are not the same"]);
+        assert_eq!(told(1, as_usual(), job("read", 10.0, "d")), (Value::Null, vec![], others, no.clone()));
+        // An earlier version wrote the options of the job, and nothing else.
+        let old = || json!({ "rw": "randread" });
+        let silent = |who: &str| json!([format!("{who} with what the drive was filled, and which jobs ran beside it")]);
+        assert_eq!(told(1, old(), as_usual()), (Value::Null, vec![], silent("the first does not say"), no.clone()));
+        assert_eq!(told(1, as_usual(), old()), (Value::Null, vec![], silent("the second does not say"), no.clone()));
+        assert_eq!(told(1, old(), old()), (Value::Null, vec![], silent("neither says"), no));
+    }
+
     #[test]
     fn a_job_that_was_stopped_is_neither_better_nor_worse_than_a_whole_one() {
         let of = |shortened: Option<&str>, rate: f64| {
             let figure = json!({ "bandwidth": { "value": rate, "unit": "MB/s" } });
-            let row = row(fio_run::TEST, json!({ "metrics": figure }));
+            let row = row(fio_run::TEST, json!({ "params": job("read", 10.0, "none"), "metrics": figure }));
             about(document(vec![ResultRow { shortened: shortened.map(str::to_owned), ..row }]), &["a"])
         };
         let told = |first, second| {

@@ -123,9 +123,10 @@ fn status(answer: &Value) -> String {
 
 fn smart(answer: &Value) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let mut all = vec![["ID#", "ATTRIBUTE_NAME", "RAW_VALUE"].map(str::to_owned).to_vec()];
+    let headings = ["ID#", "ATTRIBUTE_NAME", "VALUE", "WORST", "THRESH", "RAW_VALUE"];
+    let mut all = vec![headings.map(str::to_owned).to_vec()];
     for attribute in answer["attributes"].as_array().into_iter().flatten() {
-        all.push(["id", "name", "raw"].map(|key| text(&attribute[key])).to_vec());
+        all.push(["id", "name", "value", "worst", "threshold", "raw"].map(|key| text(&attribute[key])).to_vec());
     }
     format!(
         "{}\n{}\n{}",
@@ -152,4 +153,20 @@ fn blame(answer: &Value) -> String {
     };
     let all = answer["summary"]["sentence"].as_str().map_or_else(String::new, |all| format!("{all}\n\n"));
     all + &slow.iter().map(line).collect::<String>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_are_told_as_smartctl_tells_them() {
+        let life = json!({
+            "id": 202, "name": "Percent_Lifetime_Remain", "value": 97, "worst": 97, "threshold": 0, "raw": 3
+        });
+        let told = smart(&json!({ "attributes": [life], "nvme_smart_log": {}, "counters": {} }));
+        let rows: Vec<Vec<&str>> = told.lines().take(2).map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(rows[0], ["ID#", "ATTRIBUTE_NAME", "VALUE", "WORST", "THRESH", "RAW_VALUE"]);
+        assert_eq!(rows[1], ["202", "Percent_Lifetime_Remain", "97", "97", "0", "3"]);
+    }
 }

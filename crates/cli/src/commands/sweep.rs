@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ssdlab_sweep::{
-    Plan, RESULT_FILES, State, Store, Sweep, Task, is_unfinished, keys_without_effect, sweep, write_results,
+    Plan, RESULT_FILES, State, Store, Sweep, Task, UNFINISHED_FILES, is_unfinished, keys_without_effect, sweep,
+    write_results,
 };
 
 use crate::args::SweepArgs;
@@ -38,14 +39,15 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     if is_unfinished(&result.states) {
         return Err(stopped(&mut folder, &plan, &result));
     }
-    let files = write(&mut folder, &plan, &result.states)?;
+    let written = write(&mut folder, &plan, &result.states);
     let mut text = summary(&plan, &result);
-    for file in files {
+    for file in written.iter().flatten() {
         text.push_str(&format!("  {}\n", file.display()));
     }
     let mut failures = Failures::default();
     failures.note(print(&text));
     failures.note(conclude(&plan, &result));
+    failures.note(written);
     failures.conclude()
 }
 
@@ -55,16 +57,13 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
 /// # Errors
 /// If the file system refuses.
 pub fn write(folder: &mut OutputFolder, plan: &Plan, states: &[State]) -> Result<Vec<PathBuf>, Failure> {
-    folder.begin_writing()?;
-    let files = write_results(folder.path(), plan, states, env!("CARGO_PKG_VERSION"))
-        .map_err(|e| Failure::run(e.to_string()).help("choose another folder with --out DIR"))?;
-    let names: Vec<PathBuf> = files.iter().filter_map(|f| f.file_name()).map(PathBuf::from).collect();
-    if is_unfinished(states) {
-        folder.written_beside(&names)?
-    } else {
-        folder.written(&names)?
-    }
-    Ok(files)
+    let results = |dir: &Path| {
+        let files = write_results(dir, plan, states, env!("CARGO_PKG_VERSION"))
+            .map_err(|e| Failure::run(e.to_string()).help("choose another folder with --out DIR"))?;
+        let names = files.iter().filter_map(|f| f.file_name()).map(PathBuf::from).collect();
+        Ok((files, names))
+    };
+    if is_unfinished(states) { folder.write_beside(&UNFINISHED_FILES, results) } else { folder.write(true, results) }
 }
 
 /// What there is by now, as a table of its own name, so that nobody takes it for the whole.

@@ -5,7 +5,7 @@ use ssdlab_bench::specimens::band;
 use ssdlab_bench::suite::find_test;
 use ssdlab_bench::{Outcome, parse_settings};
 use ssdlab_catalog::is_of_catalog;
-use ssdlab_report::results_json;
+use ssdlab_report::{figure_text, results_json};
 
 use crate::args::TestArgs;
 use crate::commands::review::write_into;
@@ -80,7 +80,8 @@ pub fn text(outcome: &Outcome) -> String {
     if !outcome.slowest.is_empty() {
         text.push_str("\nThe slowest requests:\n");
         for io in outcome.slowest.iter().take(SLOWEST_SHOWN) {
-            text.push_str(&format!("  {} at {:.3} s, {}\n", io.op, io.at_s, io.sentence));
+            let run = io.run.as_ref().map_or_else(String::new, |run| format!("{run}: "));
+            text.push_str(&format!("  {run}{} at {:.3} s, {}\n", io.op, io.at_s, io.sentence));
         }
     }
     for own in &outcome.tables {
@@ -105,6 +106,19 @@ fn figure(value: f64) -> String {
     match value.abs() {
         v if v >= 1000.0 || v == v.trunc() => format!("{value:.0}"),
         v if v >= 10.0 => format!("{value:.1}"),
+        // What is not zero must not be told as it.
+        v if v < 0.0005 => figure_text(value, ""),
         _ => format!("{value:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::figure;
+
+    #[test]
+    fn what_is_not_zero_is_not_told_as_zero() {
+        let told = [0.0, 0.000_069_44, -0.0003, 0.0005, 0.25, 12.34, 1234.5].map(figure);
+        assert_eq!(told, ["0", "0.0000694", "-0.0003", "0.001", "0.250", "12.3", "1234"]);
     }
 }

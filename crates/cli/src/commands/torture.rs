@@ -28,6 +28,11 @@ pub fn run(args: &TortureArgs) -> Result<(), Failure> {
         originals => cut_specimens(&campaign, originals, &build_ssd, &progress),
     };
     drop(bar);
+    let runs_left_out: u64 = report.left_out.values().sum();
+    if runs_left_out == runs && runs > 0 {
+        return Err(Failure::bad_input(format!("no run was made: {}", left_out(&report)))
+            .help("torture --power-cuts without --of draws drives of its own"));
+    }
     let mut failures = Failures::default();
     failures.note(print(&format!("torture, seed {}\n{}", args.seed, report.tally)));
     failures.note(conclude(args, &report));
@@ -49,7 +54,7 @@ fn originals(of: &[String]) -> Result<Vec<Original>, Failure> {
 }
 
 fn conclude(args: &TortureArgs, report: &Report) -> Result<(), Failure> {
-    let done = report.tally.runs + report.failures.len() as u64;
+    let done = report.runs();
     if !report.failures.is_empty() {
         for failure in report.failures.iter().take(SHOWN) {
             complain(&format!("run {} failed: {}", failure.run, failure.what));
@@ -62,12 +67,26 @@ fn conclude(args: &TortureArgs, report: &Report) -> Result<(), Failure> {
         if more > 0 {
             complain(&format!("and {more} more"));
         }
-        return Err(Failure::run(format!("{} of {done} runs failed", report.failures.len())));
+        let besides = match report.left_out.values().sum::<u64>() {
+            0 => String::new(),
+            runs => format!("; {runs} were left out: {}", left_out(report)),
+        };
+        return Err(Failure::run(format!("{} of {done} runs failed{besides}", report.failures.len())));
     }
     if done < args.runs.into() {
         return Err(Failure::run(format!("stopped after {done} of {} runs", args.runs)));
     }
+    if !report.left_out.is_empty() {
+        let runs: u64 = report.left_out.values().sum();
+        return Err(Failure::run(format!("{runs} of {done} runs were left out: {}", left_out(report))));
+    }
     Ok(())
+}
+
+/// Why runs were left out.
+fn left_out(report: &Report) -> String {
+    let drives: Vec<&str> = report.left_out.keys().map(String::as_str).collect();
+    format!("there is no small drive with the proportions of {}", drives.join(", "))
 }
 
 #[cfg(test)]

@@ -135,12 +135,29 @@ fn a_server_at_a_terminal_passes_on_an_interrupt_that_it_alone_was_sent() {
     .unwrap();
     let mut command = Command::new("script");
     let output = command
-        .args(["--quiet", "--return", "--command", "sh ./line", "typescript"])
+        .args(["--quiet", "--return", "--command", "env --default-signal=INT sh ./line", "typescript"])
         .current_dir(&folder)
         .output()
         .unwrap();
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.code() == Some(7) && told.contains("told"), "{told}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_that_was_started_to_ignore_an_interrupt_serves_on() {
+    let folder = place("ignoring");
+    // As a shell without job control starts what it runs in the background.
+    let script = "trap '' INT; exec \"$0\" attach \"$1\" --socket s";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_ssdlab"), &small()]).current_dir(&folder);
+    let mut server = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+    signal(&server, "-INT");
+    let status = Command::new(env!("CARGO_BIN_EXE_ssdlab")).args(["ctl", "s", "status"]).current_dir(&folder).output();
+    assert!(status.unwrap().status.success() && server.try_wait().unwrap().is_none());
+    signal(&server, "-TERM");
+    assert_eq!(server.wait().unwrap().code(), Some(0));
 }
 
 #[test]
@@ -151,9 +168,9 @@ fn a_server_removes_no_socket_of_another() {
     let (mut first, _) = serve(&folder, &["--socket", "s"]);
     ["s", "s.ctl"].iter().for_each(|name| std::fs::remove_file(folder.join(name)).unwrap());
     let (mut second, _) = serve(&folder, &["--socket", "s"]);
-    signal(&first, "-INT");
+    signal(&first, "-TERM");
     assert_eq!((first.wait().unwrap().code(), is_there()), (Some(0), [true; 2]));
-    signal(&second, "-INT");
+    signal(&second, "-TERM");
     assert_eq!((second.wait().unwrap().code(), is_there()), (Some(0), [false; 2]));
 }
 
@@ -174,7 +191,7 @@ fn a_server_serves_on_though_nobody_reads_where() {
     let status = Command::new(env!("CARGO_BIN_EXE_ssdlab")).args(["ctl", "s", "status"]).current_dir(&folder).output();
     let status = status.unwrap();
     assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
-    signal(&server, "-INT");
+    signal(&server, "-TERM");
     assert_eq!(server.wait().unwrap().code(), Some(0));
 }
 

@@ -69,6 +69,41 @@ fn a_stopped_sweep_leaves_a_table_that_is_not_taken_for_the_whole() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// The figures are kept, and are told; a table of those of a stopped one stands beside.
+#[test]
+fn a_sweep_into_whose_folder_something_was_put_meanwhile_says_what_came_of_it() {
+    let folder = folder("put-there");
+    let in_the_way = folder.join("out/results.csv");
+    let spawn = |threads| sweep(&folder, threads).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let until = |points| {
+        while finished(&folder) < points {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    let child = spawn("1");
+    until(1);
+    fs::write(&in_the_way, "mine").unwrap();
+    until(3);
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    let said = String::from_utf8_lossy(&child.wait_with_output().unwrap().stderr).into_owned();
+    assert!(said.contains("what there is so far stands in"), "{said}");
+    assert!(folder.join("out/unfinished.csv").exists());
+    assert_eq!(fs::read(&in_the_way).unwrap(), b"mine");
+    fs::remove_file(&in_the_way).unwrap();
+    let child = spawn("1");
+    until(finished(&folder) + 1);
+    fs::create_dir(&in_the_way).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.code() == Some(1) && said.contains("results.csv is a folder, where a file would be"),
+        "{said}"
+    );
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(told.contains("16 points; "), "{told}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn a_killed_sweep_goes_on_and_ends_in_the_same_bytes() {
     let (whole, killed) = (folder("whole"), folder("killed"));

@@ -29,7 +29,8 @@ pub const KEY_BYTES: usize = 64;
 /// See the module's own page.
 #[derive(Clone, PartialEq, Eq)]
 pub struct MediaKey {
-    /// How often the key was changed before it became this one.
+    /// How often the drive's key has been changed so far, by an erase of everything. What ranges of it have had of keys, and what
+    /// the file has had to change for their sake, does not count: the drive does not count it either.
     pub changes: u64,
     pub bytes: [u8; KEY_BYTES],
 }
@@ -48,12 +49,20 @@ impl MediaKey {
         Ok(key)
     }
 
-    /// The key that takes its place: another one that nobody has had before.
+    /// The key that takes its place when the drive's is changed: another one that nobody has had before.
     ///
     /// # Errors
     /// As those of [`MediaKey::random`].
     pub fn next(&self) -> std::io::Result<Self> {
         MediaKey::random(self.changes.wrapping_add(1))
+    }
+
+    /// Another one that nobody has had before, for the file alone: the drive's key is not changed by it.
+    ///
+    /// # Errors
+    /// As those of [`MediaKey::random`].
+    pub fn instead(&self) -> std::io::Result<Self> {
+        MediaKey::random(self.changes)
     }
 
     fn cipher(&self) -> Xts128<Aes256> {
@@ -182,9 +191,10 @@ mod tests {
     #[test]
     fn no_two_keys_are_alike_and_messages_do_not_tell_them() {
         let first = MediaKey::random(0).unwrap();
-        let all = [first.clone(), first.next().unwrap(), first.next().unwrap(), MediaKey::random(0).unwrap()];
-        assert!((0..4).all(|a| (0..a).all(|b| all[a].bytes != all[b].bytes)));
-        assert_eq!(all.each_ref().map(|key| key.changes), [0, 1, 1, 0]);
+        let next = || first.next().unwrap();
+        let all = [first.clone(), next(), next(), next().instead().unwrap(), MediaKey::random(0).unwrap()];
+        assert!((0..5).all(|a| (0..a).all(|b| all[a].bytes != all[b].bytes)));
+        assert_eq!(all.each_ref().map(|key| key.changes), [0, 1, 1, 1, 0]);
         assert_ne!(first.bytes[..KEY_BYTES / 2], first.bytes[KEY_BYTES / 2..]);
         assert_eq!(format!("{first:?}"), "MediaKey { changes: 0, .. }");
     }

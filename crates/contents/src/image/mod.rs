@@ -614,7 +614,7 @@ impl Image {
 
     /// These pages are as the store has them now, and nothing else is left of what they were. If they have keys of their own, and
     /// no others have them, those are changed, and nothing else is touched. Otherwise a new file takes the place of the old one,
-    /// with another key, and these pages have their own from then on, if not too many stretches have.
+    /// with another key if it is encrypted, and these pages have their own from then on, if not too many stretches have.
     ///
     /// # Errors
     /// If there is no key to be had, or the file cannot be written.
@@ -629,8 +629,8 @@ impl Image {
         if keyed.iter().all(|of| within(of) || apart(of)) && in_order(&own) == all {
             return self.change_own_keys(&own);
         }
-        let Some(key) = self.header.key.as_ref().map(MediaKey::next).transpose()? else {
-            return self.forget_old(store);
+        let Some(key) = self.header.key.as_ref().map(MediaKey::instead).transpose()? else {
+            return self.write_anew(store, None, Vec::new());
         };
         let units = store.capacity_bytes().div_ceil(UNIT_BYTES) as u32;
         let mut stretches = Vec::new();
@@ -675,16 +675,6 @@ impl Image {
         // The old keys are in the other header still.
         self.write_header()?;
         Ok(disk::sync(&self.file)?)
-    }
-
-    /// What is there stays, and nothing is left of what was: a new file takes the place of the old one, with another key for all
-    /// pages if they are encrypted.
-    ///
-    /// # Errors
-    /// If there is no key to be had, or the new file cannot be written.
-    pub fn forget_old(&mut self, store: &Store) -> Result<(), ImageError> {
-        let key = self.header.key.as_ref().map(MediaKey::next).transpose()?;
-        self.write_anew(store, key, Vec::new())
     }
 
     /// Erases all pages for good: a new file takes the place of the old one, and if they are encrypted it has another key. `saved`:

@@ -57,7 +57,7 @@ pub(super) fn notes(
         }
         if let Some(why) = &m.not_settled {
             notes.push(format!(
-                "{} {} was measured in a run that had not settled ({why}): it is no figure of a steady state.",
+                "{} {} was measured in a run that had not settled ({why}): a longer run may show another figure.",
                 m.test, m.metric
             ));
         }

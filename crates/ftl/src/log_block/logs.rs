@@ -58,11 +58,18 @@ pub struct Logs {
 const NO_LOG: u32 = u32::MAX;
 
 impl Logs {
-    /// `column_limit`: blocks that a column can spare, at least its share of `limit`.
+    /// Logs of a column for which it must have blocks to spare, if so many can be open at once: all that it may have if they are
+    /// shared, and otherwise as many as if they were spread evenly.
+    #[must_use]
+    pub fn of_each_column(scheme: LogScheme, limit: u32, columns: u32) -> u32 {
+        if scheme == LogScheme::Fast { (limit / columns).max(1) } else { limit.div_ceil(columns) }
+    }
+
+    /// `column_limit`: blocks that a column can spare, at least [`Logs::of_each_column`].
     #[must_use]
     pub fn new(scheme: LogScheme, limit: u32, column_limit: u32, geometry: &Geometry) -> Self {
         let shared = scheme == LogScheme::Fast;
-        let each = if shared { (limit / geometry.columns).max(1) } else { column_limit };
+        let each = if shared { Self::of_each_column(scheme, limit, geometry.columns) } else { column_limit };
         Logs {
             scheme,
             rows: geometry.rows,

@@ -142,7 +142,8 @@ impl LogBlock {
         };
         let superblocks = Superblocks::new(&geometry, &medium, config.reserved_blocks, config.least_worn_first);
         // Data, logs that are open or being closed, and one to merge into: a column opens none while it is at chores.
-        let (data, logs_of_each) = (geometry.superblocks_of_a_column(), spec.open_logs.div_ceil(columns));
+        let data = geometry.superblocks_of_a_column();
+        let logs_of_each = Logs::of_each_column(spec.scheme, spec.open_logs, columns);
         let needed = data + logs_of_each + 1;
         if superblocks.each() < needed {
             return Err(SpecError::new(
@@ -456,6 +457,38 @@ mod tests {
         let merges = drive.merges();
         assert!(most > 3, "{most} merges at once");
         assert_eq!(drive.relocations(), (merges.partial + merges.full) / 2, "{merges:?}");
+    }
+
+    /// Two columns of 16 superblocks share three logs: each has one, 14 superblocks of data and one to merge into.
+    #[test]
+    fn shared_logs_need_room_for_as_many_as_can_be_open() {
+        let die = DieSpec::plain(ssdlab_nand::Geometry {
+            planes: 1,
+            blocks_per_plane: 16,
+            pages_per_block: 8,
+            page_bytes: 4096,
+            spare_bytes: 0,
+            bits_per_cell: 1,
+            page_order: ssdlab_nand::PageOrder::Uniform,
+        });
+        let build = |logical_pages, open_logs| {
+            let spec = &LogBlockSpec::plain(LogScheme::Fast, open_logs);
+            let (dies, channels, reserved_blocks, least_worn_first) = (2, 1, 0, false);
+            let config =
+                LogBlockConfig { die: &die, dies, channels, logical_pages, reserved_blocks, least_worn_first, spec };
+            LogBlock::new(&config, &Rng::new(1))
+        };
+        let pages = 2 * 14 * 8;
+        assert_eq!([1, 2, 3, 4].map(|logs| build(pages, logs).is_ok()), [true, true, true, false]);
+        assert!(build(pages + 1, 3).is_err());
+        let (mut drive, mut ops, mut rng) = (build(pages, 3).expect("it has room"), Vec::new(), Rng::new(1));
+        let mut most = 0;
+        for k in 0..3000 {
+            write(&mut drive, if k < pages { k } else { rng.below(pages.into()) as u32 }, &mut ops);
+            most = most.max(drive.logs.iter().count());
+            work(&mut drive, &mut ops);
+        }
+        assert_eq!(most, 2, "one of each column");
     }
 
     fn write(drive: &mut LogBlock, page: u32, ops: &mut Vec<(DieId, FlashOp)>) {

@@ -13,7 +13,7 @@ pub struct LogBlockSpec {
     /// What a log block takes in.
     pub scheme: LogScheme,
     /// Log superblocks that can be open at once; of one column never more than it has blocks to spare. Shared ones (`fast`) are
-    /// divided among the columns.
+    /// divided among the columns: as many for each, what is left over is not used, and at least one.
     #[schemars(range(min = 1, max = 65_535), extend("x-unit" = "superblocks"))]
     pub open_logs: u32,
     /// Columns that can be at chores (merges, copies, erases) while the host's next pages are taken in: 1 for firmware that

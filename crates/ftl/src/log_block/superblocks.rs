@@ -37,8 +37,8 @@ pub struct Superblocks {
 }
 
 impl Superblocks {
-    /// All good blocks of the dies, put together by their order. A column has as many superblocks as its worst die has
-    /// good blocks, less `reserved`.
+    /// The first good blocks of each die, put together by their order. Every column has as many superblocks as the worst die of the
+    /// drive has good blocks, less `reserved`: the good ones that other dies have beyond that are not used.
     #[must_use]
     pub fn new(geometry: &Geometry, medium: &Medium, reserved: u32, least_worn: bool) -> Self {
         let layout = medium.layout();

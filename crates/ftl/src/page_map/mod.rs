@@ -446,7 +446,7 @@ impl PageMap {
             }
             self.collector_step(domain, sink);
             if self.has_emptied() {
-                self.emptied_one(domain, sink);
+                self.emptied_one(domain, sb, sink);
             }
         }
     }

@@ -169,3 +169,23 @@ fn a_policy_that_draws_does_not_give_up_while_there_is_something_to_gain() {
         }
     }
 }
+
+#[test]
+fn what_trim_empties_is_erased_one_after_the_other_whatever_else_is_erased_meanwhile() {
+    // An odd number of free superblocks worked towards: what TRIM empties is erased at once.
+    let case = Case { dies: 2, blocks: 40, all_dies: true, background_free: 1, start_free: 3, ..plain() };
+    let mut rig = full(case);
+    let pages = rig.logical_pages;
+    write_at_random(&mut rig, pages, 500);
+    let before: u32 = erases(&rig).iter().sum();
+    (0..pages).for_each(|page| rig.trim(page));
+    // The collection that was under way erases its victims beside them, and begins no line of its own by that.
+    (0..24).for_each(|_| _ = rig.step());
+    let mut most = 0;
+    while rig.step() {
+        most = most.max(rig.erases_of(0));
+    }
+    let erased = erases(&rig).iter().sum::<u32>() - before;
+    assert!(erased >= 2 * 30, "{erased} blocks");
+    assert_eq!(most, 1);
+}

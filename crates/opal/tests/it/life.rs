@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::host::{
-    ACE_READ_LOCK_1, ADMIN_SP, ADMIN1, AUTHENTICATE, COM_ID, DATA_STORE, GEN_KEY, GET, GLOBAL_RANGE, Host, KEY1,
-    LOCKING_SP, MBR, MBR_CONTROL, NOT_AUTHORIZED, PIN_SID, PIN_USER1, PSID, RANGE1, REVERT, REVERT_SP, SET, SID, USER1,
-    any_of, b, call, identity, list, n, name, packet, status, u, values,
+    ACE_READ_LOCK_1, ADMIN_SP, ADMIN1, AUTHENTICATE, COM_ID, DATA_STORE, FAIL, GEN_KEY, GET, GLOBAL_RANGE, Host, KEY1,
+    LOCKED_OUT, LOCKING_SP, MBR, MBR_CONTROL, NOT_AUTHORIZED, PIN_SID, PIN_USER1, PSID, RANGE1, REVERT, REVERT_SP, SET,
+    SID, USER1, any_of, b, call, identity, list, n, name, packet, status, u, values,
 };
 use ssdlab_opal::{Access, Erased, Refused};
 
@@ -161,6 +161,43 @@ fn a_revert_that_could_not_be_kept_has_not_ended_its_session() {
     host.set(GLOBAL_RANGE, &[(5, n(1))]).unwrap();
     host.invoke(1, REVERT_SP, &[keeps_global]).unwrap();
     assert_eq!(host.say(&[0xfa]), [0_u8; 0], "the drive has ended the session");
+}
+
+/// Neither of the label's authority, whose PIN a revert leaves, nor of the SID, whatever PIN it had; nor by a PIN that was not kept.
+#[test]
+fn a_lockout_outlasts_what_could_not_be_erased_or_kept() {
+    for own in [identity().msid.as_bytes(), b"own"] {
+        let mut host = Host::new();
+        host.take_ownership(own);
+        host.begin_as(ADMIN_SP, Some((SID, own))).unwrap();
+        let show = |host: &mut Host, who: u64, pin: &[u8]| host.invoke(1, AUTHENTICATE, &[u(who), name(n(0), b(pin))]);
+        for who in [SID, PSID] {
+            (0..5).for_each(|_| assert_eq!(show(&mut host, who, b"guess"), Ok(n(0))));
+        }
+        let psid = identity().psid;
+        let are_locked_out = |host: &mut Host| {
+            let found = [show(host, SID, own), show(host, PSID, psid.as_bytes())];
+            assert_eq!(found, [Err(LOCKED_OUT), Err(LOCKED_OUT)]);
+        };
+        let numbers = host.numbers();
+        let says = |host: &mut Host, tokens: &[u8]| {
+            host.tper.send(host.now, 1, COM_ID, &packet(numbers.0, numbers.1, tokens)).unwrap()
+        };
+        assert_eq!(says(&mut host, &call(ADMIN_SP, REVERT, &[])), Erased::Everything);
+        host.tper.not_erased(0);
+        assert_eq!(status(&host.fetch(numbers)), FAIL);
+        are_locked_out(&mut host);
+        let before = host.tper.checkpoint();
+        says(&mut host, &call(PIN_SID, SET, &[values(&[(3, b(b"new"))])]));
+        assert!(host.tper.not_kept(0, before));
+        assert_eq!(status(&host.fetch(numbers)), FAIL);
+        are_locked_out(&mut host);
+        host.invoke(ADMIN_SP, REVERT, &[]).unwrap();
+        let msid = identity().msid;
+        for (who, pin) in [(SID, &msid), (PSID, &psid)] {
+            host.with(ADMIN_SP, who, pin.as_bytes(), |_| ());
+        }
+    }
 }
 
 #[test]

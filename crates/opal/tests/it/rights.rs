@@ -343,6 +343,32 @@ fn wrong_tries_count_whatever_becomes_of_the_transaction() {
     assert_eq!(show(&mut host, ADMIN1, b"own"), Err(LOCKED_OUT));
 }
 
+/// Nor is anybody's lockout lifted by a new PIN that does not hold, or forgotten what was tried just before it.
+#[test]
+fn a_pin_that_does_not_hold_leaves_the_wrong_tries_of_the_one_before() {
+    let mut host = Host::new();
+    host.take_ownership(b"own");
+    host.begin_as(LOCKING_SP, Some((ADMIN1, b"own"))).unwrap();
+    for (user, pin) in [(USER1, PIN_USER1), (USER2, PIN_USER1 + 1)] {
+        host.set(user, &[(5, n(1))]).unwrap();
+        host.set(pin, &[(3, b(b"user"))]).unwrap();
+    }
+    host.say(&[0xfb, 0]);
+    for _ in 0..5 {
+        assert_eq!(show(&mut host, USER1, b"guess"), Ok(n(0)));
+    }
+    host.set(PIN_USER1, &[(3, b(b"other"))]).unwrap();
+    assert_eq!((host.number(PIN_USER1, 6), show(&mut host, USER1, b"other")), (0, Ok(n(1))));
+    host.say(&[0xfc, 1]);
+    assert_eq!((host.number(PIN_USER1, 6), show(&mut host, USER1, b"user")), (5, Err(LOCKED_OUT)));
+    assert_eq!(show(&mut host, USER2, b"user"), Ok(n(1)), "each has tries of its own");
+    // One that holds lifts it.
+    host.say(&[0xfb, 0]);
+    host.set(PIN_USER1, &[(3, b(b"other"))]).unwrap();
+    host.say(&[0xfc, 0]);
+    assert_eq!(show(&mut host, USER1, b"other"), Ok(n(1)));
+}
+
 #[test]
 fn an_authority_ends_with_its_being_enabled_and_with_a_pin_that_did_not_hold() {
     let mut host = Host::new();

@@ -258,6 +258,12 @@ fn a_reset_of_the_stack_and_silence_end_a_session() {
     assert_eq!(host.begin_as(ADMIN_SP, None), Err(NO_SESSIONS));
     host.now += 2_000_000_000;
     assert_eq!(host.begin_as(ADMIN_SP, None), Ok(()));
+    // Who only asks hears of it, too: first in a session, then issued.
+    for state in [3, 2] {
+        host.tper.send(host.now, 2, COM_ID, &request(1)).unwrap();
+        assert_eq!(host.tper.receive(host.now, 2, COM_ID, 512).unwrap()[15], state);
+        host.now += 121_000_000_000;
+    }
 }
 
 #[test]

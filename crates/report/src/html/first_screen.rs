@@ -224,6 +224,7 @@ fn scatter(out: &mut String, review: &Review) {
         shortened: None,
         shortened_of: None,
         in_small: false,
+        is_band: false,
         mark: Mark::Scatter,
         x: Axis { min: Some(0.0), max: Some(last), ..Axis::linear("time", "s") },
         y: Axis::log("IOPS", "IOPS"),

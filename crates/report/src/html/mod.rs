@@ -66,7 +66,7 @@ pub(crate) fn page(review: &Review, groups: &[TestGroup]) -> String {
 fn all_figures(out: &mut String, review: &Review, groups: &[TestGroup], chosen: &[selected::Choice], open: bool) {
     let open = if open { " open" } else { "" };
     out.push_str(&format!("<details class=\"all\"{open}><summary>All figures: "));
-    let charts = groups.iter().flat_map(|g| &g.panels).count();
+    let charts = groups.iter().map(TestGroup::pictures).sum();
     let (tests, charts) = (counted(groups.len(), "test"), counted(charts, "chart"));
     out.push_str(&format!(
         "{tests}, {charts}, every parameter</summary>\n<div class=\"columns\" id=\"all-figures\">\n"

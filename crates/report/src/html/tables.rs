@@ -167,15 +167,20 @@ pub(crate) fn slowest(out: &mut String, group: &TestGroup) {
             out.push_str(&format!("<h4>{}</h4>\n", escape(&outcome.device)));
         }
         open(out, &format!("The slowest I/Os of {}", outcome.device), "slowest cards");
-        head(out, &[("Latency", true), ("At", true), ("I/Os", false), ("Why", false)]);
+        let of_runs = outcome.slowest.iter().any(|slow| slow.run.is_some());
+        let run = of_runs.then_some(("Run", false));
+        let columns = [("Latency", true), ("At", true)].into_iter().chain(run).chain([("I/Os", false), ("Why", false)]);
+        head(out, &columns.collect::<Vec<_>>());
         for event in events(&outcome.slowest) {
             let worst = event[0];
             let what = match event.len() {
                 1 => what(worst),
                 n => format!("{n} at once; the slowest: {}", what(worst)),
             };
+            let run = worst.run.as_deref().unwrap_or_default();
+            let run = if of_runs { format!("<td>{}</td>", prose(run)) } else { String::new() };
             out.push_str(&format!(
-                "<tr><td class=\"n\"><b>{}</b></td><td class=\"n\" data-l=\"at\">{} s</td><td>{}</td><td class=\"words\">{}</td></tr>\n",
+                "<tr><td class=\"n\"><b>{}</b></td><td class=\"n\" data-l=\"at\">{} s</td>{run}<td>{}</td><td class=\"words\">{}</td></tr>\n",
                 number::latency(worst.latency_us),
                 number::grouped(worst.at_s, 3),
                 escape(&what),
@@ -189,10 +194,10 @@ pub(crate) fn slowest(out: &mut String, group: &TestGroup) {
 /// Half a nanosecond: of requests one at a time, one is sent when the other ends.
 const SAME_INSTANT_S: f64 = 0.5e-9;
 
-/// Requests that waited while the slowest of their event did, that one first, in the order of the slowest.
+/// Requests of one run that waited while the slowest of their event did, that one first, in the order of the slowest.
 fn events(slowest: &[SlowIo]) -> Vec<Vec<&SlowIo>> {
     let ends = |slow: &SlowIo| slow.at_s + slow.latency_us / 1e6 - SAME_INSTANT_S;
-    let overlap = |a: &SlowIo, b: &SlowIo| a.at_s < ends(b) && b.at_s < ends(a);
+    let overlap = |a: &SlowIo, b: &SlowIo| a.run == b.run && a.at_s < ends(b) && b.at_s < ends(a);
     let mut events: Vec<Vec<&SlowIo>> = Vec::new();
     for slow in slowest {
         match events.iter_mut().find(|event| overlap(event[0], slow)) {
@@ -310,7 +315,8 @@ fn by_percentile(out: &mut String, figure: &Figure) {
     let named = if in_small { &PERCENTILES[..IN_SMALL] } else { &PERCENTILES[..] };
     let mut columns = vec![("Share of the requests", false)];
     columns.extend(named.iter().map(|(name, _)| (*name, true)));
-    if !in_small {
+    let to_slowest = !in_small && !figure.is_band;
+    if to_slowest {
         columns.push(("Slowest", true));
     }
     head(out, &columns);
@@ -321,8 +327,8 @@ fn by_percentile(out: &mut String, figure: &Figure) {
         let name = if series.name.is_empty() { &y_title } else { &series.name };
         // Of fewer requests no such percentile is known: it would be the slowest under another name.
         let is_known = |percent: f64| requests * (100.0 - percent) >= 99.9;
-        let at = |percent: f64| percentile_of(&series.points, percent).filter(|_| is_known(percent));
-        let last = (!in_small).then_some(Some(slowest));
+        let at = |percent: f64| percentile_of(&series.points, percent, to_slowest).filter(|_| is_known(percent));
+        let last = to_slowest.then_some(Some(slowest));
         rows.push((name, named.iter().map(|(_, percent)| at(*percent)).chain(last).collect()));
     }
     let beside = number::Beside::of(rows.iter().flat_map(|row| &row.1).flatten().copied(), &figure.y.unit);
@@ -407,6 +413,7 @@ mod tests {
 
     fn slow(at_s: f64, latency_us: f64) -> SlowIo {
         SlowIo {
+            run: None,
             at_s,
             op: "write".to_owned(),
             offset_bytes: 0,
@@ -440,8 +447,11 @@ mod tests {
         let percentiles = figure(Mark::Line, [SHARE_BELOW, "us"], &[[2.0, 5_340.0], [10.0, 7_210.0], [100.0, 8_900.0]]);
         assert_eq!(
             cells(by_percentile, &percentiles),
-            ["all", "5.34 ms", "7.21 ms", "8.15 ms", "8.90 ms", "–", "–", "8.90 ms"]
+            ["all", "5.34 ms", "7.21 ms", "7.96 ms", "8.71 ms", "–", "–", "8.90 ms"]
         );
+        // A band ends before the slowest request of some of its drives.
+        let band = Figure { is_band: true, ..percentiles };
+        assert_eq!(cells(by_percentile, &band)[4..], ["8.90 ms", "–", "–"]);
         let series = figure(Mark::Line, ["s", "us"], &[[1.0, 5_340.0], [2.0, 8_900.0]]);
         let told = ["all", "2", "5.34 ms", "5.34 ms", "7.12 ms", "7.12 ms", "8.90 ms", "8.90 ms"];
         assert_eq!(cells(by_series, &series), told);
@@ -465,5 +475,8 @@ mod tests {
         assert_eq!(sizes(&[slow(0.3, 104_674.0), slow(0.400000, 100_956.0)]), [2]);
         // The third has met the second, and not the slowest.
         assert_eq!(sizes(&[slow(0.0, 3e6), slow(2.0, 2e6), slow(3.5, 1e6)]), [2, 1]);
+        // Each run has times of its own.
+        let of = |run: &str| SlowIo { run: Some(run.to_owned()), ..slow(0.0, 3e6) };
+        assert_eq!(sizes(&[of("QD1"), of("QD4"), of("QD1")]), [2, 1]);
     }
 }

@@ -88,6 +88,7 @@ fn review(f: Figures) -> Review {
         overlay_drives: false,
     });
     consistency.slowest.push(SlowIo {
+        run: None,
         at_s: 1.0,
         op: "write".into(),
         offset_bytes: 0,

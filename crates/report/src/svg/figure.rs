@@ -1,5 +1,6 @@
 //! What is drawn: a chart of one drive, or several drives' charts put together.
 
+use ssdlab_bench::specimens::is_band;
 use ssdlab_bench::{Axis, Chart, Mark, Series};
 
 use super::marks::{MARKERS, Style};
@@ -60,6 +61,8 @@ pub(crate) struct Figure {
     pub shortened_of: Option<String>,
     /// Of a device, or several, in small.
     pub in_small: bool,
+    /// What several specimens have in common: its curves of percentiles end before the slowest request of some.
+    pub is_band: bool,
     pub mark: Mark,
     pub x: Axis,
     pub y: Axis,
@@ -94,6 +97,7 @@ impl Figure {
             shortened,
             shortened_of: None,
             in_small: false,
+            is_band: is_band(&chart.id),
             mark: chart.mark,
             x: chart.x.clone(),
             y: chart.y.clone(),

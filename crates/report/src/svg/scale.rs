@@ -67,7 +67,8 @@ pub(crate) struct Scale {
     /// A logarithmic axis has no zero. If the data do, a strip beyond its low end is kept for them.
     pub zero_strip: bool,
     pub ticks: Vec<Tick>,
-    /// Whether the ticks stand at the values of the data.
+    /// Whether the ticks stand at the values of the data, twelve at most, on a logarithmic axis. Beside the pointer these values are
+    /// told in full, all others as exactly as a place in the picture tells.
     pub is_at_data: bool,
     /// Values of unlabelled grid lines.
     pub minor: Vec<f64>,

@@ -1,6 +1,6 @@
 //! The page and its pictures, read as a machine reads them.
 
-use ssdlab_bench::{Axis, Chart, Mark, Metric, NotSteady, Outcome, Series, Table, Unsettled};
+use ssdlab_bench::{Axis, Chart, ClaimKind, Mark, Metric, NotSteady, Outcome, Series, Table, Unsettled};
 use ssdlab_report::{
     ClaimState, Holds, LeftOut, PngPainter, Review, Steps, SweepFigure, SweepPage, SweepRow, SweepSection, chart_svg,
     index_html, sweep_html, terminal_summary,
@@ -343,6 +343,11 @@ fn the_terminal_summary_is_plain_unless_colour_is_asked_for() {
     repeated.claims.iter_mut().for_each(|claim| claim.repeated = claim.state == ClaimState::Missed);
     let told = terminal_summary(&repeated, None, false);
     assert!(told.contains("2 met, 0 missed") && !told.contains("published 74K IOPS"), "{told}");
+    // Neither do others count, but a miss does not vanish.
+    let mut chosen = review.clone();
+    chosen.claims.iter_mut().filter(|c| c.state == ClaimState::Missed).for_each(|c| c.kind = ClaimKind::Calibration);
+    let told = terminal_summary(&chosen, None, false);
+    assert!(told.contains("\nNot counted: 0 of 1 that parameters were chosen for\n"), "{told}");
     let coloured = terminal_summary(&review, None, true);
     let mut stripped = coloured.clone();
     for code in ["0", "1", "2", "31", "32"] {
@@ -753,6 +758,38 @@ fn why_a_run_has_no_steady_state_is_the_same_in_the_terminal_and_at_a_bar() {
         assert!(row.contains(&format!("{said})")), "{row}");
         assert!(all.iter().all(|other| *other == said || !row.contains(other)), "{row}");
     }
+}
+
+/// It is the amount of wear that is meant, and no steady state of writes.
+#[test]
+fn a_life_that_is_not_settled_is_marked_at_its_length_and_is_none_of_random_writes() {
+    let mut review = two_drives();
+    let run = review.outcomes[0].clone();
+    let life = |device: &str, is_settled: bool| Outcome {
+        test: "endurance".into(),
+        title: "Endurance".into(),
+        variant: String::new(),
+        device: device.into(),
+        metrics: [("tb_until_rated".to_owned(), ssdlab_bench::Metric::new(191.0, "TB"))].into(),
+        not_steady: (!is_settled)
+            .then(|| NotSteady::new(Unsettled::TooLittleWork, "blocks were erased 0.9 times".to_owned()))
+            .into_iter()
+            .collect(),
+        ..run.clone()
+    };
+    review.outcomes = vec![life(FIRST, false), life(SECOND, true)];
+    let row = |review: &Review| {
+        let terminal = terminal_summary(review, None, false);
+        terminal.lines().find(|line| line.contains("Endurance")).unwrap().to_owned()
+    };
+    assert!(row(&review).contains("191 TB, not settled"), "{}", row(&review));
+    let page = index_html(&review).unwrap();
+    assert!(page.contains("191 TB, not settled<") && page.contains("191 TB<"));
+    let lower = page.to_lowercase();
+    assert!(!lower.contains("random writes had not settled") && !lower.contains("not steady"));
+    // What it has not is not for that.
+    review.outcomes[0].metrics.clear();
+    assert!(row(&review).contains('–') && !row(&review).contains("not settled"), "{}", row(&review));
 }
 
 #[test]

@@ -75,6 +75,15 @@ fn every_file_is_named_and_of_sensible_size() {
     assert_eq!(csv.lines().count(), 2001);
 }
 
+#[test]
+fn a_page_counts_as_many_charts_as_there_are_pictures() {
+    let dir = folder("charts");
+    let written = write_review(&dir, &with_timelines(["a", "b"], "")).unwrap();
+    let pictures = written.files.iter().filter(|f| f.extension().is_some_and(|e| e == "svg")).count();
+    let page = std::fs::read_to_string(written.index).unwrap();
+    assert!(page.contains(&format!("All figures: 1 test, {pictures} charts")), "{pictures}");
+}
+
 /// Two drives of these names, with one test each of this variant, which shows what they did during the slowest request.
 fn with_timelines(names: [&str; 2], variant: &str) -> Review {
     let (op, status, breakdown) = (Op::Write, Status::Ok, Breakdown::NOTHING);

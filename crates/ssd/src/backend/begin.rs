@@ -176,6 +176,7 @@ impl Backend {
                 if !turns.may_begin(d) {
                     return None;
                 }
+                turns.beside(d).for_each(|other| self.woken.insert(other.number()));
             } else if let Some(next) = turns.give_up(d) {
                 self.woken.insert(next.number());
             }
@@ -434,17 +435,17 @@ impl Backend {
                 let transfer = self.send_rows::<SPECIAL>(channel, mode, joint.rows, now, taken + self.command_time);
                 let array = scaled(self.times.program(mode)[op.page() as usize]);
                 let end = transfer.to + array;
-                (self.programming(mode), array, end, transfer, end)
+                (self.programming(mode, joint.rows), array, end, transfer, end)
             }
             Act::ProgramOwn => {
                 let array = scaled(self.times.program(mode)[op.page() as usize]);
                 let end = taken + self.command_time + array;
-                (self.programming(mode), array, end, Interval::new(now, now), end)
+                (self.programming(mode, joint.rows), array, end, Interval::new(now, now), end)
             }
             Act::Erase => {
                 let array = scaled(self.times.erase(mode));
                 let end = taken + self.command_time + array;
-                (ArrayWork::ERASING, array, end, Interval::new(now, now), end)
+                (ArrayWork::erasing(self.planes_of_rows(joint.rows)), array, end, Interval::new(now, now), end)
             }
         };
         probe.check(|checks| {
@@ -493,10 +494,18 @@ impl Backend {
         Interval::new(from, from + length)
     }
 
+    /// What the array is at while it programs so many rows at once.
     #[inline]
-    pub(super) fn programming(&self, mode: CellMode) -> ArrayWork {
+    pub(super) fn programming(&self, mode: CellMode, rows: u64) -> ArrayWork {
         let own = !self.times.several_modes() || mode == self.times.native();
-        if own { ArrayWork::PROGRAMMING } else { ArrayWork::PROGRAMMING_REDUCED }
+        let planes = self.planes_of_rows(rows);
+        if own { ArrayWork::programming(planes) } else { ArrayWork::programming_reduced(planes) }
+    }
+
+    /// Planes that so many rows lie on, or blocks, that are programmed or erased at once.
+    #[inline]
+    pub(super) fn planes_of_rows(&self, rows: u64) -> u32 {
+        self.row_planes * rows as u32
     }
 
     /// Planes that so many units in `rows` of a block lie on, at the least.

@@ -178,7 +178,7 @@ impl Backend {
             let (begin, data_here) = (now, transfer.from);
             checks.operation(&Operation { die: d, planes, mode, work, begin, share, data_here, transfer, end });
         });
-        let work = self.programming(mode);
+        let work = self.programming(mode, 1);
         self.work.add(work, array);
         let die = &mut self.dies[d.index()];
         assert!(die.suspended.is_none(), "what has a successor in the register is not interrupted");
@@ -205,7 +205,7 @@ impl Backend {
         die.others.push_front(loaded.op);
         if !die.busy {
             // It had kept the turn of the program before.
-            self.program_ended();
+            self.program_ended(d);
         }
     }
 }

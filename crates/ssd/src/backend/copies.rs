@@ -163,7 +163,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             (copier.array, copier.array_until) = (Ahead { work: SENSING, time: array }, ready);
             copier.until = transfer.to;
         }
-        backend.work.add(ArrayWork::PROGRAMMING, programmed);
+        backend.work.add(backend.programming(native, 1), programmed);
         backend.work.add(SENSING, sensed);
         backend.work.read_eighths += 8 * units;
         any

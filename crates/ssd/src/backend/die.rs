@@ -53,7 +53,7 @@ impl Die {
             suspended: None,
             progress: Progress::default(),
             ends_otherwise: None,
-            array: Ahead { work: ArrayWork::ERASING, time: 0 },
+            array: Ahead { work: ArrayWork::erasing(1), time: 0 },
             array_until: 0,
         }
     }

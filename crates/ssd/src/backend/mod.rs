@@ -31,6 +31,7 @@ use crate::die_parts::DieParts;
 use crate::power::{ArrayWork, FlashWork};
 use crate::probe::Probe;
 use crate::spec::DriveSpec;
+use crate::whole_dies::WholeDies;
 
 use array_times::ArrayTimes;
 use behind::Behind;
@@ -73,6 +74,8 @@ pub struct Backend {
     row_units: u64,
     /// Units of a page of one plane.
     page_units: u32,
+    /// Planes of a whole row.
+    row_planes: u32,
     /// Time to move a whole row.
     row_transfer: Nanos,
     /// How often a row crosses the channel to be programmed in the die's own mode.
@@ -171,6 +174,7 @@ impl Backend {
             // Cycles that occupy the channel are booked there.
             command_time: if cycles.is_some() { 0 } else { nanos_from_us(die.bus.command_us) },
             unit_picos,
+            row_planes,
             row_units,
             page_units,
             row_transfer: (row_units * unit_picos).div_ceil(1000),
@@ -246,6 +250,13 @@ impl Backend {
         (at, DieId::new(die as u32))
     }
 
+    /// What is operated are planes of these dies, which are what may program at once.
+    pub fn count_whole_dies(&mut self, whole: WholeDies) {
+        let (operated, most) = (self.die_count(), self.turns.as_ref().map(|turns| turns.most()));
+        let turns = most.filter(|&most| most < whole.count(operated));
+        self.turns = turns.map(|most| Box::new(Turns::of_whole_dies(most, operated, whole)));
+    }
+
     /// How long the erase of a block takes that is in this mode, and as worn as that.
     #[must_use]
     pub fn erase_time(&self, erased: &ErasedBlock) -> Nanos {
@@ -268,7 +279,8 @@ impl Backend {
             by_die[layout.die_of(erased.block).0.index()] += self.erase_time(erased);
         }
         // The planes of a die are erased at once.
-        self.work.add(ArrayWork::ERASING, by_die.iter().sum::<Nanos>() >> self.plane_shift);
+        let work = ArrayWork::erasing(self.all_planes.count_ones());
+        self.work.add(work, by_die.iter().sum::<Nanos>() >> self.plane_shift);
         by_die.into_iter().max().unwrap_or(0)
     }
 
@@ -440,14 +452,14 @@ impl Backend {
         die.busy = false;
         let op = die.current;
         if self.special && self.turns.is_some() && op.kind().is_program() && !self.is_loaded(d) {
-            self.program_ended();
+            self.program_ended(d);
         }
         Ended { die: d, op }
     }
 
     #[cold]
-    fn program_ended(&mut self) {
-        let next = self.turns.as_mut().and_then(|turns| turns.ended());
+    fn program_ended(&mut self, d: DieId) {
+        let next = self.turns.as_mut().and_then(|turns| turns.ended(d));
         next.into_iter().for_each(|die| self.woken.insert(die.number()));
     }
 

@@ -118,11 +118,6 @@ impl Backend {
         self.command_time + self.times.read(mode)[page as usize] + self.row_transfer
     }
 
-    #[must_use]
-    pub fn time_to_erase(&self, mode: CellMode) -> Nanos {
-        self.command_time + self.times.erase(mode)
-    }
-
     /// A die is asked for the spare area of a row: the slowest page.
     #[must_use]
     pub fn time_to_look(&self, mode: CellMode) -> Nanos {

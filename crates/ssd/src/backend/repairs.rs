@@ -1,6 +1,7 @@
 //! What a drive does to its flash before it is ready: how long it takes, and what it draws.
 
 use ssdlab_core::Nanos;
+use ssdlab_ftl::ErasedBlock;
 use ssdlab_nand::CellMode;
 
 use super::Backend;
@@ -14,8 +15,7 @@ pub struct RepairSteps {
     /// Rows of the die's own mode that are read besides.
     pub others: u32,
     pub programs: Option<(CellMode, u32)>,
-    /// The mode in which the block was written.
-    pub erases: Option<CellMode>,
+    pub erases: Option<ErasedBlock>,
 }
 
 impl Backend {
@@ -24,7 +24,7 @@ impl Backend {
         let others = Nanos::from(steps.others) * self.time_to_read(self.times.native(), 0);
         let read = steps.reads.map_or(0, |(mode, page)| self.time_to_read(mode, page));
         let program = steps.programs.map_or(0, |(mode, page)| self.time_to_program(mode, page));
-        others + read + program + steps.erases.map_or(0, |mode| self.time_to_erase(mode))
+        others + read + program + steps.erases.map_or(0, |erased| self.command_time + self.erase_time(&erased))
     }
 
     /// A repair is made.
@@ -39,7 +39,7 @@ impl Backend {
 
     fn work_of(&self, steps: &RepairSteps) -> FlashWork {
         let mut work = FlashWork::default();
-        let sensing = ArrayWork::sensing(self.all_planes.count_ones());
+        let sensing = ArrayWork::sensing(self.planes_of_rows(1));
         if let Some((mode, page)) = steps.reads {
             work.add(sensing, self.times.read(mode)[page as usize]);
             work.read_eighths += 8 * self.row_units;
@@ -48,12 +48,12 @@ impl Backend {
         work.read_eighths += 8 * u64::from(steps.others) * self.row_units;
         if let Some((mode, page)) = steps.programs {
             let passes = if mode == self.times.native() { self.passes } else { 1 };
-            work.add(self.programming(mode), self.times.program(mode)[page as usize]);
+            work.add(self.programming(mode, 1), self.times.program(mode)[page as usize]);
             work.sent_units += passes * self.row_units;
             work.encoded_units += self.row_units;
         }
-        if let Some(mode) = steps.erases {
-            work.add(ArrayWork::ERASING, self.times.erase(mode));
+        if let Some(erased) = steps.erases {
+            work.add(ArrayWork::erasing(self.planes_of_rows(1)), self.erase_time(&erased));
         }
         work
     }

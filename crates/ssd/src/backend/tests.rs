@@ -1,6 +1,8 @@
 //! An operation on a block takes exactly the time of the block's cell mode.
 
-use ssdlab_nand::{CellMode, DieId, WHOLE};
+use ssdlab_core::Rng;
+use ssdlab_ftl::RowSpan;
+use ssdlab_nand::{CellMode, DieId, VariationSpec, WHOLE};
 
 use super::begin::Course;
 use super::correction::RetryStep;
@@ -16,6 +18,10 @@ const AT_ONCE: Course = Course { now: 0, from: 0, share: WHOLE };
 
 /// A backend, and a probe that judges it.
 fn schedule() -> (Backend, Probe<true, true>) {
+    schedule_by(RowSpan::AllPlanes)
+}
+
+fn schedule_by(row: RowSpan) -> (Backend, Probe<true, true>) {
     let die: DieSpec = toml::from_str(
         r#"
         description = "six word lines of three bits, any mode"
@@ -31,7 +37,8 @@ fn schedule() -> (Backend, Probe<true, true>) {
     .unwrap();
     die.validate().unwrap();
     let drive = toml::from_str(include_str!("../../../../catalog/drives/ideal-32die.toml"));
-    let drive: DriveSpec = drive.expect("a drive of the catalog");
+    let mut drive: DriveSpec = drive.expect("a drive of the catalog");
+    drive.mapping.row = row;
     (Backend::new(&drive, &die, None, None), Probe::new(&drive, &die, 1, 1))
 }
 
@@ -84,6 +91,43 @@ fn an_erase_takes_the_time_of_the_mode_in_which_the_block_was_written() {
     let block = |mode| ErasedBlock { block: BlockId::new(0), mode, wear_ppb: 0 };
     let erased = [CellMode::Slc, CellMode::Mlc, CellMode::Tlc].map(|mode| schedule().0.erase_time(&block(mode)));
     assert_eq!(erased, [3_000_000, 3_500_000, 4_500_000], "the command aside");
+}
+
+/// As every other erase: here three times the datasheet's.
+#[test]
+fn an_erase_before_the_drive_is_ready_takes_the_time_of_its_block() {
+    let spec = VariationSpec {
+        program_dies_percent: 0.0,
+        program_blocks_percent: 0.0,
+        program_pages_percent: 0.0,
+        read_pages_percent: 0.0,
+        erase_blocks_percent: 0.0,
+        program_gain_at_rated_cycles_percent: 0.0,
+        erase_growth_at_rated_cycles_percent: 200.0,
+    };
+    let mut s = schedule().0;
+    s.variation = Some(Box::new(Variation::new(&spec, 1, 4, &Rng::new(1))));
+    let erased = ErasedBlock { block: BlockId::new(0), mode: CellMode::Slc, wear_ppb: 1_000_000_000 };
+    let steps = RepairSteps { erases: Some(erased), ..RepairSteps::default() };
+    let takes = s.time_to_repair(&steps);
+    assert!(takes.abs_diff(COMMAND + 3 * 3_000_000) < 100, "{takes} ns");
+    s.count_repair(&steps);
+    assert_eq!(s.work_done(takes).of(ArrayWork::erasing(2)), takes - COMMAND);
+}
+
+/// Where rows are of one plane, so is what is erased or repaired alone.
+#[test]
+fn work_counts_by_the_planes_that_it_is_done_on() {
+    for (row, planes, others) in [(RowSpan::AllPlanes, 2, 1), (RowSpan::OnePlane, 1, 2)] {
+        let (mut s, mut probe) = schedule_by(row);
+        s.begin::<true, true, true>(DieId::FIRST, op(OpKind::Erase), CellMode::Tlc, AT_ONCE, &mut probe);
+        let erased = ErasedBlock { block: BlockId::new(0), mode: CellMode::Slc, wear_ppb: 0 };
+        let row = Some((CellMode::Tlc, 0));
+        s.count_repair(&RepairSteps { reads: row, others: 1, programs: row, erases: Some(erased) });
+        let works = [ArrayWork::erasing, ArrayWork::programming, ArrayWork::sensing];
+        assert_eq!(works.map(|work| s.work.of(work(planes))), [4_500_000 + 3_000_000, 500_001, 2 * 56_500]);
+        assert_eq!(works.map(|work| s.work.of(work(others))), [0; 3]);
+    }
 }
 
 fn op(kind: OpKind) -> FlashOp {

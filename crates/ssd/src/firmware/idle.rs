@@ -1,5 +1,8 @@
 //! What the drive does while the host is silent: it writes its buffer out, folds its SLC cache, collects ahead of need, and
 //! moves data that are old.
+//!
+//! Each has an idle time of its own, and all begin when the host's last command ends: none waits for another. The collector
+//! needs no empty buffer, neither now nor beside the host.
 
 use ssdlab_core::{Nanos, nanos_from_ms};
 use ssdlab_ftl::{Translation, Unfolded};
@@ -8,16 +11,6 @@ use super::idle_folding::IdleFolding;
 use crate::SimulatedSsd;
 use crate::backend::NEVER;
 use crate::spec::DriveSpec;
-
-/// What has been begun since the host's last command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    Nothing,
-    /// The buffer is being written out.
-    Flushed,
-    /// The collector works ahead of need.
-    Collecting,
-}
 
 /// Idle work: when it is due, and how far it is.
 #[derive(Clone, Debug)]
@@ -29,7 +22,10 @@ pub struct Idle {
     beside_host: bool,
     /// When the host's last command ended.
     since: Nanos,
-    step: Step,
+    /// The buffer is being written out, or has been, since then.
+    flushes: bool,
+    /// The collector works ahead of need, since then.
+    collects: bool,
 }
 
 impl Idle {
@@ -42,36 +38,42 @@ impl Idle {
             folding: IdleFolding::new(drive.slc_cache.as_ref()),
             beside_host: drive.gc.background_beside_host,
             since: 0,
-            step: Step::Collecting,
+            flushes: true,
+            collects: true,
         }
     }
 
     /// When idle work is due, if the drive is idle; [`NEVER`]: not at all.
     #[inline]
     fn next_event(&self) -> Nanos {
-        let step = match self.step {
-            Step::Nothing => self.since + self.flush_after,
-            Step::Flushed => match self.collect_after {
-                Some(after) => self.since + after.max(self.flush_after),
-                None => NEVER,
-            },
-            Step::Collecting => NEVER,
-        };
-        step.min(self.folding.next())
+        self.flush_at().min(self.collect_at()).min(self.folding.next())
+    }
+
+    #[inline]
+    fn flush_at(&self) -> Nanos {
+        if self.flushes { NEVER } else { self.since + self.flush_after }
+    }
+
+    #[inline]
+    fn collect_at(&self) -> Nanos {
+        match self.collect_after {
+            Some(after) if !self.collects => self.since + after,
+            _ => NEVER,
+        }
     }
 
     /// The host's last command has ended.
     #[inline]
     pub fn begin(&mut self, at: Nanos) {
         self.since = at;
-        self.step = Step::Nothing;
+        (self.flushes, self.collects) = (false, false);
         self.folding.rest(at);
     }
 
     /// The drive holds nothing, and has nothing to do from this time on.
     pub fn begin_empty(&mut self, at: Nanos) {
         self.since = at;
-        self.step = Step::Collecting;
+        (self.flushes, self.collects) = (true, true);
     }
 
     /// The drive does nothing by itself until the host has been back.
@@ -91,14 +93,14 @@ impl Idle {
     #[inline]
     #[must_use]
     pub fn has_begun(&self) -> bool {
-        self.step != Step::Nothing || self.folding.has_started()
+        self.flushes || self.works()
     }
 
     /// Whether the drive may be collecting or folding because it is idle.
     #[inline]
     #[must_use]
     pub fn works(&self) -> bool {
-        self.step == Step::Collecting || self.folding.has_started()
+        self.collects || self.folding.has_started()
     }
 }
 
@@ -119,16 +121,24 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             if self.firmware.rounds.are_used() {
                 self.follow_rounds();
             }
-        } else if self.firmware.idle.step == Step::Nothing {
-            self.firmware.idle.step = Step::Flushed;
+        } else if at == self.firmware.idle.flush_at() {
+            self.firmware.idle.flushes = true;
             self.flush_rows();
+            if self.firmware.idle.collects {
+                // What is written out may have taken a superblock that had been won.
+                self.collect_ahead();
+            }
         } else {
-            self.firmware.idle.step = Step::Collecting;
-            self.ask(|translation, queues| {
-                translation.collect_in_background(queues);
-            });
+            self.firmware.idle.collects = true;
+            self.collect_ahead();
             self.refresh_while_idle();
         }
+    }
+
+    fn collect_ahead(&mut self) {
+        self.ask(|translation, queues| {
+            translation.collect_in_background(queues);
+        });
     }
 
     /// Sees to it that all that waits in the buffer is written, rows that are not full as well.
@@ -151,7 +161,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             self.now = self.now.max(now);
             self.ask(|translation, queues| translation.stop_background(queues));
         }
-        self.firmware.idle.step = Step::Nothing;
+        (self.firmware.idle.flushes, self.firmware.idle.collects) = (false, false);
         self.firmware.idle.folding.stop();
         self.frontend.link_sleep.wake(now);
         self.security.host_is_back(now);
@@ -172,18 +182,18 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 
 #[cfg(test)]
 mod tests {
-    use ssdlab_core::{Op, SECOND};
+    use ssdlab_core::{Op, Rng, SECOND};
     use ssdlab_device::{Device, Request};
-    use ssdlab_ftl::{SlcCachePolicy, SlcCacheSpec, WhenFull};
+    use ssdlab_ftl::{GcSpec, SlcCachePolicy, SlcCacheSpec, WhenFull};
     use ssdlab_nand::{CellModes, DieSpec, Geometry, PageOrder, ReducedMode};
 
     use super::*;
     use crate::Ssd;
+    use crate::spec::WriteBufferSpec;
 
     const MIB: u64 = 1 << 20;
 
-    /// Four dies of which a part is set aside at one bit per cell.
-    fn drive() -> Ssd {
+    fn die() -> DieSpec {
         let geometry = Geometry {
             planes: 1,
             blocks_per_plane: 64,
@@ -200,7 +210,11 @@ mod tests {
             rated_program_erase_cycles: 20_000,
         };
         let plain = DieSpec::plain(geometry);
-        let die = DieSpec { modes: CellModes { slc: Some(slc), ..CellModes::default() }, ..plain };
+        DieSpec { modes: CellModes { slc: Some(slc), ..CellModes::default() }, ..plain }
+    }
+
+    /// Four dies of which a part is set aside at one bit per cell.
+    fn spec() -> DriveSpec {
         let cache = SlcCacheSpec {
             policy: SlcCachePolicy::Fixed,
             keep_free_per_1000: None,
@@ -212,13 +226,53 @@ mod tests {
             fold_after_idle_ms: Some(50.0),
             fold_pause_ms: 10.0,
         };
-        let drive = DriveSpec { slc_cache: Some(cache), ..DriveSpec::plain("small", 4, 64 * MIB) };
-        Ssd::new("small", &drive, &die, 1).expect("it can be built")
+        DriveSpec { slc_cache: Some(cache), ..DriveSpec::plain("small", 4, 64 * MIB) }
+    }
+
+    /// Writes at random until few superblocks are free, and a page at last. Returns when that has ended.
+    fn overwrite(drive: &mut Ssd) -> Nanos {
+        let (mut rng, mut done, mut now) = (Rng::new(1), Vec::new(), 0);
+        for k in 0..64_000_u64 {
+            drive
+                .submit(now, Request::new(k, Op::Write, rng.below(64 * MIB / 4096) * 4096, 4096))
+                .expect("it takes it");
+            now = drive.advance_to_completion(Nanos::MAX - 1, &mut done);
+        }
+        now
+    }
+
+    #[test]
+    fn collection_does_not_wait_for_the_buffer_nor_the_buffer_for_collection() {
+        let after_ms = |flush: f64, collect: f64| {
+            let plain = DriveSpec { slc_cache: None, ..spec() };
+            let spec = DriveSpec {
+                gc: GcSpec {
+                    background_after_idle_ms: Some(collect),
+                    background_free_superblocks: 20,
+                    ..plain.gc.clone()
+                },
+                write_buffer: WriteBufferSpec { flush_after_idle_ms: flush, ..plain.write_buffer.clone() },
+                ..plain
+            };
+            let mut drive = Ssd::new("small", &spec, &die(), 1).expect("it can be built");
+            let (began, mut done) = (overwrite(&mut drive), Vec::new());
+            // Whether it has been collecting, and whether anything waits still, within 5 ms, 50 ms, and 3 s.
+            [5, 50, 3000].map(|ms| {
+                drive.advance(began + ms * 1_000_000, &mut done);
+                drive.check_books().expect("they are in order");
+                (drive.firmware.idle.works(), drive.translation.waiting_units() > 0)
+            })
+        };
+        let (neither, collects, flushed, both) = ((false, true), (true, true), (false, false), (true, false));
+        assert_eq!(after_ms(2000.0, 20.0), [neither, collects, both]);
+        assert_eq!(after_ms(1e6, 20.0), [neither, collects, collects]);
+        assert_eq!(after_ms(20.0, 2000.0), [neither, flushed, both]);
     }
 
     #[test]
     fn once_the_host_is_back_nothing_of_the_rest_goes_on() {
-        let (mut drive, mut done, mut now) = (drive(), Vec::new(), 0);
+        let mut drive = Ssd::new("small", &spec(), &die(), 1).expect("it can be built");
+        let (mut done, mut now) = (Vec::new(), 0);
         for k in 0..32 {
             drive.submit(now, Request::new(k, Op::Write, k * MIB / 4, MIB / 4)).expect("it takes it");
             now = drive.advance_to_completion(now + SECOND, &mut done);

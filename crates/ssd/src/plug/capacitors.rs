@@ -1,12 +1,15 @@
 //! The energy that is left when the power has gone.
 
+use std::collections::BTreeMap;
+
 use ssdlab_core::{Nanos, nanos_from_ms, nanos_from_us};
 use ssdlab_ftl::{KeepsOlderPages, RowSpan};
-use ssdlab_nand::{DieSpec, Slowest};
+use ssdlab_nand::{BusCycles, DieId, DieSpec, Slowest};
 
 use super::spec::{PowerLossSpec, Protection};
 use crate::backend::ladder_of_unit;
 use crate::spec::DriveSpec;
+use crate::whole_dies::WholeDies;
 
 /// What a die draws while it programs or erases, if its file does not say.
 const DIE_MILLIWATTS: f64 = 82.5;
@@ -20,9 +23,11 @@ pub struct Capacitors {
     controller_mw: f64,
     die_mw: f64,
     dies: u32,
+    whole: WholeDies,
 }
 
 impl Capacitors {
+    /// Of a drive and its dies as the files have them: planes that are operated apart draw what their die draws.
     #[must_use]
     pub fn new(spec: &PowerLossSpec, drive: &DriveSpec, die: &DieSpec) -> Self {
         let energy = spec.energy_mj.unwrap_or(0.0) * 1e9 * spec.energy_left_percent / 100.0;
@@ -32,6 +37,7 @@ impl Capacitors {
             controller_mw: spec.controller_mw,
             die_mw: die.power.as_ref().map_or(DIE_MILLIWATTS, |p| p.supply_v * p.program_current_ma),
             dies: drive.flash.dies,
+            whole: WholeDies::of(drive, die),
         }
     }
 
@@ -63,21 +69,27 @@ impl Capacitors {
     }
 
     /// Which operations of dies the energy carries to their end, once it has fed the drive for `already`: each die draws
-    /// until its own is over. `left`: how long each still takes.
+    /// until its own are over. `left`: of each its die, as it is operated, and how long it still takes.
     #[must_use]
-    pub fn carry(&self, left: &[Nanos], already: Nanos) -> Vec<bool> {
+    pub fn carry(&self, left: &[(DieId, Nanos)], already: Nanos) -> Vec<bool> {
         let mut order: Vec<usize> = (0..left.len()).collect();
-        order.sort_by_key(|&k| left[k]);
+        order.sort_by_key(|&k| left[k].1);
+        let mut ends: BTreeMap<u32, Nanos> = BTreeMap::new();
+        for &(die, left) in left {
+            let last = ends.entry(self.whole.whole(die).number()).or_default();
+            *last = left.max(*last);
+        }
         let all_dies = self.all_draw_mw();
         let mut energy = self.energy - all_dies * already as f64;
         let (mut at, mut carried) = (0, vec![false; left.len()]);
-        for (ended, &k) in order.iter().enumerate() {
-            let drawn = self.controller_mw + self.die_mw * (left.len() - ended) as f64;
-            energy -= drawn * (left[k] - at) as f64;
+        for &k in &order {
+            let left = left[k].1;
+            let drawn = self.controller_mw + self.die_mw * ends.values().filter(|&&last| last >= left).count() as f64;
+            energy -= drawn * (left - at) as f64;
             if energy < 0.0 || self.protects == Protection::Nothing {
                 break;
             }
-            at = left[k];
+            at = left;
             carried[k] = true;
         }
         carried
@@ -108,8 +120,8 @@ pub fn energy_to_save_mj(drive: &DriveSpec, die: &DieSpec) -> Option<f64> {
 /// collector has given it: a buffer full to read, and one to program. If there is no room, the collector moves what is left of its
 /// victims, which is less than the buffer holds, and erases them. Then each die writes its share of the rows and a few of the
 /// journal. All in the slowest places there can be within the rated life, or as worn as the drive is from the
-/// beginning, or at the channel's or the processor's pace; where only some dies may program at once, each waits for its
-/// turn. Reads decode at once. Units that lack sectors come on top: [`Capacitors::units_that_may_lack`].
+/// beginning, or at the channel's or the processor's pace, commands as if all occupied the channel; where only some dies may program
+/// at once, each waits for its turn. Reads decode at once. Units that lack sectors come on top: [`Capacitors::units_that_may_lack`].
 fn time_to_save(drive: &DriveSpec, die: &DieSpec) -> Nanos {
     let (g, dies) = (&die.geometry, drive.flash.dies);
     let modes = [&die.modes.slc, &die.modes.mlc, &die.modes.tlc].into_iter().flatten();
@@ -119,17 +131,20 @@ fn time_to_save(drive: &DriveSpec, die: &DieSpec) -> Nanos {
     let longest = |times: &mut dyn Iterator<Item = &f64>| times.copied().fold(0.0, f64::max);
     let row_bytes = f64::from(g.planes * (g.page_bytes + g.spare_bytes) * die.features.program_passes);
     let rate = die.bus.mega_transfers_per_s;
-    let transfer_us = if rate == 0.0 { 0.0 } else { row_bytes / rate } + die.bus.command_us;
+    let data_us = if rate == 0.0 { 0.0 } else { row_bytes / rate };
     let ways = f64::from(dies.div_ceil(drive.controller.channels));
-    let at_pace = |array_us: f64| array_us.max(transfer_us * ways) + transfer_us;
+    let at_pace = |array_us: f64, channel_us: f64| array_us.max(channel_us * ways) + channel_us;
     let lives = drive.used.as_ref().map_or(1.0, |used| used.most_lives().max(1.0));
     let slowest = die.variation.as_ref().map_or(Slowest::default(), |variation| variation.slowest(lives));
     // Planes that are programmed by themselves may come one after the other.
     let programs_of_row = if drive.mapping.row == RowSpan::AllPlanes { 1.0 } else { f64::from(g.planes) };
     // A die's program waits for those of all the others that are in line before it.
     let turns = f64::from(dies.div_ceil(drive.controller.programs_at_once.unwrap_or(dies)));
-    let row_us = at_pace(longest(&mut programs.into_iter()) * slowest.program) * programs_of_row * turns;
-    let read_us = at_pace(longest(&mut reads.into_iter()) * slowest.read);
+    let program_us = longest(&mut programs.into_iter()) * slowest.program;
+    let row_us = at_pace(program_us, data_us + command_us(die, |cycles| cycles.program_us)) * programs_of_row * turns;
+    let read_us = at_pace(longest(&mut reads.into_iter()) * slowest.read, data_us + command_us(die, of_read));
+    let erase_us = 1e3 * erases.fold(0.0, f64::max) * slowest.erase;
+    let erase_us = at_pace(erase_us, command_us(die, |cycles| cycles.erase_us));
     let units = drive.buffer_pages() * drive.compression_ratio();
     let full_rows = units.div_ceil(g.planes * drive.units_per_page(die));
     let collected = f64::from(drive.gc.buffer_superpages.max(drive.gc.rows_per_read + 1));
@@ -138,8 +153,7 @@ fn time_to_save(drive: &DriveSpec, die: &DieSpec) -> Nanos {
     let forced = if drive.write_buffer.write_cache { 0 } else { drive.controller.queue_depth };
     let host_rows = full_rows.saturating_add(forced).min(full_rows.max(drive.buffer_pages()));
     let rows = host_rows.div_ceil(dies) + ROWS_OF_LOG;
-    let dies_us =
-        row_us * (f64::from(rows) + moved) + read_us * moved + 2e3 * erases.fold(0.0, f64::max) * slowest.erase;
+    let dies_us = row_us * (f64::from(rows) + moved) + read_us * moved + 2.0 * erase_us;
     let end_us = drive.controller.program_end_us * programs_of_row * (f64::from(rows) + moved);
     let move_us = drive.controller.move_unit_us * f64::from(g.planes * drive.units_per_page(die)) * moved;
     nanos_from_us(dies_us.max((end_us + move_us) * f64::from(dies)) + row_us)
@@ -162,10 +176,18 @@ fn time_to_complete(drive: &DriveSpec, die: &DieSpec) -> Nanos {
     let stripe_rounds = stripe.div_ceil((drive.flash.dies - 1).max(1));
     let sensings = f64::from(1 + senses + stripe_rounds);
     // Each step of a retry has its own command, and the pages of the stripe may all cross one channel.
-    let command_us =
-        die.bus.command_us + die.features.cycles.as_ref().map_or(0.0, |cycles| cycles.read_us + cycles.data_out_us);
-    let channel_us = f64::from(1 + transfers + stripe) * transfer_us + f64::from(1 + senses + stripe) * command_us;
+    let commands_us = f64::from(1 + senses + stripe) * command_us(die, of_read);
+    let channel_us = f64::from(1 + transfers + stripe) * transfer_us + commands_us;
     nanos_from_us(sensings * read_us + channel_us) + decode
+}
+
+/// What the commands of an operation take: cycles that occupy the channel stand in place of the bus's own.
+fn command_us(die: &DieSpec, of_cycles: fn(&BusCycles) -> f64) -> f64 {
+    die.features.cycles.as_ref().map_or(die.bus.command_us, of_cycles)
+}
+
+fn of_read(cycles: &BusCycles) -> f64 {
+    cycles.read_us + cycles.data_out_us
 }
 
 /// Rows that a die may have to write beside its share: one under way, and what the journal has still to say.
@@ -221,7 +243,7 @@ mod tests {
     #[test]
     fn those_that_need_least_are_carried_first_and_dies_that_are_through_draw_no_more() {
         // 1 W and two dies for 1 ms are 1.165 mJ, and one die for another millisecond 1.0825 mJ.
-        let left = [2_000_000, 1_000_000];
+        let left = [(DieId::new(0), 2_000_000), (DieId::new(1), 1_000_000)];
         assert_eq!(capacitors(2.25, 100.0).carry(&left, 0), [true, true]);
         assert_eq!(capacitors(2.24, 100.0).carry(&left, 0), [false, true]);
         assert_eq!(capacitors(2.25, 50.0).carry(&left, 0), [false, false]);
@@ -286,6 +308,36 @@ mod tests {
         }
     }
 
+    /// Cycles occupy the channel in place of the bus's own.
+    #[test]
+    fn cycles_on_the_channel_take_time_as_commands_do() {
+        let mut die = small_die();
+        (die.geometry.pages_per_block, die.bus.mega_transfers_per_s) = (16, 0.0);
+        let mut drive = DriveSpec::plain("plain", 16, 0);
+        (drive.write_buffer.capacity_kib, drive.controller.channels) = (16 * 4 * 10, 4);
+        let times = |command_us, cycles_us: Option<f64>| {
+            let mut die = die.clone();
+            die.bus.command_us = command_us;
+            die.features.cycles = cycles_us.map(|us| BusCycles {
+                read_us: 0.25 * us,
+                data_out_us: 0.75 * us,
+                program_us: us,
+                erase_us: us,
+            });
+            [time_to_save(&drive, &die), time_to_complete(&drive, &die)]
+        };
+        let none = times(0.0, None);
+        for us in [1.0, 20.0, 1000.0] {
+            let with = times(2.0, Some(us));
+            assert_eq!(with, times(us, None));
+            assert_eq!(with[1], none[1] + nanos_from_us(us));
+        }
+        // Four dies of a channel that each wait for the others' millisecond: 33 programs of 0.5 ms, 18 reads of 50 us and two
+        // erases of 1 ms.
+        let channel_us = [33.0 * 4500.0, 18.0 * 4950.0, 2.0 * 4000.0];
+        assert_eq!(times(0.0, Some(1000.0))[0], none[0] + nanos_from_us(channel_us.iter().sum()));
+    }
+
     #[test]
     fn what_energy_is_left_reads_the_rest_of_units_that_lack_sectors_one_after_the_other() {
         let mut die = small_die();
@@ -343,6 +395,23 @@ mod tests {
         // 1 W and sixteen dies: 2.32 W.
         assert_eq!(capacitors(2.32, 100.0).hold_up(), 1_000_000);
         assert_eq!(capacitors(2.32, 25.0).hold_up(), 250_000);
-        assert_eq!(capacitors(2.32, 100.0).carry(&[0], 1_000_001), [false]);
+        assert_eq!(capacitors(2.32, 100.0).carry(&[(DieId::FIRST, 0)], 1_000_001), [false]);
+    }
+
+    /// Sixteen dies of two planes are no thirty-two dies, and one that both planes are at work in draws once.
+    #[test]
+    fn planes_that_are_operated_apart_draw_what_their_die_draws() {
+        let (mut drive, mut die) = (DriveSpec::plain("plain", 16, 0), small_die());
+        (drive.flash.planes_apart, die.geometry.planes, drive.controller.channels) = (true, 2, 1);
+        let capacitors = |energy_mj| {
+            let protects = Protection::DataAtRest;
+            let spec = PowerLossSpec { protects, energy_mj: Some(energy_mj), ..PowerLossSpec::default() };
+            Capacitors::new(&spec, &drive, &die)
+        };
+        assert_eq!(capacitors(2.32).hold_up(), 1_000_000);
+        let beside = |other| [(DieId::new(0), 2_000_000), (DieId::new(other), 1_000_000)];
+        // 1.0825 W for two milliseconds, or one of them with another die.
+        assert_eq!([2.17, 2.16].map(|mj| capacitors(mj).carry(&beside(1), 0)), [[true, true], [false, true]]);
+        assert_eq!([2.25, 2.17].map(|mj| capacitors(mj).carry(&beside(2), 0)), [[true, true], [false, true]]);
     }
 }

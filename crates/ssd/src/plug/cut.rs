@@ -2,7 +2,7 @@
 
 use ssdlab_core::Nanos;
 use ssdlab_ftl::{FlashOp, OpKind, Translation, Undone};
-use ssdlab_nand::Interrupted;
+use ssdlab_nand::{DieId, Interrupted};
 
 use super::capacitors::Capacitors;
 use super::spec::Protection;
@@ -50,7 +50,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
             // Its dies only seem to program.
             at_work.retain(|work| work.op.kind() == OpKind::Erase);
         }
-        let left: Vec<Nanos> = at_work.iter().map(|work| work.ends - self.now).collect();
+        let layout = self.translation.medium().layout();
+        let die_of = |op: &FlashOp| self.backend.die_of(layout.die_of(op.block()).0);
+        let left: Vec<(DieId, Nanos)> = at_work.iter().map(|work| (die_of(&work.op), work.ends - self.now)).collect();
         let carried = self.plug.capacitors.carry(&left, self.now - began);
         let of_die = |(work, carried): (&AtWork, bool)| -> Vec<Interrupted> {
             [work.op].iter().chain(&work.beside).map(|op| interrupted(op, carried)).collect()
@@ -119,7 +121,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
     /// Nothing goes on.
     pub(super) fn forget_all(&mut self, now: Nanos) {
         self.drop_commands(now);
-        self.frontend.link_sleep.wake(now);
+        self.frontend.link_sleep.power_cut(now);
         self.firmware.power_cut(now);
         self.backend.power_cut(self.now);
     }
@@ -129,7 +131,9 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
 fn undone(repairs: &[TimedRepair], now: Nanos, capacitors: &Capacitors) -> Vec<(TimedRepair, Undone)> {
     let has_begun = |timed: &TimedRepair| timed.from < now;
     let unfinished: Vec<&TimedRepair> = repairs.iter().filter(|timed| timed.to > now).collect();
-    let left: Vec<Nanos> = unfinished.iter().filter(|timed| has_begun(timed)).map(|timed| timed.to - now).collect();
+    // A die is at one of them.
+    let begun = (0u32..).zip(unfinished.iter().filter(|timed| has_begun(timed)));
+    let left: Vec<(DieId, Nanos)> = begun.map(|(die, timed)| (DieId::new(die), timed.to - now)).collect();
     let mut carried = capacitors.carry(&left, 0).into_iter();
     let mut how_far = |timed: &TimedRepair| match has_begun(timed) {
         true => Undone::Torn { spares_older: carried.next().expect("one for each that has begun") },

@@ -26,7 +26,7 @@ use std::ops::Range;
 use ssdlab_core::Nanos;
 use ssdlab_device::{Destroyed, FlashCounters, Held, LoadError, Plug, Specimen};
 use ssdlab_ftl::{LostPage, Translation};
-use ssdlab_nand::LogicalPage;
+use ssdlab_nand::{DieSpec, LogicalPage};
 
 use crate::SimulatedSsd;
 use crate::spec::DriveSpec;
@@ -77,9 +77,9 @@ pub struct PlugState {
 
 impl PlugState {
     #[must_use]
-    pub fn new(name: &str, drive: &DriveSpec, die: &ssdlab_nand::DieSpec, seed: u64) -> Self {
+    pub fn new(name: &str, drive: &DriveSpec, die: &DieSpec, as_filed: (&DriveSpec, &DieSpec), seed: u64) -> Self {
         let spec = drive.power_loss.clone().unwrap_or_default();
-        let capacitors = Capacitors::new(&spec, drive, die);
+        let capacitors = Capacitors::new(&spec, as_filed.0, as_filed.1);
         PlugState {
             specimen: specimen(name, drive, die, seed),
             keeps_buffer: capacitors.keep_buffer(drive, die),

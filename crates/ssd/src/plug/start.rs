@@ -10,8 +10,8 @@
 //! What is read and written then counts in the drive's counters and its energy: copies of blocks that have gone bad as moved,
 //! copies of older pages as such, filled rows as the firmware's own.
 //!
-//! Liberties, stated: dies that do repairs side by side do not wait for each other's transfers. A repair that the power cuts
-//! short counts as a whole, and what is read to find the map takes no energy beyond the controller's.
+//! Liberties, stated: dies that do repairs side by side do not wait for each other's transfers. Rows take the times of the die's
+//! file, whatever `[variation]` says; erases take the block's own. A repair that the power cuts short counts as a whole, and what is read to find the map takes no energy beyond the controller's.
 
 use ssdlab_core::Nanos;
 use ssdlab_device::FlashCounters;
@@ -111,7 +111,7 @@ impl<const EXPLAIN: bool, const CHECK: bool, T: Translation> SimulatedSsd<EXPLAI
         let (mode, native) = (medium.mode(repair.block), medium.native_mode());
         let programs = |page| RepairSteps { programs: Some((mode, page)), ..RepairSteps::default() };
         match repair.kind {
-            RepairKind::Erase { mode } => RepairSteps { erases: Some(mode), ..RepairSteps::default() },
+            RepairKind::Erase { erased } => RepairSteps { erases: Some(erased), ..RepairSteps::default() },
             RepairKind::Fill { page } => programs(page),
             RepairKind::Copy { page } => RepairSteps { reads: Some((mode, page)), ..programs(page) },
             RepairKind::Save { page, of } => RepairSteps { reads: Some((native, of)), ..programs(page) },

@@ -22,12 +22,20 @@ pub struct Slept {
     pub link: [Nanos; 3],
     /// Of that, with nothing at work inside the drive.
     pub drive: [Nanos; 3],
-    /// With no command outstanding and nothing at work inside, in whatever state of the link. Known where
+    /// With no command that the drive could know of and nothing at work inside, in whatever state of the link. Known where
     /// [`LinkSleep::is_watched`].
     pub at_rest: Nanos,
 }
 
 impl Slept {
+    /// The link stays in a state, if it sleeps, for so long; `at_rest`: the drive sleeps as well.
+    fn stay(&mut self, state: LinkState, time: Nanos, at_rest: bool) {
+        self.link[state as usize] += time;
+        if at_rest && state != LinkState::Partial {
+            self.drive[state as usize] += time;
+        }
+    }
+
     fn minus(&self, before: &Slept) -> Slept {
         Slept {
             link: std::array::from_fn(|k| self.link[k] - before.link[k]),
@@ -43,6 +51,17 @@ pub struct Rest {
     pub from: Nanos,
     pub to: Nanos,
     pub slept: Slept,
+}
+
+/// A way down on which a command has come: what is left of it. The drive draws what it draws in the state before, and knows of the
+/// command when the link turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct WayDown {
+    from: Nanos,
+    turns: Nanos,
+    /// The state before, unless the link was up.
+    state: Option<LinkState>,
+    at_rest: bool,
 }
 
 /// Shorter ones are not remembered.
@@ -64,6 +83,8 @@ pub struct LinkSleep {
     slept: Slept,
     /// When the link carries commands again.
     up_at: Nanos,
+    /// The way down that it ends before.
+    way_down: Option<WayDown>,
     /// Rest is noted even if the link never sleeps.
     notes_rest: bool,
     /// When the rest began that goes on, and how long the link had slept by then.
@@ -112,7 +133,7 @@ impl LinkSleep {
     /// The host's last command has ended; `at_rest`: and nothing is at work inside.
     pub fn rest(&mut self, at: Nanos, at_rest: bool) {
         (self.idle_since, self.at_rest, self.settled) = (Some(at), at_rest, at);
-        self.resting = at_rest.then_some((at, self.slept));
+        self.resting = at_rest.then(|| (at, self.slept(at)));
     }
 
     /// Work inside has begun or ended, without the host.
@@ -131,10 +152,21 @@ impl LinkSleep {
         self.settle(now);
         self.end_rest(now);
         let Some(since) = self.idle_since.take() else { return };
-        if let Some(state) = self.descent.iter().rev().find(|d| since + d.begins <= now) {
-            // A way down that has begun ends before the way up begins.
-            self.up_at = now.max(since + state.entered) + state.exit;
+        let Some(k) = self.descent.iter().rposition(|d| since + d.begins <= now) else { return };
+        // A way down that has begun ends before the way up begins.
+        let turns = now.max(since + self.descent[k].entered);
+        self.up_at = turns + self.descent[k].exit;
+        if turns > now {
+            let state = k.checked_sub(1).map(|before| self.descent[before].state);
+            self.way_down = Some(WayDown { from: now, turns, state, at_rest: self.at_rest });
         }
+    }
+
+    /// The power has gone: the link goes neither down nor up.
+    pub fn power_cut(&mut self, now: Nanos) {
+        self.settle(now);
+        self.end_rest(now);
+        (self.idle_since, self.way_down, self.up_at) = (None, None, now);
     }
 
     fn end_rest(&mut self, at: Nanos) {
@@ -157,14 +189,18 @@ impl LinkSleep {
     /// Time slept up to `now`.
     pub fn slept(&self, now: Nanos) -> Slept {
         let mut slept = self.slept;
+        if let Some(way) = self.way_down {
+            let time = now.min(way.turns).saturating_sub(way.from);
+            if let Some(state) = way.state {
+                slept.stay(state, time, way.at_rest);
+            }
+            slept.at_rest += if way.at_rest { time } else { 0 };
+        }
         let Some(since) = self.idle_since else { return slept };
         for (k, d) in self.descent.iter().enumerate() {
             let ends = self.descent.get(k + 1).map_or(NEVER, |next| since + next.entered);
             let stayed = now.min(ends).saturating_sub(self.settled.max(since + d.entered));
-            slept.link[d.state as usize] += stayed;
-            if self.at_rest && d.state != LinkState::Partial {
-                slept.drive[d.state as usize] += stayed;
-            }
+            slept.stay(d.state, stayed, self.at_rest);
         }
         if self.at_rest {
             slept.at_rest += now.saturating_sub(self.settled);
@@ -175,6 +211,8 @@ impl LinkSleep {
     fn settle(&mut self, to: Nanos) {
         self.slept = self.slept(to);
         self.settled = self.settled.max(to);
+        // Of the way down that counts up to here.
+        self.way_down = self.way_down.filter(|way| way.turns > to).map(|way| WayDown { from: way.from.max(to), ..way });
     }
 }
 

@@ -44,6 +44,53 @@ fn the_way_back_is_as_long_as_the_state_is_deep() {
     assert_eq!(link.slept(9000), link.slept(2000));
 }
 
+/// Until the link turns, it and the drive draw what they draw in the state before.
+#[test]
+fn a_command_on_the_way_down_finds_the_power_of_the_state_before_until_the_link_turns() {
+    let slept = |link, drive, at_rest| Slept { link, drive, at_rest };
+    // To Partial: the link is up. To Slumber: in Partial from 10. To DevSleep: in Slumber from 120.
+    for (sent, turns, at_sending, at_turn) in [
+        (4, 10, slept([0; 3], [0; 3], 4), slept([0; 3], [0; 3], 10)),
+        (105, 120, slept([95, 0, 0], [0; 3], 105), slept([110, 0, 0], [0; 3], 120)),
+        (1005, 1020, slept([110, 885, 0], [0, 885, 0], 1005), slept([110, 900, 0], [0, 900, 0], 1020)),
+    ] {
+        let mut link = link();
+        link.rest(0, true);
+        link.wake(sent);
+        assert_eq!([sent, turns, turns + 1, 9000].map(|at| link.slept(at)), [at_sending, at_turn, at_turn, at_turn]);
+        // Whenever it is looked at, and whatever comes next.
+        link.inside(turns - 3, true);
+        link.rest(9000, true);
+        assert_eq!((link.slept(9000), link.slept(9010).at_rest), (at_turn, at_turn.at_rest + 10));
+        link.wake(9005);
+        assert_eq!(link.slept(9999).at_rest, at_turn.at_rest + 10, "on the way to Partial again");
+    }
+    // Without the power it draws nothing, and is on no way.
+    let mut link = link();
+    link.rest(0, true);
+    link.wake(105);
+    link.power_cut(110);
+    assert_eq!((link.slept(9000), link.up_at), (slept([100, 0, 0], [0; 3], 110), 110));
+}
+
+/// Nor does energy come back if the host sets another policy on the way down.
+#[test]
+fn time_slept_never_grows_less() {
+    let mut link = link();
+    link.rest(0, true);
+    link.wake(105);
+    // The host's answer is there once the link is up.
+    link.rest(link.up_at, true);
+    let all: Vec<Slept> = (105..300).map(|at| link.slept(at)).collect();
+    assert!(all.windows(2).all(|pair| pair[0].at_rest <= pair[1].at_rest && pair[0].link[0] <= pair[1].link[0]));
+    assert_eq!(
+        (all[0].link[0], all[15].link[0], all[64].link[0]),
+        (95, 110, 110),
+        "it is up at 170, in Partial at 180"
+    );
+    assert_eq!(link.slept(185).link[0], 115);
+}
+
 #[test]
 fn a_drive_at_work_inside_does_not_sleep_while_its_link_does() {
     let mut link = link();

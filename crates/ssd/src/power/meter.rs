@@ -27,20 +27,39 @@ use crate::spec::DriveSpec;
 pub struct ArrayWork(u8);
 
 impl ArrayWork {
-    pub const PROGRAMMING: ArrayWork = ArrayWork(0);
-    /// The same in a block with fewer bits per cell than the die's own.
-    pub const PROGRAMMING_REDUCED: ArrayWork = ArrayWork(1);
-    pub const ERASING: ArrayWork = ArrayWork(2);
-    /// The kinds: three, and sensing on one to four planes ([`ssdlab_nand::Geometry::planes`]). A power of two, so that a
-    /// number can be masked instead of checked.
-    const COUNT: usize = 8;
+    /// Four kinds, each on one to four planes ([`ssdlab_nand::Geometry::planes`]). A power of two, so that a number can be
+    /// masked instead of checked.
+    const COUNT: usize = 16;
 
-    /// On so many planes, four at most.
+    #[inline]
+    #[must_use]
+    pub const fn programming(planes: u32) -> ArrayWork {
+        ArrayWork::on_planes(0, planes)
+    }
+
+    /// The same in a block with fewer bits per cell than the die's own.
+    #[inline]
+    #[must_use]
+    pub const fn programming_reduced(planes: u32) -> ArrayWork {
+        ArrayWork::on_planes(1, planes)
+    }
+
+    #[inline]
+    #[must_use]
+    pub const fn erasing(planes: u32) -> ArrayWork {
+        ArrayWork::on_planes(2, planes)
+    }
+
     #[inline]
     #[must_use]
     pub const fn sensing(planes: u32) -> ArrayWork {
+        ArrayWork::on_planes(3, planes)
+    }
+
+    #[inline]
+    const fn on_planes(kind: u8, planes: u32) -> ArrayWork {
         debug_assert!(planes >= 1 && planes <= 4);
-        ArrayWork(2 + planes as u8)
+        ArrayWork(4 * kind + planes as u8 - 1)
     }
 
     #[inline]
@@ -136,7 +155,7 @@ pub struct PowerMeter {
 }
 
 impl PowerMeter {
-    /// `None` for a drive without power figures.
+    /// Of a drive and its dies as the files have them. `None` for a drive without power figures.
     #[must_use]
     pub fn new(drive: &DriveSpec, die: &DieSpec) -> Option<Self> {
         let p = drive.power.as_ref()?;
@@ -153,13 +172,17 @@ impl PowerMeter {
         let page = &die.geometry;
         let mut array = [0; ArrayWork::COUNT];
         if let Some(d) = &die.power {
-            // Volts times milliamperes are milliwatts.
-            array[ArrayWork::PROGRAMMING.index()] = mw(d.supply_v * d.program_ma(true));
-            array[ArrayWork::PROGRAMMING_REDUCED.index()] = mw(d.supply_v * d.program_ma(false));
-            array[ArrayWork::ERASING.index()] = mw(d.supply_v * d.erase_current_ma);
             for planes in 1..=page.planes {
-                let current = d.read_current_ma * d.share_of_planes(planes, page.planes);
-                array[ArrayWork::sensing(planes).index()] = mw(d.supply_v * current);
+                let share = d.share_of_planes(planes, page.planes);
+                for (work, of_all_planes_ma) in [
+                    (ArrayWork::programming(planes), d.program_ma(true)),
+                    (ArrayWork::programming_reduced(planes), d.program_ma(false)),
+                    (ArrayWork::erasing(planes), d.erase_current_ma),
+                    (ArrayWork::sensing(planes), d.read_current_ma),
+                ] {
+                    // Volts times milliamperes are milliwatts.
+                    array[work.index()] = mw(d.supply_v * (of_all_planes_ma * share));
+                }
             }
         }
         Some(PowerMeter {

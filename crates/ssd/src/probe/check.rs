@@ -7,6 +7,7 @@ use ssdlab_nand::{CellMode, DieId, DieSpec, LogicalPage, memory};
 
 use crate::spec::DriveSpec;
 use crate::timing::{CopyAndRead, Interval, LinkReferee, Load, Operation, TimingReferee};
+use crate::whole_dies::WholeDies;
 
 /// How often the host has written a page: from 1 to a greatest number below 128, over and over; 0: never. A trim leaves the count,
 /// so that what is written next is told from what was there before, which a power cut may bring back.
@@ -120,6 +121,11 @@ impl Checks {
     /// See [`TimingReferee::set_page_read_times`].
     pub fn set_page_read_times(&mut self, by_page: &[Nanos]) {
         self.flash.set_page_read_times(by_page);
+    }
+
+    /// See [`TimingReferee::count_whole_dies`].
+    pub fn count_whole_dies(&mut self, whole: WholeDies) {
+        self.flash.count_whole_dies(whole);
     }
 
     /// # Panics

@@ -5,6 +5,7 @@ use ssdlab_nand::{CellMode, DieId, DieSpec, ModeSpec, Suspend, VariationSpec, WH
 
 use super::{CopyAndRead, Interval, Load, Operation, TimingRule, TimingViolation, Work};
 use crate::spec::DriveSpec;
+use crate::whole_dies::WholeDies;
 
 /// See the [module's own page](super).
 #[derive(Clone, Debug)]
@@ -36,6 +37,8 @@ pub struct TimingReferee {
     /// The least and the greatest share of array times: of reads, programs and erases.
     shares: [(u64, u64); 3],
     programs_at_once: Option<u32>,
+    /// If what is operated are planes of dies: these are what may program at once.
+    whole: Option<WholeDies>,
     /// Die `d` hangs on channel `d % channels`.
     channels: u32,
     /// Dies of a channel that work at once, where not all may.
@@ -87,6 +90,10 @@ impl Die {
     fn idle(channel: u32) -> Self {
         Die { channel, planes: 0, free_at: 0, sensed: None, share: 0, programs: false, left: None }
     }
+
+    fn is_at_program(&self, at: Nanos) -> bool {
+        self.programs && (self.left.is_some() || self.free_at > at)
+    }
 }
 
 impl TimingReferee {
@@ -135,6 +142,7 @@ impl TimingReferee {
             planes_read_apart: drive.reads_planes_apart(die),
             shares: die.variation.as_ref().map_or([(WHOLE, WHOLE); 3], shares),
             programs_at_once: drive.controller.programs_at_once,
+            whole: None,
             channels: drive.controller.channels,
             ways,
             dies: (0..drive.flash.dies).map(|d| Die::idle(d % drive.controller.channels)).collect(),
@@ -144,6 +152,11 @@ impl TimingReferee {
             },
             transfers: vec![Vec::new(); drive.controller.channels as usize],
         }
+    }
+
+    /// What is operated are planes of these dies.
+    pub(crate) fn count_whole_dies(&mut self, whole: WholeDies) {
+        self.whole = Some(whole);
     }
 
     /// Read times of their own for every page of a block, see [`crate::SimulatedSsd::set_page_read_times`].
@@ -571,15 +584,27 @@ impl TimingReferee {
         if !is_program(op.work) {
             return Ok(());
         }
-        if self.at_programs(op.begin).count() < most as usize {
+        if self.at_programs(op.begin).count() < most as usize || self.has_few_whole_dies_at_programs(op, most) {
             return Ok(());
         }
         Err(self.beyond_program_limit(op, most))
     }
 
+    /// Whether no more dies are at programs than may be, this one included, if what is operated are their planes.
+    #[cold]
+    fn has_few_whole_dies_at_programs(&self, op: &Operation, most: u32) -> bool {
+        let Some(whole) = self.whole else { return false };
+        let at_programs = (0u32..).zip(&self.dies).filter(|(_, die)| die.is_at_program(op.begin));
+        let mut dies: Vec<u32> = at_programs.map(|(die, _)| whole.whole(DieId::new(die)).number()).collect();
+        dies.push(whole.whole(op.die).number());
+        dies.sort_unstable();
+        dies.dedup();
+        dies.len() <= most as usize
+    }
+
     /// Dies that are at a program at this time.
     fn at_programs(&self, at: Nanos) -> impl Iterator<Item = &Die> {
-        self.dies.iter().filter(move |d| d.programs && (d.left.is_some() || d.free_at > at))
+        self.dies.iter().filter(move |d| d.is_at_program(at))
     }
 
     #[cold]

@@ -134,6 +134,18 @@ fn an_exact_spare_that_the_reserve_or_the_journal_eats_up_is_refused() {
     });
     assert_eq!(error.key, "capacity_bytes");
     assert!(error.problem.starts_with("bad, reserved and system blocks leave"), "{error}");
+    // Less capacity would be less flash as well.
+    let with = |capacity_bytes, exact_spare_per_10000| {
+        let (mut drive, die) = (ideal_drive(), ideal_die());
+        (drive.capacity_bytes, drive.mapping.journal) = (capacity_bytes, true);
+        drive.flash.exact_spare_per_10000 = exact_spare_per_10000;
+        Ssd::new("journal", &drive, &die, 1).err()
+    };
+    for capacity_bytes in [1 << 29, 1 << 28] {
+        let error = with(capacity_bytes, ideal_drive().flash.exact_spare_per_10000).expect("the journal needs room");
+        assert_eq!(error.expected, "use a larger flash.exact_spare_per_10000 or none, or a smaller reserve");
+        assert_eq!([Some(10_000), None].map(|spare| with(capacity_bytes, spare)), [None, None]);
+    }
 }
 
 #[test]

@@ -3,9 +3,11 @@
 use proptest::prelude::*;
 use ssdlab_core::{Cause, MICROSECOND, MILLISECOND, Nanos, Op, Rng, SECOND};
 use ssdlab_device::{Completion, Device, LinkPolicy, Plug, PowerManagement, Request, Security};
-use ssdlab_ftl::{HostTarget, SlcCachePolicy, SlcCacheSpec};
+use ssdlab_ftl::{HostTarget, LogBlockSpec, LogScheme, RowSpan, SlcCachePolicy, SlcCacheSpec};
 use ssdlab_nand::{Bus, CellModes, DieSpec, Geometry, PageOrder, ReducedMode, Timing, Wear};
-use ssdlab_ssd::{ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, PcieSpec, PowerSpec, Ssd, WriteBufferSpec};
+use ssdlab_ssd::{
+    ControllerSpec, DriveSpec, LinkGeneration, LinkSpec, PcieSpec, PowerSpec, Ssd, WriteBufferSpec, build,
+};
 use ssdlab_testkit::{DIE_POWER, DRIVE_POWER, any_drive};
 
 const DIES: u32 = 4;
@@ -319,6 +321,76 @@ fn a_read_of_one_plane_draws_less_than_a_read_of_both() {
     let whole = reading(32_768, None) - reading(32_768, Some(60.0));
     // The whole row may be read unit by unit, but never at more than its planes draw.
     assert!(whole <= 8 * 60 * 48 * 2 / 5 + 2, "{whole}");
+}
+
+/// Rows of one plane: what is programmed alone draws three fifths of the current, what is programmed together all of it.
+#[test]
+fn a_program_of_one_plane_draws_less_than_a_program_of_both() {
+    let writing = |row: RowSpan, bytes: u64, percent: Option<f64>| {
+        let (mut drive, mut wide) = (drive(), die(2));
+        drive.mapping.row = row;
+        wide.geometry.planes = 2;
+        wide.power.as_mut().unwrap().one_plane_percent = percent;
+        let mut b = Bench::new(&drive, &wide);
+        b.command(Op::Write, 0, bytes);
+        b.command(Op::Flush, 0, 0);
+        b.rest(SECOND);
+        b.nanojoules()
+    };
+    let less = |row: RowSpan, bytes| writing(row, bytes, None) - writing(row, bytes, Some(60.0));
+    // 75 mW for 850 us.
+    assert_eq!(less(RowSpan::OnePlane, 16_384), 75 * 850 * 2 / 5);
+    assert_eq!(less(RowSpan::OnePlaneRuns, 16_384), 75 * 850 * 2 / 5);
+    assert_eq!(less(RowSpan::OnePlaneRuns, 32_768), 0);
+    assert_eq!(less(RowSpan::AllPlanes, 16_384), 0);
+}
+
+/// Dies of two planes that are operated apart: as many die powers at rest as there are dies, and each operation is one plane's.
+#[test]
+fn planes_that_are_operated_apart_draw_what_their_dies_draw() {
+    let device = |percent: Option<f64>| {
+        let (mut drive, mut die) = (drive(), die(2));
+        (die.geometry.planes, die.geometry.page_bytes, die.geometry.spare_bytes) = (2, 4096, 256);
+        die.power.as_mut().unwrap().one_plane_percent = percent;
+        (drive.flash.planes_apart, drive.capacity_bytes) = (true, 16 << 20);
+        drive.log_blocks = Some(LogBlockSpec::plain(LogScheme::Bast, 8));
+        build("apart", &drive, &die, 1).unwrap()
+    };
+    let mut resting = device(None);
+    resting.advance(SECOND, &mut Vec::new());
+    assert_eq!(resting.counters().nanojoules(), IDLE_UW * 1000);
+    // A plane alone takes three fifths of 75 mW for 850 us, and then of 60 mW for 48 us.
+    let drawn = |percent: Option<f64>| {
+        let (mut device, mut done) = (device(percent), Vec::new());
+        device.submit(0, Request::write(0, 0, 4096)).unwrap();
+        device.advance(SECOND, &mut done);
+        let written = device.counters().nanojoules();
+        device.submit(SECOND, Request::new(1, Op::Read, 0, 4096)).unwrap();
+        device.advance(2 * SECOND, &mut done);
+        assert_eq!(done.len(), 2);
+        [written, device.counters().nanojoules() - written]
+    };
+    let (all, part) = (drawn(None), drawn(Some(60.0)));
+    assert_eq!([all[0] - part[0], all[1] - part[1]], [75 * 850 * 2 / 5, 60 * 48 * 2 / 5]);
+}
+
+/// Two dies of two planes, of which one may program at a time: with both of its planes.
+#[test]
+fn where_planes_are_operated_apart_whole_dies_wait_for_their_turn_to_program() {
+    let takes = |programs_at_once| {
+        let (mut drive, mut die) = (drive(), die(2));
+        (die.geometry.planes, die.geometry.page_bytes, die.geometry.spare_bytes) = (2, 4096, 256);
+        (drive.flash.planes_apart, drive.flash.dies, drive.controller.channels) = (true, 2, 1);
+        (drive.capacity_bytes, drive.write_buffer.write_cache) = (16 << 20, false);
+        drive.controller.programs_at_once = programs_at_once;
+        let spec = LogBlockSpec::plain(LogScheme::Bast, 8);
+        drive.log_blocks = Some(LogBlockSpec { stripe_superblocks: 4, ..spec });
+        let (mut device, mut done) = (build("apart", &drive, &die, 1).unwrap(), Vec::new());
+        device.submit(0, Request::write(0, 0, 16_384)).unwrap();
+        device.advance_to_completion(SECOND, &mut done);
+        done[0].completed / (850 * MICROSECOND)
+    };
+    assert_eq!([None, Some(2), Some(1)].map(takes), [1, 1, 2]);
 }
 
 #[test]

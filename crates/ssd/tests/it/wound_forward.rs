@@ -58,15 +58,15 @@ fn blocks_that_are_kept_back_are_no_part_of_the_wear() {
 /// The same work, wound forward after eight windows and gone on with: blocks come to differ by as much.
 #[test]
 fn blocks_differ_as_on_a_drive_that_was_really_worn_so_far() {
-    // A tenth of the data takes nine writes of ten: superblocks hold now these, now the others. Two seeds, of whose
-    // spreads the mean is compared: with 40 superblocks each, one is known to an eighth of itself.
+    // A tenth of the data takes nine writes of ten: superblocks hold now these, now the others. With 40 superblocks a
+    // spread is known to an eighth of itself. In these seeds the last two windows are alike by chance (correlation 0.14 and
+    // 0.11): who takes that for differences that last tells 1.8 and 1.5 times the spread.
     let spread = |drive: &Ssd| {
         let all = wear(drive);
         let centre = mean(&all);
         (all.iter().map(|w| (w - centre) * (w - centre)).sum::<f64>() / all.len() as f64).sqrt() / centre
     };
-    let (mut told, mut real) = (0.0, 0.0);
-    for seed in 0..2 {
+    for seed in [0, 2] {
         let (mut drive, mut now, mut rng) = (small(), 0, Rng::new(seed));
         let mut work = |drive: &mut Ssd, writes: u32| {
             for _ in 0..writes {
@@ -81,7 +81,7 @@ fn blocks_differ_as_on_a_drive_that_was_really_worn_so_far() {
         }
         drive.record_wear();
         let mut forward = drive.clone();
-        while drive.wear().erases_mean < 100.0 {
+        while drive.wear().erases_mean < 200.0 {
             work(&mut drive, 3000);
         }
         let (mean, mut in_steps) = (drive.wear().mean, forward.clone());
@@ -92,8 +92,7 @@ fn blocks_differ_as_on_a_drive_that_was_really_worn_so_far() {
         (1..=16)
             .for_each(|k| in_steps.fast_forward(start + (mean - start) * f64::from(k) / 16.0, Differences::AsFound));
         assert!((spread(&in_steps) / spread(&forward) - 1.0).abs() < 0.01);
-        told += spread(&forward);
-        real += spread(&drive);
+        let (told, real) = (spread(&forward), spread(&drive));
+        assert!((told / real - 1.0).abs() < 0.3, "seed {seed}: {told} told, {real} found");
     }
-    assert!((told / real - 1.0).abs() < 0.3, "{told} told, {real} found");
 }

@@ -1,6 +1,7 @@
 //! From keys and values to points.
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ssdlab_bench::plan::PlanJob;
 use ssdlab_catalog::claims::setting;
@@ -21,6 +22,8 @@ struct Change {
     key: String,
     value: Value,
     path: String,
+    /// Its place among the values of its axis, which is one for all spellings of a value.
+    cell: Cell,
 }
 
 impl Change {
@@ -39,6 +42,15 @@ impl Change {
             _ => Cell::of(&self.value).identity(),
         }
     }
+
+    /// The section in which it stands.
+    fn section(&self) -> &'static str {
+        match self.path.split(['.', '[']).next() {
+            Some("list") => "[[list]]",
+            Some("grid") => "[grid]",
+            _ => "[set]",
+        }
+    }
 }
 
 /// What a plan varies, read and checked, before any drive is made of it.
@@ -46,6 +58,8 @@ pub(super) struct Variations {
     fixed: Vec<Change>,
     rows: Vec<Vec<Change>>,
     grid: Vec<Vec<Change>>,
+    /// Every key that the plan sweeps, in its order.
+    pub axes: Vec<Axis>,
     count: usize,
 }
 
@@ -59,8 +73,8 @@ impl Variations {
         seeds: &[u64],
     ) -> Result<Self, Diagnostic> {
         let fixed = changes(text, "set");
-        let rows = list(text, rows, tasks)?;
-        let grid = grid(text, tasks)?;
+        let mut rows = list(text, rows, tasks)?;
+        let mut grid = grid(text, tasks)?;
         check_keys(text, template, tasks, fixed.iter().chain(rows.iter().flatten()).chain(grid.iter().flatten()))?;
         let count =
             grid.iter().map(Vec::len).fold(rows.len().max(1) * tasks.len() * seeds.len(), usize::saturating_mul);
@@ -68,24 +82,8 @@ impl Variations {
             return Err(Diagnostic::new(format!("the plan has {count} points"))
                 .help(format!("a sweep has at most {MAX_POINTS}: leave out keys or values")));
         }
-        Ok(Variations { fixed, rows, grid, count })
-    }
-
-    /// Every key that the plan sweeps, in its order.
-    pub fn axes(&self) -> Vec<Axis> {
-        let mut axes: Vec<Axis> = Vec::new();
-        let mut seen = BTreeSet::new();
-        for change in self.rows.iter().flatten().chain(self.grid.iter().flatten()) {
-            let cell = Cell::of(&change.value);
-            let at = axes.iter().position(|axis| axis.key == change.key).unwrap_or_else(|| {
-                axes.push(Axis { key: change.key.clone(), values: Vec::new() });
-                axes.len() - 1
-            });
-            if seen.insert((at, cell.identity())) {
-                axes[at].values.push(cell);
-            }
-        }
-        axes
+        let axes = axes(rows.iter_mut().flatten().chain(grid.iter_mut().flatten()), tasks);
+        Ok(Variations { fixed, rows, grid, axes, count })
     }
 
     /// Every point.
@@ -130,11 +128,32 @@ fn next(at: &mut [usize], grid: &[Vec<Change>]) -> bool {
     false
 }
 
+/// The axes of what is swept. Of two spellings of a value, all that is told has the first.
+fn axes<'a>(swept: impl Iterator<Item = &'a mut Change>, tasks: &[Task]) -> Vec<Axis> {
+    let mut axes: Vec<Axis> = Vec::new();
+    let mut seen: BTreeMap<(usize, String), Cell> = BTreeMap::new();
+    for change in swept {
+        let at = axes.iter().position(|axis| axis.key == change.key).unwrap_or_else(|| {
+            axes.push(Axis { key: change.key.clone(), values: Vec::new() });
+            axes.len() - 1
+        });
+        match seen.entry((at, change.identity(tasks))) {
+            Entry::Occupied(first) => change.cell = first.get().clone(),
+            Entry::Vacant(place) => {
+                place.insert(change.cell.clone());
+                axes[at].values.push(change.cell.clone());
+            }
+        }
+    }
+    axes
+}
+
 fn changes(text: &PlanText, section: &str) -> Vec<Change> {
     let of = |(key, value): (&str, &Value)| Change {
         key: key.to_owned(),
         value: value.clone(),
         path: format!("{section}.{key}"),
+        cell: Cell::of(value),
     };
     text.below(section).into_iter().map(of).collect()
 }
@@ -198,6 +217,7 @@ fn grid(text: &PlanText, tasks: &[Task]) -> Result<Vec<Vec<Change>>, Diagnostic>
                 key: key.to_owned(),
                 value: value.clone(),
                 path: format!("{path}[{i}]"),
+                cell: Cell::of(value),
             };
             let values: Vec<Change> = values.iter().enumerate().map(of).collect();
             if let Some(again) = values.iter().find(|change| !seen.insert(change.identity(tasks))) {
@@ -235,12 +255,20 @@ fn check_keys<'a>(
 fn check_parameter(text: &PlanText, tasks: &[Task], key: &str, change: &Change) -> Result<(), Diagnostic> {
     for task in tasks {
         let What::Test { def, settings } = &task.what else {
-            let error =
-                Diagnostic::new(format!("`{}` is swept, but the fio job {} has no parameters", change.key, task.name));
+            let error = Diagnostic::new(format!(
+                "`{}` stands in {}, but the fio job {} has no parameters",
+                change.key,
+                change.section(),
+                task.name
+            ));
             return Err(text.at_key(error, key_path(&change.path)));
         };
         if settings.iter().any(|(k, _)| k == key) {
-            let error = Diagnostic::new(format!("`{key}` is set for test {} and swept as well", def.name));
+            let error = Diagnostic::new(format!(
+                "`{key}` is set for test {} and stands in {} as well",
+                def.name,
+                change.section()
+            ));
             return Err(text.at_key(error, key_path(&change.path)));
         }
         let settings = vec![(key.to_owned(), setting(&change.value))];
@@ -288,7 +316,7 @@ impl Common<'_> {
             all().filter_map(|c| Some((c.key.strip_prefix(TEST_PREFIX)?.to_owned(), setting(&c.value)))).collect();
         for (index, task) in self.tasks.iter().enumerate() {
             for &seed in self.seeds {
-                let cells = swept.iter().map(|c| Cell::of(&c.value)).collect();
+                let cells = swept.iter().map(|c| c.cell.clone()).collect();
                 points.push(Point::new(name, cells, index, task, &parameters, seed, built.clone()));
             }
         }

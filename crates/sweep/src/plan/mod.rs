@@ -109,10 +109,10 @@ impl Plan {
         }
         let tasks = tasks(&read.test, &text, folder)?;
         let variations = Variations::of(&text, read.list.len(), &template, &tasks, &seeds)?;
-        let axes = variations.axes();
         // Before the points, of which there may be so many that making them takes minutes.
-        let charts = charts(read.charts, &text, &axes, &tasks)?;
+        let charts = charts(read.charts, &text, &variations.axes, &tasks)?;
         let points = variations.points(&text, &template, &read.drive, &tasks, &seeds)?;
+        let axes = variations.axes;
         let stem = Path::new(file).file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
         let fixed = text.below("set").into_iter().map(|(key, value)| (key.to_owned(), Cell::of(value).text)).collect();
         Ok(Plan { title: read.title.unwrap_or(stem), drive: read.drive, fixed, axes, tasks, seeds, charts, points })

@@ -269,6 +269,7 @@ fn slips_are_pointed_at() {
         ("set.fill = \"aged\"", "set.fill = \"old\"", "expected one of sequential, aged", "^^^^^"),
         ("set.fill", "set.filling", "did you mean fill", "^^^^^^"),
         ("flash.dies = 4", "gc.policy = \"fifo\"", "stands in", "^"),
+        ("[set]", "[set]\ntest.fill = \"aged\"", "for test steady-state and stands in [set] as well", "5 | test.fill"),
         ("gc.policy = [\"greedy\", \"random\"]", "device = [\"raid1(a*2)\"]", "at character 1 of it", "^^^^^^^^^^^^"),
         ("name = \"steady-state\"", "", "either a `name` or a `job`", "^"),
         ("[[test]]", "[test]", "a list", "^"),
@@ -516,6 +517,25 @@ fn two_spellings_of_one_run_say_nothing_of_a_key() {
     let plan = swept("[20, 20.000000001]");
     assert_eq!(plan.points[0].key, plan.points[1].key, "it is sold in whole sectors");
     assert_eq!((idle(&plan), idle(&swept("[20, 25]"))), (0, 1));
+}
+
+#[test]
+fn rows_of_a_list_may_spell_a_value_in_two_ways() {
+    let row = |size: &str, policy: &str| format!("[[list]]\ntest.block_size = {size}\ngc.policy = \"{policy}\"\n");
+    let rows = [("4096", "greedy"), ("\"4KiB\"", "fifo"), ("\"8KiB\"", "fifo"), ("8192", "greedy")];
+    let rows: String = rows.iter().map(|(size, policy)| row(size, policy)).collect();
+    let text = format!("drive = \"m600-256gb\"\ntest = [{{ name = \"random-read\" }}]\n{rows}");
+    let plan = Plan::parse("spellings.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let sizes: Vec<&str> = plan.axes[0].values.iter().map(|value| value.text.as_str()).collect();
+    assert_eq!(sizes, ["4096", "8KiB"]);
+    let cells: Vec<&str> = plan.points.iter().map(|point| point.cells[0].text.as_str()).collect();
+    assert_eq!(cells, ["4096", "4096", "8KiB", "8KiB"]);
+    let of_size = |i: usize| {
+        let metrics = BTreeMap::from([("iops".to_owned(), ssdlab_bench::Metric::new(i as f64, "IOPS"))]);
+        State::Done(PointResult::Finished { capacity_bytes: 1 << 30, spare_percent: None, metrics, notes: Vec::new() })
+    };
+    let states: Vec<State> = [4, 4, 8, 8].map(of_size).into();
+    assert_eq!(ssdlab_sweep::keys_without_effect(&plan, &states), ["gc.policy"]);
 }
 
 /// Two capacities that are alike to five digits are two drives.

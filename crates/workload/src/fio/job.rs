@@ -280,7 +280,7 @@ pub struct Job {
     pub steady_state: Option<SteadyState>,
     pub steady_duration: Nanos,
     pub steady_ramp: Nanos,
-    /// Given in any job, it holds of all: see [`JobFile::ends_others`].
+    /// Given in any section, it holds of all: see [`JobFile::ends_others`].
     pub exit_all: bool,
     /// For the runner: which jobs end with this one then.
     pub exit_what: ExitWhat,
@@ -470,7 +470,9 @@ impl Job {
 
     /// Whether blocks of a random pattern that go on in sequence can come to the end of the span, where fio ends the pass.
     fn may_run_into_the_end(&self) -> bool {
-        let runs = self.rw_run > 1 && !self.rw_same_place;
+        // A block that is trimmed and then written counts twice.
+        let of_one_block = if self.rw.trims() && self.rw.writes() { 2 } else { 1 };
+        let runs = self.rw_run > of_one_block && !self.rw_same_place;
         let goes_on = runs || self.random_shares().iter().any(|percent| (1..100).contains(percent));
         self.rw.is_random() && goes_on && !self.strided && !self.time_based
     }

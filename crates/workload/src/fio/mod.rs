@@ -2,8 +2,8 @@
 //!
 //! A job file is parsed into a typed [`JobFile`]; each [`Job`] then makes its [`JobSource`] for a drive of a given
 //! capacity. One table ([`option_table`]) drives the parser, its error messages and the help text. Options that
-//! concern the host's software (files, buffers, logs) are ignored and named in one notice; any option that
-//! is in neither list is an error with its line and the nearest known name.
+//! concern the host's software (files, buffers, logs) are ignored and named in one notice, those that name streams in
+//! another ([`JobFile::notices`]); any option that is in no list is an error with its line and the nearest known name.
 //!
 //! Where fio's manual and fio's code differ, the code is followed. What differs from fio:
 //!

@@ -286,8 +286,9 @@ static SUPPORTED: &[Entry] = options! {
         => |j, v| { j.steady_duration = seconds(v)?; Ok(()) };
     "steadystate_ramp_time" ["ss_ramp"] "time", "0", "Before it is looked at (seconds unless a unit is given)."
         => |j, v| { j.steady_ramp = seconds(v)?; Ok(()) };
-    "exitall" "", "off", "When any job of the file ends, others do (that job's exit_what), whichever of them has this option."
-        => |j, v| { j.exit_all = units::boolean(v)?; Ok(()) };
+    "exitall" "", "off", "When any job of the file ends, others do (that job's exit_what), whichever section has this option, and whatever value."
+        // As in fio, where 0 switches it on as well.
+        => |j, v| { units::boolean(v)?; j.exit_all = true; Ok(()) };
     "exit_what" "group, stonewall or all", "group",
         "Which: those of its reporting group, those that run at the same time, or all, also those that have not begun."
         => |j, v| {

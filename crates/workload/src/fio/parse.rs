@@ -94,6 +94,10 @@ impl JobFile {
                 result.jobs.push(job);
             }
         }
+        // It holds of the whole file, even if it stands behind the last job.
+        if global.exit_all {
+            result.jobs.iter_mut().for_each(|job| job.exit_all = true);
+        }
         if result.jobs.is_empty() {
             return Err(JobFileError::Empty { file: file.to_owned() });
         }
@@ -237,6 +241,12 @@ fn apply(job: &mut Job, section: &Section, result: &mut JobFile, variables: Vari
                 set(job, value).map_err(wrong)?;
                 job.given.insert(table_name.to_owned(), value.unwrap_or_default().to_owned());
                 job.spots.insert(table_name, line.spot.clone());
+                if table_name == "exitall" && matches!(value, Some("0" | "false")) {
+                    result.warnings.push(format!(
+                        "{file}:{number}: {text}: jobs end with others, as in fio, where any `exitall` switches that on",
+                        text = line.text
+                    ));
+                }
                 let is_text = matches!(table_name, "name" | "description");
                 if let Some(value) = value.filter(|v| !is_text && job.kb_base == 1024 && has_reversed_suffix(v)) {
                     result.warnings.push(format!(

@@ -13,13 +13,47 @@ use super::{Parsed, Raw};
 
 /// The action of a request that is handed to the drive, after merging and scheduling.
 const ISSUED: &str = "D";
+/// The longest name of a program, in bytes: the kernel keeps no more.
+const LONGEST_PROGRAM: usize = 15;
 
-pub(super) fn parse<'a>(line: &'a str, in_summary: &mut bool) -> Result<Parsed<'a>, String> {
+/// Where in the statistics that blkparse appends a line stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Summary {
+    #[default]
+    None,
+    /// Behind the name of a program, which its statistics must follow: damaged events may end as such a line does.
+    Program,
+    /// In the statistics of a program: what else follows is damaged.
+    OfProgram,
+    /// In those of a CPU or device, which stand last: whatever follows but an event is passed over.
+    Whole,
+}
+
+impl Summary {
+    /// Where the next line stands.
+    fn next(self, line: &str) -> Result<Self, String> {
+        Ok(match self {
+            Summary::Program if is_statistic(line) => Summary::OfProgram,
+            Summary::Program => {
+                return Err(format!(
+                    "`{line}` follows what would be the name of a program, and is no statistics of one"
+                ));
+            }
+            _ if is_event(line) => Summary::None,
+            _ if self == Summary::Whole || begins_whole(line) => Summary::Whole,
+            Summary::OfProgram if is_statistic(line) => Summary::OfProgram,
+            _ if is_program(line) => Summary::Program,
+            _ => Summary::None,
+        })
+    }
+}
+
+pub(super) fn parse<'a>(line: &'a str, summary: &mut Summary) -> Result<Parsed<'a>, String> {
     if names_input(line) {
         return Ok(Parsed::Skipped);
     }
-    *in_summary = !is_event(line) && (*in_summary || begins_summary(line));
-    if *in_summary {
+    *summary = summary.next(line)?;
+    if *summary != Summary::None {
         return Ok(Parsed::Summary);
     }
     let malformed =
@@ -85,13 +119,23 @@ fn is_event(line: &str) -> bool {
     device.is_some_and(|(major, minor)| is_number(major) && is_number(minor))
 }
 
-/// Whether the line is the heading of statistics: of a CPU, a device, or a program: `name (pid)` or `name (pid, ...)`.
-fn begins_summary(line: &str) -> bool {
-    let process = || {
-        let pid = line.strip_suffix(')')?.rsplit_once('(')?.1;
-        Some(pid.strip_suffix(", ...").unwrap_or(pid))
-    };
+/// Whether the line is the heading of the statistics of a CPU or a device.
+fn begins_whole(line: &str) -> bool {
     line.starts_with("Total (")
         || line.strip_prefix("CPU").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-        || process().is_some_and(is_number)
+}
+
+/// Whether the line is the heading of the statistics of a program: `name (pid)` or `name (pid, ...)`.
+fn is_program(line: &str) -> bool {
+    let parts = line.strip_suffix(')').and_then(|line| line.rsplit_once('('));
+    parts.is_some_and(|(name, pid)| {
+        // A program may have no name.
+        name.trim_end().len() <= LONGEST_PROGRAM && is_number(pid.strip_suffix(", ...").unwrap_or(pid))
+    })
+}
+
+/// Whether the line is one of statistics: `Reads Queued:           1,        4KiB`.
+fn is_statistic(line: &str) -> bool {
+    let is_word = |word: &str| word.bytes().all(|b| b.is_ascii_alphabetic() || b == b'.');
+    line.split_once(':').is_some_and(|(name, _)| !name.is_empty() && name.split_ascii_whitespace().all(is_word))
 }

@@ -150,9 +150,27 @@ impl<R: Read> Read for Members<R> {
     }
 }
 
+/// Keeps the error of a read that has failed, since a decoder takes every error for one of the data.
+struct Noted<R> {
+    inner: R,
+    failed: Option<io::Error>,
+}
+
+impl<R: Read> Read for Noted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inner.read(buffer).map_err(|e| {
+            let kind = e.kind();
+            if kind != ErrorKind::Interrupted {
+                self.failed = Some(e);
+            }
+            kind.into()
+        })
+    }
+}
+
 /// The frames of a zstd file, one after the other.
 struct Frames<R> {
-    input: BufReader<R>,
+    input: BufReader<Noted<R>>,
     decoder: FrameDecoder,
     within_frame: bool,
 }
@@ -162,27 +180,41 @@ const IS_ONE_SEGMENT: u8 = 1 << 5;
 
 impl<R: Read> Frames<R> {
     fn new(input: R) -> Self {
-        Frames { input: BufReader::new(input), decoder: FrameDecoder::new(), within_frame: false }
+        let input = BufReader::new(Noted { inner: input, failed: None });
+        Frames { input, decoder: FrameDecoder::new(), within_frame: false }
+    }
+
+    /// Why nothing more comes: the file cannot be read, or else `problem`.
+    fn failed(&mut self, problem: impl fmt::Display) -> io::Error {
+        self.input.get_mut().failed.take().unwrap_or_else(|| broken("zstd", problem))
     }
 
     /// Begins the next frame; false at the end of the file.
     fn begin(&mut self) -> io::Result<bool> {
-        while !self.input.fill_buf()?.is_empty() {
+        loop {
+            match self.input.fill_buf().map(<[u8]>::is_empty) {
+                Ok(true) => return Ok(false),
+                Ok(false) => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                Err(e) => return Err(self.failed(e)),
+            }
             // Four bytes that every frame begins with, what its header holds, and its window. No frame is shorter.
             let mut start = [0; 6];
-            self.input.read_exact(&mut start).map_err(|e| broken("zstd", e))?;
+            if self.input.read_exact(&mut start).is_err() {
+                return Err(self.failed("they end within the header of a frame"));
+            }
             // One that has had a frame takes smaller windows than `zstd` does, a new one any.
             self.decoder = FrameDecoder::new();
             match self.decoder.reset(start.chain(&mut self.input)) {
                 Ok(()) => {}
                 Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
-                    let passed = io::copy(&mut self.input.by_ref().take(length.into()), &mut io::sink())?;
-                    if passed < u64::from(length) {
-                        return Err(broken("zstd", "they end within a part to be passed over"));
+                    let passed = io::copy(&mut self.input.by_ref().take(length.into()), &mut io::sink());
+                    if passed.ok() != Some(length.into()) {
+                        return Err(self.failed("they end within a part to be passed over"));
                     }
                     continue;
                 }
-                Err(e) => return Err(broken("zstd", e)),
+                Err(e) => return Err(self.failed(e)),
             }
             let window = if start[4] & IS_ONE_SEGMENT != 0 {
                 self.decoder.content_size()
@@ -200,7 +232,6 @@ impl<R: Read> Frames<R> {
             }
             return Ok(true);
         }
-        Ok(false)
     }
 
     /// Of a frame of which all was given: whether that is what was compressed. The decoder leaves it to its caller.
@@ -223,9 +254,8 @@ impl<R: Read> Read for Frames<R> {
             }
             while self.decoder.can_collect() < buffer.len() && !self.decoder.is_finished() {
                 let missing = buffer.len() - self.decoder.can_collect();
-                self.decoder
-                    .decode_blocks(&mut self.input, BlockDecodingStrategy::UptoBytes(missing))
-                    .map_err(|e| broken("zstd", e))?;
+                let decoded = self.decoder.decode_blocks(&mut self.input, BlockDecodingStrategy::UptoBytes(missing));
+                decoded.map_err(|e| self.failed(e))?;
             }
             let n = self.decoder.read(buffer)?;
             if n > 0 {
@@ -349,6 +379,31 @@ mod tests {
             let error = requests(&cut).unwrap_err().to_string();
             assert!(error.contains("zstd data are broken: they end within a part to be passed over"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_disk_that_cannot_be_read_is_told_and_not_taken_for_broken_data() {
+        const EIO: i32 = 5;
+        struct Failing;
+        impl Read for Failing {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::from_raw_os_error(EIO))
+            }
+        }
+        let text = b"1 0 8 16 1\n".repeat(20);
+        let frame = zstd(&text);
+        let part = [&0x184D_2A50_u32.to_le_bytes()[..], &4_u32.to_le_bytes(), &[7; 4]].concat();
+        let zstd_file = [&part[..], &frame, &part, &frame].concat();
+        for file in [zstd_file, gzip(&text).repeat(2)] {
+            for read in 0..=file.len() {
+                let input = Cursor::new(file[..read].to_vec()).chain(Failing);
+                let outcome = decompressed(Box::new(input)).and_then(|mut all| all.read_to_end(&mut Vec::new()));
+                let code = outcome.err().and_then(|e| e.raw_os_error());
+                assert_eq!(code, Some(EIO), "after {read} bytes of {}", file.len());
+            }
+        }
+        let error = requests(&[&frame[..], &frame[..3]].concat()).unwrap_err().to_string();
+        assert!(error.contains("zstd data are broken: they end within the header of a frame"), "{error}");
     }
 
     #[test]

@@ -86,8 +86,7 @@ pub struct TraceReader<R> {
     finished: bool,
     /// A line that is not empty was read.
     line_seen: bool,
-    /// Between the statistics that blkparse appends and the next event.
-    in_summary: bool,
+    summary: blkparse::Summary,
     /// Time of the last wait of a version 2 iolog.
     wait_clock: u128,
     first: Option<u128>,
@@ -130,7 +129,7 @@ impl<R: Read> TraceReader<R> {
             position: 0,
             finished: false,
             line_seen: false,
-            in_summary: false,
+            summary: blkparse::Summary::default(),
             wait_clock: 0,
             first: None,
             last: 0,
@@ -272,7 +271,7 @@ impl<R: Read> TraceReader<R> {
             Format::IologV3 => iolog::parse_v3(line),
             Format::Msr => msr::parse(line),
             Format::Mqsim => mqsim::parse(line),
-            Format::Blkparse => blkparse::parse(line, &mut self.in_summary),
+            Format::Blkparse => blkparse::parse(line, &mut self.summary),
             Format::Spc => spc::parse(line),
             Format::VscsiV1 | Format::VscsiV2 | Format::Table => Err("a binary format has no lines".into()),
         }

@@ -252,6 +252,8 @@ fn where_a_run_differs_from_fios_a_notice_says_so() {
         ("rw=randread\npercentage_random=100,50", None),
         ("rw=randrw\npercentage_random=100,50", Some(end)),
         ("rw=randtrimwrite\npercentage_random=100,50,100", None),
+        ("rw=randtrimwrite:2", None),
+        ("rw=randtrimwrite:3", Some(end)),
         ("rw=randread:0", None),
         ("rw=read\npercentage_random=50", None),
         ("rw=trimwrite\nbs=4k,8k,16k", Some(sizes)),

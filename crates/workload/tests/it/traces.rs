@@ -153,9 +153,31 @@ fn blkparse_text_takes_issue_events() {
     assert_eq!(parse(&many, None).unwrap(), records);
     let text = String::from_utf8(text).unwrap();
     let waits = " Reads Queued:           1,        4KiB\n Allocation wait:  1\n";
-    let programs = format!("kworker/0:1 (697)\n{waits}fio (4020, ...)\n{waits}\nCPU0 (sda):");
+    let programs = format!("kworker/0:1 (697)\n{waits}fio (4020, ...)\n{waits} (17)\n{waits}\nCPU0 (sda):");
     let with_programs = text.replace("CPU0 (sda):", &programs);
     assert_eq!(parse(with_programs.repeat(2).as_bytes(), None).unwrap().len(), 2 * records.len());
+}
+
+#[test]
+fn a_damaged_line_of_blkparse_that_ends_as_the_name_of_a_program_does_hides_nothing() {
+    let event = |k: u32| format!("  8,0    0        {k}     0.00{k}000000  697  D   R {} + 8 [fio]\n", 8 * k);
+    let (first, last) = (event(1), event(9));
+    let message = "8,0    0        2     0.002000000     0  m   N cfq697 dispatched a request (12)\n";
+    assert_eq!(parse([&first, message, &last].concat().as_bytes(), None).unwrap().len(), 2);
+    let begins = message.find("dispatched").unwrap();
+    let damaged = &event(3)[8..];
+    for (middle, line) in [
+        ([&message[1..], ""].concat(), 2),
+        ([&message[begins + 11..], ""].concat(), 3),
+        ([&message[begins + 11..], damaged].concat(), 3),
+        (["fio (697)\n Reads Queued:  1,  4KiB\n", damaged].concat(), 4),
+    ] {
+        let text = [&first, &*middle, &last].concat();
+        match parse(text.as_bytes(), Some(Format::Blkparse)) {
+            Err(TraceError::Line { line: told, .. }) => assert_eq!(told, line, "{text}"),
+            other => panic!("{other:?} of {text}"),
+        }
+    }
 }
 
 #[test]

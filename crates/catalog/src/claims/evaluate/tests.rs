@@ -166,6 +166,7 @@ fn a_verdict_and_the_main_cause_of_slow_ios_are_judged() {
     let mut o = outcome("d", &[], &[]);
     o.verdict = Some(Verdict { pass: Some(false), sentence: "it did not come back".into() });
     let slow = |gc: f64, bus: f64| SlowIo {
+        run: None,
         at_s: 0.0,
         op: "write".into(),
         offset_bytes: 0,

@@ -144,6 +144,8 @@ pub struct Domain {
     /// Victims that are read to their end but hold units that are not yet written elsewhere.
     pub(super) moving: VecDeque<SuperblockId>,
     pub(super) finishing: VecDeque<Finishing>,
+    /// The superblock that is erased because TRIM has emptied it.
+    pub(super) emptying: Option<SuperblockId>,
     /// Units that reads under way will bring.
     pub(super) units_reading: u32,
     /// Units read, not yet given to a program.
@@ -175,6 +177,7 @@ impl Domain {
             reading: None,
             moving: VecDeque::new(),
             finishing: VecDeque::new(),
+            emptying: None,
             units_reading: 0,
             staged: Staging::default(),
             units_writing: 0,

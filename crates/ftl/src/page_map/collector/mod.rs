@@ -63,10 +63,8 @@ pub struct Collector {
     /// Domains with victims that wait for a few last units, while the host waits for nothing, or whose collection waits for the
     /// host: these are looked at again once it waits.
     held: DieSet,
-    /// Domains in which TRIM has left closed superblocks empty that are to be erased at once, and those of them in which one
-    /// is being erased.
+    /// Domains in which TRIM has left closed superblocks empty that are to be erased at once.
     emptied: DieSet,
-    emptying: DieSet,
     /// Tags of the row that is being moved. They stand here so that they need not be cleared for each.
     row_tags: [u32; 64],
 }
@@ -107,7 +105,6 @@ impl Collector {
             finishing: DieSet::with_room(domains),
             held: DieSet::with_room(domains),
             emptied: DieSet::with_room(domains),
-            emptying: DieSet::with_room(domains),
             row_tags: [EMPTY_TAG; 64],
         }
     }

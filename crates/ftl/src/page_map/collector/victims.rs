@@ -199,13 +199,13 @@ impl PageMap {
             return;
         }
         for d in 0..self.collector.domains.len() {
-            let waits = self.collector.emptied.contains(d as u32) && !self.collector.emptying.contains(d as u32);
+            let waits = self.collector.emptied.contains(d as u32) && self.collector.domains[d].emptying.is_none();
             if !waits {
                 continue;
             }
             match self.superblocks.of_domain(d).find(|&sb| self.is_empty(sb)) {
                 Some(sb) => {
-                    self.collector.emptying.insert(d as u32);
+                    self.collector.domains[d].emptying = Some(sb);
                     self.finish_empty(d, sb, sink);
                     self.erase_where_finished(d, sink);
                 }
@@ -214,11 +214,12 @@ impl PageMap {
         }
     }
 
-    /// A superblock has been erased: if TRIM has emptied others, the next one follows.
+    /// A superblock has been erased while others wait that TRIM has emptied: if it was one of them, the next one follows.
     #[cold]
-    pub(in crate::page_map) fn emptied_one(&mut self, d: usize, sink: &mut impl OpSink) {
-        self.collector.emptying.remove(d as u32);
-        self.erase_emptied(sink);
+    pub(in crate::page_map) fn emptied_one(&mut self, d: usize, sb: SuperblockId, sink: &mut impl OpSink) {
+        if self.collector.domains[d].emptying.take_if(|emptying| *emptying == sb).is_some() {
+            self.erase_emptied(sink);
+        }
     }
 
     /// Static wear levelling: every so often, if wear has spread too far, the least worn closed superblock, as it

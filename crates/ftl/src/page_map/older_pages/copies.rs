@@ -473,12 +473,11 @@ impl PageMap {
     }
 
     fn erase_copy_block_at_start(&mut self, block: BlockId, repairs: &mut Vec<Repair>) {
-        let mode = self.medium.mode(block);
+        repairs.push(Repair::erase(block, &self.medium));
         self.medium.erase_at_start(block).expect("it is good");
         if let Some(parity) = &mut self.parity {
             parity.erased(block);
         }
-        repairs.push(Repair { block, kind: RepairKind::Erase { mode } });
     }
 
     /// A block of the area is not erased by this recovery.

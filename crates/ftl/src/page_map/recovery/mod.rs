@@ -526,9 +526,8 @@ impl PageMap {
         for block in blocks {
             let sb = self.superblocks.of_block_checked(block);
             if sb.is_none_or(|sb| self.superblocks.state(sb) == State::Reserved) {
-                let mode = self.medium.mode(block);
+                repairs.push(Repair::erase(block, &self.medium));
                 self.medium.erase_at_start(block).expect("it is good");
-                repairs.push(Repair { block, kind: RepairKind::Erase { mode } });
             }
         }
     }
@@ -579,9 +578,8 @@ impl PageMap {
             self.bad_blocks.moving().iter().filter(|moving| moving.1 == to).map(|moving| moving.0).collect();
         let mode = self.medium.mode(sources[0]);
         if !self.medium.is_erased(to) {
-            let written = self.medium.mode(to);
+            repairs.push(Repair::erase(to, &self.medium));
             self.medium.erase_at_start(to).expect("a block that replaces another is good");
-            repairs.push(Repair { block: to, kind: RepairKind::Erase { mode: written } });
         }
         self.medium.open(to, mode).expect("it is erased");
         for page in 0..rows {
@@ -606,9 +604,8 @@ impl PageMap {
             }
             for block in good {
                 if !self.medium.is_erased(block) {
-                    let mode = self.medium.mode(block);
+                    repairs.push(Repair::erase(block, &self.medium));
                     self.medium.erase_at_start(block).expect("it is good");
-                    repairs.push(Repair { block, kind: RepairKind::Erase { mode } });
                 }
             }
             for block in bad {

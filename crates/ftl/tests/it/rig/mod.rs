@@ -282,6 +282,11 @@ impl Rig {
 
     // ---- the dies -----------------------------------------------------------------------------------------------
 
+    /// Erases that wait for the die, or are under way in it.
+    pub fn erases_of(&self, die: usize) -> usize {
+        self.dies.0[die].iter().filter(|op| op.kind() == OpKind::Erase).count()
+    }
+
     fn work_or_fail(&mut self, why: &str) {
         let flash = u64::from(self.case.dies * self.case.blocks * self.case.pages);
         let vain = self.operations - self.progress;

@@ -153,6 +153,7 @@ fn consistency(drive: &Drive) -> Outcome {
     }];
     o.slowest = (0..4)
         .map(|i| SlowIo {
+            run: None,
             at_s: 1_204.118 + 31.7 * f64::from(i),
             op: "write".into(),
             offset_bytes: 52_428_800 * u64::from(1 + i as u32),
