@@ -154,8 +154,9 @@ fn drawn(seed: u64, what: u64, place: u64, deviation: i64) -> i64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^= z >> 31;
-    let bytes = (z as u32).to_le_bytes();
-    let sum: i64 = bytes.iter().map(|&byte| i64::from(byte)).sum();
+    // The sum of its four last bytes: pairs of them side by side, and then both pairs.
+    let pairs = (z & 0x00FF_00FF) + ((z >> 8) & 0x00FF_00FF);
+    let sum = ((pairs & 0xFFFF) + (pairs >> 16)).cast_signed();
     (sum - MEAN_OF_BYTES) * deviation / DEVIATION_OF_BYTES
 }
 

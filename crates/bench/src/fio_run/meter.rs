@@ -287,9 +287,11 @@ impl EntryMeter {
         }
     }
 
-    /// What the device counted while the entry was measured, whoever's it was. `None`: its ramp was never over.
-    pub(super) fn counted(&self) -> Option<Counters> {
-        self.counted_from.as_ref().map(|(_, from)| self.counted_to.1.since(from))
+    /// What the device counted while the entry was measured, whoever's it was, and for how long: a job's last pause is in that, and
+    /// not in what it measured. `None`: its ramp was never over.
+    pub(super) fn counted(&self) -> Option<(Counters, Nanos)> {
+        let (began, from) = self.counted_from.as_ref()?;
+        Some((self.counted_to.1.since(from), self.counted_to.0 - began))
     }
 
     /// The same from when the first of these entries was measured until the last of them has ended.

@@ -144,8 +144,8 @@ fn outcome(
         put_latencies(&mut out, &stats.latency, &format!("_{}", op.name()));
     }
     match entry.counted() {
-        Some(counters) if entries == 1 => put_counters(&mut out, &counters, m.elapsed()),
-        Some(counters) => {
+        Some((counters, counted_for)) if entries == 1 => put_counters(&mut out, &counters, counted_for),
+        Some((counters, _)) => {
             let told = |waf| format!("Write amplification of the drive while this entry was measured: {waf:.3}.");
             out.notes.extend(counters.waf().map(told));
         }

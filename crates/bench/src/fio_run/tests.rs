@@ -1078,11 +1078,17 @@ fn counters_of_an_entry_are_of_the_time_in_which_it_was_measured() {
     let [plain, ramped] = ["[j]\n", "[j]\nramp_time=30\n"].map(|job| power(&outcomes(&format!("{global}{job}")), 0));
     let (plain, ramped) = (plain.expect("it is metered"), ramped.expect("it is metered"));
     assert!((ramped / plain - 1.0).abs() < 0.01, "{ramped} W after a ramp, {plain} without");
+    // The pause behind the last read draws power, too, and is none of the job's duration.
+    let idle = |reads: u32| {
+        let text = format!("[j]\nrw=randread\nnorandommap\nsize=1m\nthinktime=100s\nnumber_ios={reads}\n");
+        power(&outcomes(&text), 0).expect("it is metered")
+    };
+    assert!((idle(1) / idle(3) - 1.0).abs() < 0.01, "{} W for one read and its pause, {} for three", idle(1), idle(3));
     // Writes of a ramp alone, and of a stage before.
     let text = "[global]\nbs=4k\nsize=8m\n[fill]\nrw=write\n[again]\nstonewall\nrw=write\ntime_based\nramp_time=1\nruntime=1\n";
     let file = JobFile::parse("test.fio", text).unwrap_or_else(|e| panic!("{e}"));
     let entries = entries(text);
-    let written = |k: usize| entries[k].counted().expect("it was measured").host.write_bytes as f64;
+    let written = |k: usize| entries[k].counted().expect("it was measured").0.host.write_bytes as f64;
     assert_eq!((file.jobs.len(), written(0)), (2, 8.0 * 1048576.0));
     let measured = entries[1].all.op(Op::Write).bytes as f64;
     assert!((written(1) / measured - 1.0).abs() < 0.01, "{} counted, {measured} measured", written(1));

@@ -15,6 +15,8 @@ pub struct MetricDef {
     pub likewise: &'static [&'static str],
     /// Which end is the good one for who uses the drive, where the unit does not say it.
     pub(super) better: Option<Better>,
+    /// Figures of the same run between which the true value lies, or that of another figure to which this one is proportional.
+    pub(super) between: Option<[&'static str; 2]>,
 }
 
 impl MetricDef {
@@ -49,6 +51,11 @@ impl MetricDef {
     /// The same, of which less is better.
     pub(crate) const fn lower(self) -> MetricDef {
         MetricDef { better: Some(Better::Lower), ..self }
+    }
+
+    /// The same, which is known no better than these two figures lie apart.
+    pub(crate) const fn between(self, figures: [&'static str; 2]) -> MetricDef {
+        MetricDef { between: Some(figures), ..self }
     }
 
     /// Which end is the good one; `None` where neither is.
@@ -422,7 +429,7 @@ const COMPRESSIBILITY: ParamDef = number(
 const LINK_POLICIES: &[&str] = &["active", "hipm", "dipm", "hipm+dipm", "hipm+dipm+devsleep"];
 
 pub(crate) const fn metric(key: &'static str, unit: &'static str, doc: &'static str) -> MetricDef {
-    MetricDef { key, unit, doc, likewise: &[], better: None }
+    MetricDef { key, unit, doc, likewise: &[], better: None, between: None }
 }
 
 pub(crate) const fn integer(

@@ -97,15 +97,17 @@ pub(super) const DEF: TestDef = TestDef {
             "TB",
             "bytes that the host can write until one uncorrectable 4 KiB unit is expected when all data are read once after \
              `retention_days`",
-        ).higher(),
-        metric("life_at_error", "%", "mean wear at that point, in per cent of the rated one").higher(),
+        ).higher().between(LIFE_BOUNDS),
+        metric("life_at_error", "%", "mean wear at that point, in per cent of the rated one").higher().between(LIFE_BOUNDS),
         metric(
-            "life_at_error_least",
+            LIFE_BOUNDS[0],
             "%",
             "the same if blocks differed for life by as much as the windows allow (two standard errors)",
-        ).higher(),
-        metric("life_at_error_most", "%", "the same if they did by as little as the windows allow").higher(),
-        metric("life_at_error_bch", "%", "the same with hard-decision BCH of as much parity and nothing behind it").higher(),
+        ).higher().between(LIFE_BOUNDS),
+        metric(LIFE_BOUNDS[1], "%", "the same if they did by as little as the windows allow").higher().between(LIFE_BOUNDS),
+        metric("life_at_error_bch", "%", "the same with hard-decision BCH of as much parity and nothing behind it")
+            .higher()
+            .between(LIFE_BOUNDS),
         metric("ecc_extension", "ratio", "the former over the latter: what soft decisions and parity add to the life").higher(),
         metric("waf_worn", "ratio", "write amplification at the last point").lower(),
         metric("wear_least", "%", "wear of the least worn block at the rated mean wear"),
@@ -127,6 +129,9 @@ pub(super) const DEF: TestDef = TestDef {
 const AS_IT_IS_ON_REQUEST: &[super::Variant] = &[super::Variant { name: "", settings: &[], in_review: false }];
 
 /// Old data are read as long as no more losses than this are expected in all of them.
+/// How well the windows tell a life.
+const LIFE_BOUNDS: [&str; 2] = ["life_at_error_least", "life_at_error_most"];
+
 const SAFE_LOSSES: f64 = 1e-3;
 /// Of a life: an interval wider than this is told in words.
 const WIDE: f64 = 0.1;
@@ -508,8 +513,8 @@ fn put_bounds(out: &mut Outcome, at_error: Option<(f64, f64)>, bounds: Option<(f
     };
     // The figure is read off the drive at each point, the bounds off the drive after the windows.
     let (shortest, longest) = (shortest.min(life), longest.max(life));
-    put(out, "life_at_error_least", shortest * 100.0, "%");
-    put(out, "life_at_error_most", longest * 100.0, "%");
+    put(out, LIFE_BOUNDS[0], shortest * 100.0, "%");
+    put(out, LIFE_BOUNDS[1], longest * 100.0, "%");
     if longest - shortest > WIDE * life {
         let tb = bytes * f64::from(small_by) / 1e12 / life;
         // Of the first error alone: the terabytes until the rated wear do not hang on it.

@@ -75,6 +75,7 @@ use crate::monitor::Monitor;
 use crate::outcome::Outcome;
 use crate::params::ParamError;
 use crate::replay;
+use crate::specimens::BAND_ENDINGS;
 
 macro_rules! suite {
     ($($module:ident),* $(,)?) => {
@@ -165,6 +166,8 @@ pub fn better_end_in(test: &str, figure: &str, unit: &str) -> Option<Better> {
 /// its unit says it. `None` where neither is.
 #[must_use]
 pub fn better_end(figure: &str, unit: &str) -> Option<Better> {
+    // The ends of specimens are figures like that whose ends they are.
+    let figure = BAND_ENDINGS.iter().find_map(|ending| figure.strip_suffix(ending)).unwrap_or(figure);
     if fio_run::ASKED.contains(&figure) {
         return None;
     }
@@ -172,6 +175,13 @@ pub fn better_end(figure: &str, unit: &str) -> Option<Better> {
     let by_name = declared().find(|metric| metric.keys().any(|key| key == figure));
     let by_pattern = || declared().find(|metric| metric.better.is_some() && metric.names(figure));
     by_name.or_else(by_pattern).map_or_else(|| Better::by_unit(unit), MetricDef::good_end)
+}
+
+/// The figures of the same run that tell how well this one is known, lower and higher: where those of two runs overlap, neither
+/// run is the better one. `None` of a figure for which no test declares them.
+#[must_use]
+pub fn between(figure: &str) -> Option<[&'static str; 2]> {
+    TESTS.iter().flat_map(|test| test.all_metrics()).find(|metric| metric.key == figure)?.between
 }
 
 /// The figures that tell most about a run of this name, best first, where what tells most of any run would not come first.

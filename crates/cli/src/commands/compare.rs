@@ -7,7 +7,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 use ssdlab_bench::fio_run::{self, OTHER_JOBS};
 use ssdlab_bench::replay::{self, TRACE_DIGEST};
-use ssdlab_bench::suite::{Better, COUNTS_RATES, better_end_in, rates_a_second};
+use ssdlab_bench::specimens::BAND_ENDINGS;
+use ssdlab_bench::suite::{Better, COUNTS_RATES, better_end_in, between, rates_a_second};
 use ssdlab_catalog::Diagnostic;
 use ssdlab_core::input;
 use ssdlab_report::{DeviceFacts, ResultRow, ResultsDocument, figure_text, metric_label_of, no_order_of};
@@ -39,6 +40,8 @@ struct Pair {
     label: String,
     unit: String,
     values: [f64; 2],
+    /// Why the two figures are not told apart, though they differ: a sentence.
+    overlap: Option<String>,
 }
 
 /// A parameter that two runs of a test do not share.
@@ -101,9 +104,36 @@ fn states(rows: [&ResultRow; 2]) -> Vec<String> {
         let how = which.iter().zip(rows).filter_map(|(which, row)| Some((which, row.shortened.as_deref()?)));
         states.extend(how.map(|(which, how)| format!("the {which} was {}", how.trim_end_matches('.'))));
     }
+    let specimens = rows.map(|row| row.metrics.get("specimens").map_or(1.0, |m| m.value));
+    if specimens[0] != specimens[1] {
+        let [first, second] = specimens;
+        states.push(format!(
+            "of the first {first} specimens ran, of the second {second}, and more of them lie further apart"
+        ));
+    }
     let unsettled = which.iter().zip(rows).filter_map(|(which, row)| Some((which, row.not_steady.first()?)));
     states.extend(unsettled.map(|(which, not_steady)| format!("the {which} had not settled: {}", not_steady.why)));
     states
+}
+
+/// What is said where what two runs know of a figure, or what their specimens have, overlaps.
+fn overlap(metric: &str, rows: [&ResultRow; 2]) -> Option<String> {
+    let of = |row: &ResultRow, key: &str| row.metrics.get(key).map(|m| m.value);
+    let both = |keys: [&str; 2]| {
+        let ends = |row: &ResultRow| Some(keys.map(|key| of(row, key))).and_then(|[a, b]| Some([a?, b?]));
+        let [first, second] = rows.map(ends);
+        let ([a, b], [c, d]) = (first?, second?);
+        (a.max(c) <= b.min(d)).then(|| {
+            let [a, b, c, d] = [a, b, c, d].map(|end| figure_text(end, ""));
+            format!("{} and {} overlap: {a} to {b} of the first, {c} to {d} of the second", keys[0], keys[1])
+        })
+    };
+    let known = between(metric).and_then(both);
+    known.or_else(|| {
+        let base = BAND_ENDINGS.iter().find_map(|ending| metric.strip_suffix(ending)).unwrap_or(metric);
+        let [lowest, highest] = BAND_ENDINGS.map(|ending| format!("{base}{ending}"));
+        both([&lowest, &highest])
+    })
 }
 
 /// Of runs one of which is of a real device: nobody can tell from one run of each what is better.
@@ -218,7 +248,7 @@ impl Pair {
     /// Whether the second is the better one, where the figure has a better end and the two differ by as much as is shown.
     /// Nothing of runs that something else sets apart than what ran: its settings, its state or chance made the difference.
     fn is_better(&self) -> Option<bool> {
-        if !self.settings.is_empty() || !self.states.is_empty() || self.by_chance {
+        if !self.settings.is_empty() || !self.states.is_empty() || self.by_chance || self.overlap.is_some() {
             return None;
         }
         let [first, second] = self.values;
@@ -267,7 +297,7 @@ pub fn document(documents: &[ResultsDocument; 2]) -> Result<Value, Failure> {
                 "test": p.test, "metric": p.metric, "unit": p.unit, "first": p.values[0], "second": p.values[1],
                 "change_percent": p.change(), "settings": p.settings.iter().map(Setting::to_json).collect::<Vec<_>>(),
                 "second_is_better": p.is_better(),
-                "states": p.states.iter().chain(&p.changed).chain(&chance).collect::<Vec<_>>(),
+                "states": p.states.iter().chain(&p.changed).chain(&chance).chain(&p.overlap).collect::<Vec<_>>(),
             })
         })
         .collect();
@@ -391,6 +421,7 @@ fn compared(documents: &[ResultsDocument; 2]) -> Result<Compared, Failure> {
         for (metric, figure) in &row.metrics {
             if let Some(theirs) = other.metrics.get(metric).filter(|m| m.unit == figure.unit) {
                 let values = [figure.value, theirs.value];
+                let overlap = overlap(metric, [row, other]).filter(|_| values[0] != values[1]);
                 pairs.push(Pair {
                     test: test.clone(),
                     settings: settings.clone(),
@@ -401,6 +432,7 @@ fn compared(documents: &[ResultsDocument; 2]) -> Result<Compared, Failure> {
                     label: metric_label_of(&row.test, metric),
                     unit: figure.unit.clone(),
                     values,
+                    overlap,
                 });
             }
         }
@@ -475,7 +507,12 @@ fn text(args: &CompareArgs, documents: &[ResultsDocument; 2], compared: &Compare
             None => pair.points().map_or_else(String::new, |points| format!("{points:+.2} points")),
         };
         let [first, second] = pair.values.map(|v| figure_text(v, &pair.unit));
-        let verdict = pair.is_better().map_or("", |better| if better { "better" } else { "worse" });
+        let verdict = match pair.is_better() {
+            Some(true) => "better",
+            Some(false) => "worse",
+            None if pair.overlap.is_some() => "not told apart",
+            None => "",
+        };
         rows.push(vec![format!("  {}", pair.label), first, second, change, verdict.to_owned()]);
     }
     flush(&mut rows, &mut text);
@@ -560,6 +597,7 @@ mod tests {
             label: String::new(),
             unit: unit.to_owned(),
             values,
+            overlap: None,
         };
         assert_eq!(pair("iops", "IOPS", [100.0, 101.0]).is_better(), Some(true));
         assert_eq!(pair("iops", "IOPS", [100.0, 99.0]).is_better(), Some(false));
@@ -572,6 +610,8 @@ mod tests {
         assert_eq!([energy("consistency", "energy"), energy("run", "energy")], [None, None]);
         assert_eq!([energy("heavy", "energy"), energy("heavy", "energy_full")], [Some(true), Some(true)]);
         assert_eq!(energy("replay", "energy"), Some(true));
+        // Ends of specimens go by the figure whose ends they are.
+        assert_eq!(pair("iops_stddev_tail_highest", "IOPS", [100.0, 101.0]).is_better(), Some(false));
         // Less than is shown, and a figure that is neither good nor bad.
         assert_eq!(pair("iops", "IOPS", [100.0, 100.04]).is_better(), None);
         assert_eq!(pair("iops_autocorrelation_max", "ratio", [0.1, 0.9]).is_better(), None);
@@ -582,6 +622,28 @@ mod tests {
         assert_eq!(pair("trimmed_shortfall", "%", [-0.1, 5.0]).points().map(f64::round), Some(5.0));
         let states = vec!["the first had not settled: the mean falls".to_owned()];
         assert_eq!(Pair { states, ..pair("iops", "IOPS", [100.0, 101.0]) }.is_better(), None);
+    }
+
+    #[test]
+    fn figures_whose_intervals_or_bands_overlap_are_not_told_apart() {
+        let told = |test: &str, unit: &str, keys: [&str; 3], figures: [[f64; 3]; 2]| {
+            let metric = |value: f64| json!({ "value": value, "unit": unit });
+            let of = |values: [f64; 3]| -> Value {
+                keys.into_iter().zip(values).map(|(key, value)| (key.to_owned(), metric(value))).collect()
+            };
+            let documents = figures.map(|values| document(vec![row(test, json!({ "metrics": of(values) }))]));
+            let compared = compared(&documents).unwrap_or_else(|e| panic!("{e}"));
+            let pairs = keys.map(|key| compared.pairs.iter().find(|pair| pair.metric == key));
+            pairs.map(|pair| pair.and_then(Pair::is_better))
+        };
+        let life = ["life_at_error", "life_at_error_least", "life_at_error_most"];
+        assert_eq!(told("endurance", "%", life, [[120.0, 100.0, 150.0], [140.0, 130.0, 160.0]]), [None; 3]);
+        assert_eq!(told("endurance", "%", life, [[120.0, 100.0, 125.0], [140.0, 130.0, 160.0]]), [Some(true); 3]);
+        let written = ["tb_until_error", "life_at_error_least", "life_at_error_most"];
+        assert_eq!(told("endurance", "TB", written, [[12.0, 100.0, 150.0], [14.0, 130.0, 160.0]])[0], None);
+        let band = ["iops", "iops_lowest", "iops_highest"];
+        assert_eq!(told("consistency", "IOPS", band, [[100.0, 90.0, 110.0], [120.0, 110.0, 130.0]]), [None; 3]);
+        assert_eq!(told("consistency", "IOPS", band, [[100.0, 90.0, 109.0], [120.0, 110.0, 130.0]])[0], Some(true));
     }
 
     #[test]

@@ -36,7 +36,8 @@ impl Channel {
     /// Command cycles at `from` go first: they take their stretch if it is free, or are owed by the transfer that is booked next.
     /// Returns whether the stretch was free.
     pub fn command(&mut self, now: Nanos, from: Nanos, length: Nanos) -> bool {
-        let free = self.booked.iter().all(|b| b.1 <= from || from + length <= b.0);
+        // The last that begins before they end: all before it end earlier.
+        let free = self.booked.iter().rev().find(|b| b.0 < from + length).is_none_or(|b| b.1 <= from);
         if free {
             let start = self.book(now, from, length);
             debug_assert_eq!(start, from);
