@@ -15,7 +15,7 @@ pub struct MetricDef {
     pub likewise: &'static [&'static str],
     /// Which end is the good one for who uses the drive, where the unit does not say it.
     pub(super) better: Option<Better>,
-    /// Figures of the same run between which the true value lies, or that of another figure to which this one is proportional.
+    /// Figures of the same run between which the true value lies, or that of another figure which hangs on the same.
     pub(super) between: Option<[&'static str; 2]>,
 }
 

@@ -128,10 +128,10 @@ pub(super) const DEF: TestDef = TestDef {
 
 const AS_IT_IS_ON_REQUEST: &[super::Variant] = &[super::Variant { name: "", settings: &[], in_review: false }];
 
-/// Old data are read as long as no more losses than this are expected in all of them.
 /// How well the windows tell a life.
 const LIFE_BOUNDS: [&str; 2] = ["life_at_error_least", "life_at_error_most"];
 
+/// Old data are read as long as no more losses than this are expected in all of them.
 const SAFE_LOSSES: f64 = 1e-3;
 /// Of a life: an interval wider than this is told in words.
 const WIDE: f64 = 0.1;

@@ -118,10 +118,9 @@ fn states(rows: [&ResultRow; 2]) -> Vec<String> {
 
 /// What is said where what two runs know of a figure, or what their specimens have, overlaps.
 fn overlap(metric: &str, rows: [&ResultRow; 2]) -> Option<String> {
-    let of = |row: &ResultRow, key: &str| row.metrics.get(key).map(|m| m.value);
     let both = |keys: [&str; 2]| {
-        let ends = |row: &ResultRow| Some(keys.map(|key| of(row, key))).and_then(|[a, b]| Some([a?, b?]));
-        let [first, second] = rows.map(ends);
+        let of = |row: &ResultRow, end: usize| Some(row.metrics.get(keys[end])?.value);
+        let [first, second] = rows.map(|row| Some([of(row, 0)?, of(row, 1)?]));
         let ([a, b], [c, d]) = (first?, second?);
         (a.max(c) <= b.min(d)).then(|| {
             let [a, b, c, d] = [a, b, c, d].map(|end| figure_text(end, ""));
