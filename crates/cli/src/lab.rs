@@ -111,9 +111,10 @@ impl SimulatedDrive {
         // A file that gives an array a name describes it, too.
         let description = input::printable(&recipe.description, &[]).into_owned();
         // So do changes of its values.
-        let identity = Some(digest(recipe.named_identity().to_string().as_bytes()));
+        let identity = Some(digest(recipe.identity_but_for_chance().to_string().as_bytes()));
+        let drawn_as = Some(recipe.drawn_as().into_iter().map(str::to_owned).collect());
         let (name, functions) = (recipe.name.clone(), recipe.functions.clone());
-        let facts = DeviceFacts { name, description, identity, functions, ..facts };
+        let facts = DeviceFacts { name, description, identity, drawn_as, functions, ..facts };
         let (specification, members, hangs_on) = (specification(&recipe), members(&recipe), hangs_on(&recipe));
         let (traits, superblock_bytes) = (traits(&recipe, &specification, &members), superblock_bytes(&recipe));
         let (lost_with_power_bytes, loses_flushed) = (lost_with_power_bytes(&recipe), loses_flushed(&recipe));

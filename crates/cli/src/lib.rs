@@ -21,6 +21,7 @@ mod real;
 pub mod review_of;
 pub mod saved;
 mod seed;
+pub mod side_by_side;
 mod specification;
 mod tested;
 pub mod timeline;

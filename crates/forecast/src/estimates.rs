@@ -206,14 +206,17 @@ fn mean(value: &Value) -> Option<f64> {
     }
 }
 
-/// The value times `factor`, within what the key allows; whole numbers change by one at least.
+/// The value times `factor`, within what the key allows; whole numbers change by one at least, and not to 0, which is no less of something
+/// but has a meaning of its own.
 fn scaled(value: &Value, factor: f64, key: &Key) -> Option<Value> {
     Some(match value {
         Value::Array(values) => Value::Array(values.iter().map(|v| scaled(v, factor, key)).collect::<Option<_>>()?),
         Value::Integer(v) => {
             let wanted = libm::round(*v as f64 * factor) as i64;
             let moved = if wanted != *v { wanted } else { v + if factor < 1.0 { -1 } else { 1 } };
-            Value::Integer(within(moved as f64, key) as i64)
+            return Some(moved)
+                .filter(|moved| *moved != 0)
+                .map(|moved| Value::Integer(within(moved as f64, key) as i64));
         }
         Value::Float(v) => Value::Float(within(four_digits(v * factor), key)),
         _ => return None,
@@ -332,6 +335,8 @@ mod tests {
         let key = drive_keys().key("controller.programs_at_once").unwrap();
         assert_eq!(numbers(&row("8"), key, Some((4.0, 8.0)), 20.0), Some(vec![Value::Integer(4)]));
         assert_eq!(numbers(&row("2"), key, None, 20.0), Some(vec![Value::Integer(1), Value::Integer(3)]));
+        let victims = drive_keys().key("gc.victims_per_start").unwrap();
+        assert_eq!(numbers(&row("1"), victims, None, 20.0), Some(vec![Value::Integer(2)]));
         // Nor for the sake of being whole.
         assert_eq!(numbers(&row("2"), key, Some((1.6, 2.4)), 20.0), Some(vec![]));
         assert_eq!(numbers(&row("2"), key, Some((0.6, 3.6)), 20.0), Some(vec![Value::Integer(1), Value::Integer(3)]));

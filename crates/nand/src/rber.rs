@@ -65,13 +65,13 @@ pub struct ModeErrors {
     /// Added by wear at the reference cycles.
     #[schemars(range(min = 0.0, max = 0.1), extend("x-heading" = "wear"))]
     pub wear_rber: f64,
-    /// Power of the cycles by which that grows.
+    /// Power of the cycles by which that grows; 0: as much at any wear.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub wear_exponent: f64,
     /// Added by a year at 30 °C at the reference cycles.
     #[schemars(range(min = 0.0, max = 0.1), extend("x-heading" = "retention", "x-unit" = "per year"))]
     pub retention_rber_per_year: f64,
-    /// Power of the cycles by which that grows.
+    /// Power of the cycles by which that grows; 0: as much at any wear.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub retention_cycle_exponent: f64,
     /// Power of the years by which that grows.
@@ -85,7 +85,7 @@ pub struct ModeErrors {
     /// Added by a million reads of the block at the reference cycles.
     #[schemars(range(min = 0.0, max = 0.1), extend("x-heading" = "disturb", "x-unit" = "per million reads"))]
     pub disturb_rber_per_million_reads: f64,
-    /// Power of the cycles by which that grows.
+    /// Power of the cycles by which that grows; 0: as much at any wear.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub disturb_cycle_exponent: f64,
     /// Power of the reads by which that grows.
@@ -162,13 +162,15 @@ impl ModeErrors {
     #[must_use]
     pub fn rber(&self, stress: &Stress) -> Rber {
         let c = (stress.cycles / self.reference_cycles).max(0.0);
+        // Nothing is lost in no time and to no read. What does not depend on cycles does not depend on there being any: 0⁰ is 1.
         let power = |base: f64, exponent: f64| if base > 0.0 { libm::pow(base, exponent) } else { 0.0 };
-        let wear = self.wear_rber * power(c, self.wear_exponent);
+        let by_cycles = |exponent: f64| libm::pow(c, exponent);
+        let wear = self.wear_rber * by_cycles(self.wear_exponent);
         let age = power(stress.retention_hours / YEAR_HOURS, self.retention_time_exponent);
-        let retention = self.retention_rber_per_year * power(c, self.retention_cycle_exponent) * age;
+        let retention = self.retention_rber_per_year * by_cycles(self.retention_cycle_exponent) * age;
         let drift = self.drift_rber_per_year * age;
         let disturb = self.disturb_rber_per_million_reads
-            * power(c, self.disturb_cycle_exponent)
+            * by_cycles(self.disturb_cycle_exponent)
             * power(stress.block_reads / 1e6, self.disturb_read_exponent);
         let moved = (retention + disturb) * self.recoverable_percent / 100.0;
         let settled = (self.fresh_rber + wear + retention + disturb - moved).min(HALF);
@@ -279,6 +281,16 @@ mod tests {
         let both = mlc.rber(&stress(3000.0, YEAR_HOURS, 1e6));
         assert!((both.shifted - 0.7 * (9e-4 + 1.6e-3)).abs() < 1e-12, "{both:?}");
         assert!((both.settled - 1.01e-4 - 0.3 * (9e-4 + 1.6e-3)).abs() < 1e-12, "{both:?}");
+    }
+
+    #[test]
+    fn without_an_exponent_of_cycles_a_new_block_loses_as_much_as_a_worn_one() {
+        let spec = ErrorSpec::planar_estimate();
+        let mut tlc = spec.mode(CellMode::Tlc).unwrap().clone();
+        (tlc.wear_exponent, tlc.retention_cycle_exponent, tlc.disturb_cycle_exponent) = (0.0, 0.0, 0.0);
+        let after = |cycles: f64| tlc.rber(&stress(cycles, YEAR_HOURS, 1e6));
+        assert_eq!(after(0.0), after(1000.0));
+        assert!(after(0.0).total() > tlc.rber(&stress(0.0, 0.0, 0.0)).total());
     }
 
     #[test]

@@ -17,6 +17,7 @@ use ssdlab_cli::folder::{OutputFolder, Writes};
 use ssdlab_cli::lab::{SimulatedDrive, drives};
 use ssdlab_cli::plan::{Results, param_failure};
 use ssdlab_cli::review_of::{claims_about, review_of};
+use ssdlab_cli::side_by_side;
 use ssdlab_report::{ResultsDocument, results_json, terminal_summary};
 
 use crate::drive::Drive;
@@ -172,5 +173,5 @@ pub fn compare_json(
         document.map_err(|f| exception(py, &f, Wrong::Results))
     };
     let documents = [read(first)?, read(second)?];
-    Ok(compare::document(&documents).map_err(|f| exception(py, &f, Wrong::Results))?.to_string())
+    Ok(side_by_side::document(&documents).map_err(|f| exception(py, &f, Wrong::Results))?.to_string())
 }

@@ -161,7 +161,7 @@ pub const HEADLINES: [Headline; 11] = [
 ];
 
 /// Figures that differ by less than this share of the larger one are level: no reader should choose by so little.
-const LEVEL: f64 = 0.02;
+pub const LEVEL: f64 = 0.02;
 
 /// Whether two figures are level: in no order that a page speaks of, and that a quick run has to find.
 #[must_use]

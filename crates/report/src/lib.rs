@@ -74,7 +74,7 @@ mod write;
 
 pub use csv::{chart_csv, time_csv};
 pub use error::ReportError;
-pub use headline::{HEADLINES, Headline, are_level};
+pub use headline::{HEADLINES, Headline, LEVEL, are_level};
 pub use html::{index_html, sweep_html};
 pub use json::{ResultRow, ResultsDocument, results_json};
 pub use png::PngPainter;

@@ -109,10 +109,14 @@ pub struct DeviceFacts {
     /// Spare area, as a percentage of the capacity sold; `None` for a device without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_provisioning_percent: Option<f64>,
-    /// Digest of all that decides on what it is: its files, and what was changed of them. `None` of a real device, whose state nobody
-    /// knows, and in documents of earlier versions.
+    /// Digest of all that decides on what it is: its files, and what was changed of them. What chance gives it is not in it. `None` of
+    /// a real device, whose state nobody knows, and in documents of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
+    /// As which models its SSDs were drawn, in their order: beside the seed, these names decide on what chance gives each of them.
+    /// `None` of a real device, and in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drawn_as: Option<Vec<String>>,
     /// Digest of the saved drive that it began as, and of how long that had lain; `None` if it was new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begins_as: Option<String>,
@@ -133,6 +137,7 @@ impl From<&DeviceInfo> for DeviceFacts {
             supports_trim: info.supports_trim,
             over_provisioning_percent: info.over_provisioning_percent,
             identity: None,
+            drawn_as: None,
             begins_as: None,
             functions: Vec::new(),
         }

@@ -461,7 +461,10 @@ impl DriveSpec {
                 format!("use {} bytes", pages.max(1) * u64::from(unit_bytes)),
             ));
         }
-        if pages > MAX_LOGICAL_PAGES {
+        // What the flash cannot hold is refused for that, by `validate_spare`, with what it can.
+        let by_spare = self.log_blocks.is_none() && self.flash.exact_spare_per_10000.is_none();
+        let is_too_small = self.capacity_bytes > die.raw_bytes().saturating_mul(self.flash.dies.into());
+        if pages > MAX_LOGICAL_PAGES && !(by_spare && is_too_small) {
             return Err(SpecError::new(
                 "capacity_bytes",
                 format!("{} bytes are {pages} units of {} KiB", self.capacity_bytes, self.mapping.unit_kib),
@@ -676,7 +679,8 @@ impl DriveSpec {
                     "use more flash{smaller_cache}, or keep less free: collection and cache ask for {kept_free} bytes"
                 ),
                 most => format!(
-                    "use less than {most} bytes, since bad and system blocks take their part; or more flash{smaller_cache}"
+                    "use some per cent less than {most} bytes, of which bad, reserved and system blocks take a part; or more \
+                     flash{smaller_cache}"
                 ),
             };
             return Err(SpecError::new(

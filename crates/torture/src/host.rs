@@ -66,6 +66,8 @@ pub struct Host<S> {
     gone: BTreeSet<u32>,
     /// Whether `promised` is kept.
     keeps_promises: bool,
+    /// FLUSH and FUA promise nothing: the drive lies about them.
+    flush_lies: bool,
     /// The drive was read-only when these commands and all later ones were sent.
     read_only_from: Option<u64>,
     pub commands: u64,
@@ -97,8 +99,9 @@ fn pages_of(r: &Request, page_bytes: u64) -> std::ops::Range<u32> {
 
 impl<S: Subject> Host<S> {
     /// `errs`: the drive has flash that errs, and may lose data.
-    pub fn new(drive: S, seed: u64, errs: bool) -> Self {
+    pub fn new(mut drive: S, seed: u64, errs: bool) -> Self {
         let capacity_bytes = drive.info().capacity_bytes;
+        let flush_lies = drive.plug().is_some_and(|plug| !plug.keeps_flushes());
         let facts = drive.facts();
         let page_bytes = facts.page_bytes();
         let pages = (capacity_bytes / page_bytes) as u32;
@@ -130,6 +133,7 @@ impl<S: Subject> Host<S> {
             unreadable: BTreeSet::new(),
             gone: BTreeSet::new(),
             keeps_promises: false,
+            flush_lies,
             last_completed: 0,
             read_only_from: None,
             commands: 0,
@@ -177,11 +181,12 @@ impl<S: Subject> Host<S> {
         if !self.destroyed.is_empty() {
             self.asks_for_destroyed(&request, touched.clone());
         }
-        if self.keeps_promises && op == Op::Flush {
+        let is_promised = self.keeps_promises && !self.flush_lies;
+        if is_promised && op == Op::Flush {
             let answered = (0..self.pages).map(|page| self.answered(page)).collect();
             self.covered.insert(tag, answered);
         }
-        if self.keeps_promises && op == Op::Write && fua {
+        if is_promised && op == Op::Write && fua {
             let least = touched.clone().map(|page| (page, self.answered_before(page) + 1)).collect();
             self.forced.insert(tag, least);
         }
@@ -407,14 +412,14 @@ impl<S: Subject> Host<S> {
         }
     }
 
-    /// FLUSH, and that it did what it is for.
+    /// FLUSH, and that it did what it is for, on a drive that does not lie about it.
     pub fn flush(&mut self) -> Result<(), String> {
         self.drain()?;
         let refused = self.refused;
         self.send(1, Op::Flush, 0, 0, false)?;
         self.drain()?;
         let Facts { buffered_units: left, safe_in_buffer, .. } = self.drive.facts();
-        if left > 0 && self.refused == refused && !safe_in_buffer {
+        if left > 0 && self.refused == refused && !safe_in_buffer && !self.flush_lies {
             return Err(format!("{left} units are left in the buffer after a flush"));
         }
         Ok(())

@@ -13,6 +13,14 @@ pub struct Original {
     pub drive: DriveSpec,
 }
 
+impl Original {
+    /// Whether FLUSH and FUA promise nothing, so that nothing of what they cover is held against the drive.
+    #[must_use]
+    pub fn flush_lies(&self) -> bool {
+        self.drive.power_loss.as_ref().is_some_and(|power_loss| power_loss.flush_lies)
+    }
+}
+
 /// Pages of a block: long enough for every page order, and short enough that blocks fill.
 const PAGES_PER_BLOCK: u32 = 48;
 /// Blocks of a plane.
@@ -99,6 +107,7 @@ fn drive_superblocks_gb(die: &DieSpec, dies: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use ssdlab_nand::{Geometry, PageOrder};
+    use ssdlab_ssd::PowerLossSpec;
 
     use super::*;
     use crate::{Campaign, Kind, build_ssd, cut_specimens};
@@ -123,6 +132,28 @@ mod tests {
         let campaign = Campaign { kind: Kind::PowerCuts, seed: 7, runs: 2, threads: 1 };
         let report = cut_specimens(&campaign, &[original], &build_ssd, &|_| true);
         assert!(report.failures.is_empty() && report.tally.power_cuts > 4, "{:?}", report.failures);
+    }
+
+    /// It does what its file says; whether anything else goes wrong is looked at all the same.
+    #[test]
+    fn a_drive_that_lies_about_flush_is_not_held_to_it() {
+        let die = DieSpec::plain(Geometry {
+            planes: 2,
+            blocks_per_plane: 1000,
+            pages_per_block: 64,
+            page_bytes: 16384,
+            spare_bytes: 0,
+            bits_per_cell: 1,
+            page_order: PageOrder::Uniform,
+        });
+        let mut drive = DriveSpec::plain("liar", 4, 1 << 30);
+        drive.mapping.journal = true;
+        drive.power_loss = Some(PowerLossSpec { flush_lies: true, ..PowerLossSpec::default() });
+        let original = Original { name: "liar".to_owned(), die, drive };
+        assert!(original.flush_lies());
+        let campaign = Campaign { kind: Kind::PowerCuts, seed: 7, runs: 6, threads: 1 };
+        let report = cut_specimens(&campaign, &[original], &build_ssd, &|_| true);
+        assert!(report.failures.is_empty() && report.tally.power_cuts > 12, "{:?}", report.failures);
     }
 
     /// Nothing is wrong with such a drive: its runs are left out, beside those of another.

@@ -114,13 +114,6 @@ impl Host<'_> {
                 }
                 measured
             })?;
-            if now >= end {
-                for state in states.iter_mut().filter(|s| s.end <= now) {
-                    state.cut_short |= !state.closed;
-                    state.closed = true;
-                }
-                end = next_end(&states);
-            }
             if M::LOOKS_EVERY != Nanos::MAX && now >= look {
                 look += M::LOOKS_EVERY;
                 meter.look(now, &self.port.device.counters());
@@ -128,6 +121,14 @@ impl Host<'_> {
             if now >= tick {
                 tick += SECOND;
                 self.second(now, started, jobs, &states, meter)?;
+            }
+            if now >= end {
+                let over = |(_, s): &(usize, &mut State)| s.end <= now && !s.closed;
+                for (index, state) in states.iter_mut().enumerate().filter(over) {
+                    (state.cut_short, state.closed) = (true, true);
+                    meter.stop(index, now, &|| self.port.device.counters());
+                }
+                end = next_end(&states);
             }
         }
         self.port.check_balance()?;

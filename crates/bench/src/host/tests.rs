@@ -8,7 +8,7 @@ use ssdlab_workload::{Command, Pattern, Source};
 
 use super::*;
 use crate::error::HostError;
-use crate::measure::{ByPosition, Measurement, Meter, PerSecond, Split};
+use crate::measure::{ByPosition, CountedRun, Measurement, Meter, PerSecond, Split};
 use crate::model::{Fault, ModelDevice, ModelSpec};
 
 /// 8 ways of 100 us reads, nothing else.
@@ -79,6 +79,22 @@ fn what_completes_after_the_end_is_waited_for_but_not_measured() {
     assert_eq!((m.requests(), m.elapsed()), (8, 150 * MICROSECOND));
     assert_eq!((run.requests, run.ended), (16, 200 * MICROSECOND));
     assert_eq!(h.now(), 200 * MICROSECOND);
+}
+
+#[test]
+fn counters_stop_with_the_time_of_a_job_and_with_the_last_request_of_one_that_ends_by_amount() {
+    let counted = |job: Job<_>| {
+        let spec = ModelSpec { idle_milliwatts: 1_000, nanojoules_per_byte: 0, ..ModelSpec::default() };
+        let (mut device, monitor) = (ModelDevice::new(spec), Monitor::silent());
+        let mut h = host(&mut device, &monitor);
+        let mut meter = (CountedRun::from(h.now(), &h.counters()), Measurement::default());
+        h.run(&mut [job], &mut meter).unwrap();
+        let (counters, nanos) = meter.0.until(h.now(), &h.counters());
+        (counters.nanojoules(), nanos)
+    };
+    // Of 16 requests, the second 8 are under way when the time is over, and are waited for.
+    assert_eq!(counted(Job::new(reads(), 8).for_nanos(150 * MICROSECOND)), (150_000, 150 * MICROSECOND));
+    assert_eq!(counted(Job::new(reads(), 8).for_requests(16)), (200_000, 200 * MICROSECOND));
 }
 
 #[test]

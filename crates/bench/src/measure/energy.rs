@@ -29,18 +29,20 @@ impl Energy {
     }
 }
 
-/// Mean power of each second, as a data-logging multimeter gives it. Empty where the device does not meter energy.
+/// Mean power of each second, as a data-logging multimeter gives it, until the time of a job is over. Empty where the device does not
+/// meter energy.
 #[derive(Clone, Debug, Default)]
 pub struct PowerPerSecond {
     last: Option<u64>,
     watts: Vec<f64>,
+    is_over: bool,
 }
 
 impl PowerPerSecond {
     /// The first reading; a run itself has none at its start.
     #[must_use]
     pub fn from(counters: &Counters) -> Self {
-        PowerPerSecond { last: Some(counters.nanojoules()), watts: Vec::new() }
+        PowerPerSecond { last: Some(counters.nanojoules()), ..PowerPerSecond::default() }
     }
 
     /// Watts of each whole second.
@@ -54,26 +56,35 @@ impl Meter for PowerPerSecond {
     fn record(&mut self, _job: usize, _io: &ssdlab_device::Completion) {}
 
     fn tick(&mut self, _at: Nanos, counters: &dyn Fn() -> Counters) {
+        if self.is_over {
+            return;
+        }
         let reading = counters().nanojoules();
         if let Some(last) = self.last.replace(reading) {
             self.watts.push((reading - last) as f64 / 1e9);
         }
     }
+
+    fn stop(&mut self, _job: usize, _at: Nanos, _counters: &dyn Fn() -> Counters) {
+        self.is_over = true;
+    }
 }
 
-/// The highest power of any ten milliseconds, one after the other: what a supply must give beyond what a data logger shows.
+/// The highest power of any ten milliseconds, one after the other, until the time of a job is over: what a supply must give beyond what a
+/// data logger shows.
 /// Nothing where the device does not meter energy.
 #[derive(Clone, Copy, Debug)]
 pub struct PeakPower {
     last: (Nanos, u64),
     watts: f64,
+    is_over: bool,
 }
 
 impl PeakPower {
     /// The first reading; a run itself has none at its start.
     #[must_use]
     pub fn from(now: Nanos, counters: &Counters) -> Self {
-        PeakPower { last: (now, counters.nanojoules()), watts: 0.0 }
+        PeakPower { last: (now, counters.nanojoules()), watts: 0.0, is_over: false }
     }
 
     /// Watts; `None` before the first ten milliseconds are over.
@@ -89,18 +100,26 @@ impl Meter for PeakPower {
     fn record(&mut self, _job: usize, _io: &ssdlab_device::Completion) {}
 
     fn look(&mut self, at: Nanos, counters: &Counters) {
+        if self.is_over {
+            return;
+        }
         let (from, before) = std::mem::replace(&mut self.last, (at, counters.nanojoules()));
         self.watts = self.watts.max((self.last.1 - before) as f64 / (at - from) as f64);
     }
+
+    fn stop(&mut self, _job: usize, _at: Nanos, _counters: &dyn Fn() -> Counters) {
+        self.is_over = true;
+    }
 }
 
-/// Mean temperature of each second. Empty where the device does not know it, and of several devices: counters that are summed up do
+/// Mean temperature of each second, until the time of a job is over. Empty where the device does not know it, and of several devices: counters that are summed up do
 /// not tell which is the warmest.
 #[derive(Clone, Debug, Default)]
 pub struct TemperaturePerSecond {
     last: Counters,
     celsius: Vec<f64>,
     of_several: bool,
+    is_over: bool,
 }
 
 /// More than one device has watched in a second.
@@ -124,11 +143,48 @@ impl Meter for TemperaturePerSecond {
     fn record(&mut self, _job: usize, _io: &ssdlab_device::Completion) {}
 
     fn tick(&mut self, _at: Nanos, counters: &dyn Fn() -> Counters) {
+        if self.is_over {
+            return;
+        }
         let reading = counters();
         let since = reading.since(&std::mem::replace(&mut self.last, reading));
         let Some(heat) = since.heat else { return };
         self.of_several |= heat.watched_microseconds > WATCHED_BY_SEVERAL_US;
         self.celsius.extend(heat.mean_celsius());
+    }
+
+    fn stop(&mut self, _job: usize, _at: Nanos, _counters: &dyn Fn() -> Counters) {
+        self.is_over = true;
+    }
+}
+
+/// What the device counts from the beginning of a run until its job ends: by its time, though requests are under way that nothing
+/// measures, or with the last of them.
+#[derive(Clone, Debug)]
+pub struct CountedRun {
+    from: (Nanos, Counters),
+    to: Option<(Nanos, Counters)>,
+}
+
+impl CountedRun {
+    #[must_use]
+    pub fn from(now: Nanos, counters: &Counters) -> Self {
+        CountedRun { from: (now, *counters), to: None }
+    }
+
+    /// The counts and their time, of a run that has ended `now`.
+    #[must_use]
+    pub fn until(&self, now: Nanos, counters: &Counters) -> (Counters, Nanos) {
+        let (at, to) = self.to.unwrap_or((now, *counters));
+        (to.since(&self.from.1), at - self.from.0)
+    }
+}
+
+impl Meter for CountedRun {
+    fn record(&mut self, _job: usize, _io: &ssdlab_device::Completion) {}
+
+    fn stop(&mut self, _job: usize, at: Nanos, counters: &dyn Fn() -> Counters) {
+        self.to = Some((at, counters()));
     }
 }
 
@@ -140,6 +196,20 @@ mod tests {
 
     fn counters(nanojoules: u64) -> Counters {
         Counters { energy: Some(EnergyCounters { nanojoules }), ..Counters::default() }
+    }
+
+    #[test]
+    fn no_power_is_read_after_the_time_of_a_job_is_over() {
+        let [one, two, late] = [1_000_000_000, 3_000_000_000, 90_000_000_000].map(counters);
+        let mut meters = (PowerPerSecond::from(&counters(0)), PeakPower::from(0, &counters(0)));
+        meters.tick(SECOND, &|| one);
+        meters.look(SECOND, &one);
+        meters.tick(2 * SECOND, &|| two);
+        meters.look(2 * SECOND, &two);
+        meters.stop(0, 2 * SECOND, &|| two);
+        meters.tick(3 * SECOND, &|| late);
+        meters.look(3 * SECOND, &late);
+        assert_eq!((meters.0.watts(), meters.1.watts()), (&[1.0, 2.0][..], Some(2.0)));
     }
 
     #[test]

@@ -26,7 +26,7 @@ mod stalls;
 
 pub use by_position::ByPosition;
 pub use causes::{CausesByLatency, TailPart};
-pub use energy::{Energy, PeakPower, PowerPerSecond, TemperaturePerSecond};
+pub use energy::{CountedRun, Energy, PeakPower, PowerPerSecond, TemperaturePerSecond};
 pub use measurement::{Measurement, OpStats};
 pub use over::Over;
 pub use per_second::{PerSecond, Second};
@@ -55,6 +55,10 @@ pub trait Meter {
 
     /// So much simulated time has passed. Only [`crate::Host::run`] asks for it.
     fn look(&mut self, _at: Nanos, _counters: &Counters) {}
+
+    /// The time of job `job` is over, `at`, before it has sent all that it would: what the device counts from now on belongs to
+    /// requests that nothing measures. Only [`crate::Host::run`] says it.
+    fn stop(&mut self, _job: usize, _at: Nanos, _counters: &dyn Fn() -> Counters) {}
 
     /// A request of job `job` was under way when its time was over, at `end`. It is not measured.
     fn outlast(&mut self, _job: usize, _io: &Completion, _end: Nanos) {}
@@ -93,6 +97,10 @@ impl<A: Meter, B: Meter> Meter for (A, B) {
         self.0.tick(at, counters);
         self.1.tick(at, counters);
     }
+    fn stop(&mut self, job: usize, at: Nanos, counters: &dyn Fn() -> Counters) {
+        self.0.stop(job, at, counters);
+        self.1.stop(job, at, counters);
+    }
     fn outlast(&mut self, job: usize, io: &Completion, end: Nanos) {
         self.0.outlast(job, io, end);
         self.1.outlast(job, io, end);
@@ -119,6 +127,9 @@ impl<M: Meter> Meter for &mut M {
     fn tick(&mut self, at: Nanos, counters: &dyn Fn() -> Counters) {
         (**self).tick(at, counters);
     }
+    fn stop(&mut self, job: usize, at: Nanos, counters: &dyn Fn() -> Counters) {
+        (**self).stop(job, at, counters);
+    }
     fn outlast(&mut self, job: usize, io: &Completion, end: Nanos) {
         (**self).outlast(job, io, end);
     }
@@ -135,6 +146,9 @@ impl<M: Meter> Meter for Vec<M> {
     #[inline]
     fn record(&mut self, job: usize, io: &Completion) {
         self[job].record(0, io);
+    }
+    fn stop(&mut self, job: usize, at: Nanos, counters: &dyn Fn() -> Counters) {
+        self[job].stop(0, at, counters);
     }
     fn tick(&mut self, at: Nanos, counters: &dyn Fn() -> Counters) {
         for meter in self {

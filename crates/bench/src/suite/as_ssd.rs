@@ -6,6 +6,7 @@
 //! incompressible.
 
 use ssdlab_core::Op;
+use ssdlab_device::Counters;
 use ssdlab_workload::{Mix, Pattern};
 
 use super::common::{Timed, amount, build, fill_drive, timed};
@@ -86,7 +87,7 @@ const TESTS: [(&str, &str); 4] =
 pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
     ctx.shrink_requests("access_requests");
     let (file, offset) = (ctx.params.integer("file_bytes"), ctx.params.integer("file_offset_bytes"));
-    let (runs, counters) = ctx.on_fresh_drive(|host| {
+    let runs = ctx.on_fresh_drive(|host| {
         let capacity = host.info().capacity_bytes;
         if file > capacity || offset > capacity - file {
             return Err(BenchError::Unsuitable(format!(
@@ -104,7 +105,6 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             host.fill(offset, file, 1 << 20, 1, &mut ())?;
         }
         ctx.settle(host)?;
-        let before = host.counters();
         let mut runs = Vec::new();
         for (i, (key, _)) in TESTS.iter().enumerate() {
             for (j, op) in [Op::Read, Op::Write].into_iter().enumerate() {
@@ -113,7 +113,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
                 runs.push((*key, op, one(ctx, host, key, op)?));
             }
         }
-        Ok((runs, host.counters().since(&before)))
+        Ok(runs)
     })?;
 
     let method = format!(
@@ -134,10 +134,10 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         },
     );
     let mut out = ctx.outcome("", method);
-    let mut elapsed = 0;
+    let (mut counters, mut elapsed) = (Counters::default(), 0);
     for (key, op, run) in &runs {
         let name = op.name();
-        elapsed += run.counted;
+        (counters, elapsed) = (counters.plus(&run.counters), elapsed + run.counted);
         let (value, unit) = if *key == "access_time" {
             (run.measurement.latency().mean() / 1e3, "us")
         } else {

@@ -8,9 +8,9 @@ use super::context::Context;
 use crate::error::BenchError;
 use crate::host::{Host, Job};
 use crate::lab::Begins;
-use crate::measure::{Measurement, Meter, PerSecond, PowerPerSecond, Stalls, TemperaturePerSecond};
+use crate::measure::{CountedRun, Measurement, Meter, PerSecond, PowerPerSecond, Stalls, TemperaturePerSecond};
 
-pub(super) use super::words::{amount, gigabytes, size};
+pub(super) use super::words::{amount, gigabytes, rate, size};
 pub(super) use crate::host::{FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH};
 
 /// Below this, a 99.9th percentile is a single request or none.
@@ -56,7 +56,7 @@ pub(super) struct Timed {
     pub power: PowerPerSecond,
     pub temperature: TemperaturePerSecond,
     pub stalls: Stalls,
-    /// What the device counted during the run, the requests after the end included, and how long that took.
+    /// What the device counted until the job ended, by its time or with its last request, and how long that took.
     pub counters: Counters,
     pub counted: Nanos,
 }
@@ -78,12 +78,12 @@ pub(super) fn timed_with<S: Source, M: Meter>(
     let (before, began) = (host.counters(), host.now());
     let readings = (PowerPerSecond::from(&before), TemperaturePerSecond::from(&before));
     let by_second = (PerSecond::default(), readings);
-    let mut meters = ((by_second, (Measurement::default(), Stalls::default())), more);
+    let whole = (CountedRun::from(began, &before), more);
+    let mut meters = ((by_second, (Measurement::default(), Stalls::default())), whole);
     host.run(std::slice::from_mut(job), &mut meters)?;
-    let counters = host.counters().since(&before);
-    let (((per_second, (power, temperature)), (measurement, stalls)), _) = meters;
+    let (((per_second, (power, temperature)), (measurement, stalls)), (whole, _)) = meters;
     measurement.check_causes().map_err(BenchError::Books)?;
-    let counted = host.now() - began;
+    let (counters, counted) = whole.until(host.now(), &host.counters());
     Ok(Timed { measurement, per_second, power, temperature, stalls, counters, counted })
 }
 

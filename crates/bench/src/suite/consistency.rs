@@ -172,7 +172,8 @@ fn unsteady(tail: &[f64], requests: u64, seconds: u64) -> Option<NotSteady> {
         return because(Unsettled::TooFewSeconds, "there are too few seconds to tell".to_owned());
     }
     let parts = means_of_parts(tail);
-    if criterion.is_met(&parts) {
+    // A drive that answers nothing any more is as level as can be, and in no state that a figure could tell of.
+    if requests > 0 && criterion.is_met(&parts) {
         return None;
     }
     if 2.0 / libm::sqrt((requests as f64 / criterion.window as f64).max(1.0)) > criterion.tolerance {
@@ -594,6 +595,7 @@ mod tests {
         assert!(sentence.ends_with("350 requests are too few to tell."), "{sentence}");
         assert_eq!(unsteady(&rising, 2_500).unwrap().0, Unsettled::Drifts);
         assert_eq!(unsteady(&flat, 350), None);
+        assert_eq!(unsteady(&vec![0.0; flat.len()], 0).unwrap().0, Unsettled::TooFewRequests);
     }
 
     #[test]

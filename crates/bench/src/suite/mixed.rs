@@ -9,6 +9,7 @@ use super::definition::{MetricDef, metric};
 use super::figures::{
     by_category, categories, chart, mean, put, put_causes_of_run, put_counters, put_latencies, series,
 };
+use super::stalls::note_outlasted;
 use crate::error::BenchError;
 use crate::measure::{Energy, Measurement};
 use crate::outcome::{Axis, Mark, Outcome};
@@ -105,6 +106,7 @@ pub(super) fn run_mixed(ctx: &mut Context<'_>, addresses: Addresses) -> Result<O
     for ((run, rate), percent) in runs.iter().zip(&rates).zip(READ_PERCENTS) {
         put(&mut out, &format!("bandwidth_read{percent}"), *rate, "MB/s");
         put_causes_of_run(&mut out, &format!("{percent} % reads"), &run.measurement);
+        note_outlasted(&mut out, &run.stalls, &format!("With {percent} % reads, when"));
         all.merge(&run.measurement);
         elapsed += run.counted;
     }

@@ -10,6 +10,7 @@ use super::common::{
 use super::context::Context;
 use super::definition::{PLAIN, TestDef, block, depth, integer, metric, seconds, span};
 use super::figures::{by_category, by_second, categories, chart, max, put, put_causes_of_run, series};
+use super::stalls::note_outlasted;
 use crate::error::BenchError;
 use crate::host::Host;
 use crate::measure::{Energy, PeakPower, PowerPerSecond};
@@ -247,11 +248,13 @@ fn put_loads(out: &mut Outcome, fill: &Fill, loads: &[Load], length: usize) {
     for load in loads {
         peaks.extend(load.peak.watts());
         let m = &load.timed.measurement;
-        // Like the energy, those of the requests that ended after the load.
-        let host = &load.timed.counters.host;
-        let gigabytes = (host.read_bytes + host.write_bytes) as f64 / 1e9;
+        // Power by rate: energy and bytes of the same time.
+        let gigabytes = m.bytes() as f64 / 1e9;
         put(out, &format!("power_{}", load.key), load.energy.watts(), "W");
-        put(out, &format!("energy_per_gb_{}", load.key), load.energy.joules / gigabytes, "J/GB");
+        if gigabytes > 0.0 {
+            put(out, &format!("energy_per_gb_{}", load.key), load.energy.joules / gigabytes, "J/GB");
+        }
+        note_outlasted(out, &load.timed.stalls, &format!("With {} requests, when", load.name));
         put(out, &format!("bandwidth_{}", load.key), m.mb_per_s(), "MB/s");
         put_causes_of_run(out, &load.name, m);
         highest.extend_from_slice(load.timed.power.watts());

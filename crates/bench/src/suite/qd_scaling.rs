@@ -6,6 +6,7 @@ use super::common::{Timed, amount, build, fill_drive, fit_span, size, timed};
 use super::context::Context;
 use super::definition::{PLAIN, TestDef, block, choice, depths, metric, seconds, span};
 use super::figures::{by_category, categories, chart, put, put_causes_of_run, series};
+use super::stalls::note_outlasted;
 use crate::error::BenchError;
 use crate::measure::Energy;
 use crate::outcome::{Axis, Mark, Outcome, Series};
@@ -202,6 +203,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             }
             put(&mut out, &format!("{}_qd{depth}", part.key), run.measurement.mb_per_s(), "MB/s");
             put_causes_of_run(&mut out, &format!("{name} QD{depth}"), &run.measurement);
+            note_outlasted(&mut out, &run.stalls, &format!("With {name} requests at QD{depth}, when"));
         }
         let at = |d: &u64| queue_depths.iter().position(|q| q == d).map(|i| rates[i]);
         let bar: Option<Vec<f64>> = BAR_DEPTHS.iter().map(at).collect();
@@ -209,7 +211,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
             put(&mut out, &format!("{}_bar", part.key), bar.iter().sum::<f64>() / bar.len() as f64, "MB/s");
         }
     }
-    out.notes = notes;
+    out.notes.splice(0..0, notes);
     out.method = method(ctx, write_span);
     let names: Vec<String> = queue_depths.iter().map(u64::to_string).collect();
     let (random_size, sequential_size) =

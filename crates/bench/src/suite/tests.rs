@@ -1265,13 +1265,16 @@ fn power_is_that_of_rest_and_of_what_each_load_moves() {
 }
 
 #[test]
-fn energy_of_a_load_goes_over_all_bytes_that_it_was_drawn_for() {
-    // Eight at a time, of 400 ms each: of 24 that are sent within the second, eight end after it.
+fn energy_of_a_load_is_its_power_by_its_rate() {
+    // Eight at a time, of 400 ms each: of 24 that are sent within the second, eight end after it, and their wait is none of the load's.
     let slow = ModelSpec { write: 400_000 * MICROSECOND, ..plain() };
     let settings = [("idle_seconds", "1"), ("seconds", "1"), ("queue_depth", "8")];
     let out = run(&slow, "power", &settings);
-    let bytes = 24.0 * 131_072.0;
-    close(value(&out, "energy_per_gb_sequential_write"), (0.5 * 1.2 + bytes * 2e-9) / bytes * 1e9, 1e-4);
+    // The model draws for a request when it takes it.
+    close(value(&out, "power_sequential_write"), 0.5 + 24.0 * 131_072.0 * 2e-9, 1e-4);
+    close(value(&out, "bandwidth_sequential_write"), 16.0 * 0.131_072, 1e-6);
+    let by_rate = value(&out, "power_sequential_write") / value(&out, "bandwidth_sequential_write") * 1e3;
+    close(value(&out, "energy_per_gb_sequential_write"), by_rate, 1e-6);
 }
 
 #[test]

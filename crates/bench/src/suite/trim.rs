@@ -7,7 +7,7 @@
 use ssdlab_core::Op;
 use ssdlab_workload::Pattern;
 
-use super::common::{Counted, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, erase};
+use super::common::{Counted, FILL_BLOCK_BYTES, FILL_QUEUE_DEPTH, build, erase, rate};
 use super::context::Context;
 use super::definition::{PLAIN, TestDef, block, depth, metric, number, seconds};
 use super::figures::{chart, put, put_causes_of_run, put_counters, series};
@@ -136,6 +136,7 @@ fn verdict(
     // Without a drive that was hurt there is nothing that TRIM could have repaired; what is judged by its mean, by that.
     let was_hurt = if restored { dirty > tolerance } else { dirty_mb < trimmed_mb * allowed };
     let pass = (!freed || was_hurt).then_some(freed);
+    let [clean_rate, dirty_rate, trimmed_rate] = [clean_mb, dirty_mb, trimmed_mb].map(rate);
     let state = |percent: f64| {
         if percent >= 0.05 {
             format!("in its worst tenth {percent:.1} % below")
@@ -147,7 +148,7 @@ fn verdict(
     let sentence = match (restored, was_hurt) {
         (true, true) => format!(
             "TRIM works: after it the curve is {after} the clean one, and up to {tolerance} % below counts as restored; \
-             without it, the curve was {}, and the mean {dirty_mb:.0} MB/s instead of {clean_mb:.0}.",
+             without it, the curve was {}, and the mean {dirty_rate} MB/s instead of {clean_rate}.",
             state(dirty)
         ),
         (true, false) => format!(
@@ -156,14 +157,14 @@ fn verdict(
             state(dirty)
         ),
         (false, false) if freed => format!(
-            "Inconclusive: after TRIM the curve is still {after} the clean one, and its mean, {trimmed_mb:.1} MB/s against \
-             {clean_mb:.1}, is not clearly above that without TRIM ({}, and {dirty_mb:.1} MB/s). The torture left too little trace \
+            "Inconclusive: after TRIM the curve is still {after} the clean one, and its mean, {trimmed_rate} MB/s against \
+             {clean_rate}, is not clearly above that without TRIM ({}, and {dirty_rate} MB/s). The torture left too little trace \
              in it to show whether TRIM works.",
             state(dirty)
         ),
         (false, _) if freed => format!(
             "TRIM works, but what was fast on the clean drive is not so again within {rest_seconds} s of rest: the curve is still \
-             {after} the clean one, with a mean of {trimmed_mb:.0} MB/s against {clean_mb:.0} (without TRIM, {}, and {dirty_mb:.0} \
+             {after} the clean one, with a mean of {trimmed_rate} MB/s against {clean_rate} (without TRIM, {}, and {dirty_rate} \
              MB/s).",
             state(dirty)
         ),

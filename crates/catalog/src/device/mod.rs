@@ -148,7 +148,35 @@ impl DeviceRecipe {
     /// Everything that decides on what [`DeviceRecipe::build`] builds, but for the model that a single drive is drawn as.
     #[must_use]
     pub fn identity(&self) -> Value {
-        let members: Vec<Value> = self.members().into_iter().map(DeviceRecipe::named_identity).collect();
+        self.made_of(DeviceRecipe::named_identity)
+    }
+
+    /// The same with the model that a single drive is drawn as, and with the names of functions that take the place of keys.
+    #[must_use]
+    pub fn named_identity(&self) -> Value {
+        let device = match &self.parts {
+            Parts::Ssd(drive) => json!({ "name": drive.model().drawn_as, "built": self.identity() }),
+            _ => self.identity(),
+        };
+        self.with_functions(device)
+    }
+
+    /// Everything that decides on what it is, the names of functions among it, but for the models that its drives
+    /// [are drawn as](Self::drawn_as): two that are alike in this differ by chance alone.
+    #[must_use]
+    pub fn identity_but_for_chance(&self) -> Value {
+        self.with_functions(self.made_of(DeviceRecipe::identity_but_for_chance))
+    }
+
+    /// The models that its SSDs are drawn as, in their order: names that decide, beside the seed, on what chance gives each.
+    #[must_use]
+    pub fn drawn_as(&self) -> Vec<&str> {
+        self.ssds().into_iter().map(|drive| drive.model().drawn_as).collect()
+    }
+
+    /// Its own values, and what `identity` tells of its members.
+    fn made_of(&self, identity: fn(&DeviceRecipe) -> Value) -> Value {
+        let members: Vec<Value> = self.members().into_iter().map(identity).collect();
         match &self.parts {
             Parts::Ssd(drive) => json!({ "drive": drive.spec, "die": drive.die.spec }),
             Parts::Disk(disk) => json!({ "disk": disk.spec }),
@@ -161,13 +189,7 @@ impl DeviceRecipe {
         }
     }
 
-    /// The same with the model that a single drive is drawn as, and with the names of functions that take the place of keys.
-    #[must_use]
-    pub fn named_identity(&self) -> Value {
-        let device = match &self.parts {
-            Parts::Ssd(drive) => json!({ "name": drive.model().drawn_as, "built": self.identity() }),
-            _ => self.identity(),
-        };
+    fn with_functions(&self, device: Value) -> Value {
         if self.functions.is_empty() { device } else { json!({ "device": device, "functions": self.functions }) }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ssdlab_catalog::{DIE_PREFIX, DeviceRecipe, DeviceTemplate, Parts, array_names, device, drive_names};
+use ssdlab_catalog::{DIE_PREFIX, DeviceRecipe, DeviceTemplate, Parts, array_names, device, drive_names, resolve};
 use ssdlab_device::Request;
 use ssdlab_nand::die_keys;
 use ssdlab_ssd::drive_keys;
@@ -347,6 +347,10 @@ fn two_sets_of_drives_that_are_drawn_as_two_models_are_two() {
         assert_eq!(a.identity(), b.identity());
         assert_eq!(a.named_identity() == b.named_identity(), are_one);
         assert_eq!(set_of_a.identity() == set_of_b.identity(), are_one);
+        for (a, b) in [(&a, &b), (&set_of_a, &set_of_b)] {
+            assert_eq!(a.identity_but_for_chance(), b.identity_but_for_chance());
+            assert_eq!((a.drawn_as() == b.drawn_as(), a.drawn_as().len()), (are_one, a.drives()));
+        }
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
@@ -482,4 +486,32 @@ fn a_file_that_changes_nothing_describes_the_specimen_of_its_base() {
     // Siblings of the catalog are drawn by themselves.
     let drives = ["m600-128gb", "m600-256gb"].map(|name| ssdlab_catalog::resolve(name).unwrap());
     assert!(drives.iter().all(|drive| drive.model().drawn_as == drive.name));
+}
+
+/// The number of bytes that the help for a capacity names, if it names one.
+fn bytes_of_help(help: &str) -> Option<u64> {
+    let words: Vec<&str> = help.split([' ', ',']).collect();
+    words.windows(2).find(|pair| pair[1] == "bytes").and_then(|pair| pair[0].parse().ok())
+}
+
+#[test]
+fn a_capacity_that_a_message_names_is_taken() {
+    let mut refused = 0;
+    let drives = drive_names().map(|name| (name, resolve(name).unwrap_or_else(|e| panic!("{e}"))));
+    // What drives with log blocks can have is known when they are built.
+    for (name, drive) in drives.filter(|(_, drive)| drive.spec.log_blocks.is_none()) {
+        let raw = drive.die.spec.raw_bytes() * u64::from(drive.spec.flash.dies);
+        for asked in [raw / 4096 * 4096, raw * 2, 1 << 42, 1 << 44] {
+            let of = |capacity_bytes| {
+                let mut spec = drive.spec.clone();
+                spec.capacity_bytes = capacity_bytes;
+                spec.validate(&drive.die.spec)
+            };
+            let Some(error) = of(asked).err().filter(|error| error.key == "capacity_bytes") else { continue };
+            refused += 1;
+            let named = bytes_of_help(&error.expected).unwrap_or_else(|| panic!("{name}, {asked} bytes: {error}"));
+            assert_eq!(of(named), Ok(()), "{name}: {named} bytes, by the help for {asked}: {error}");
+        }
+    }
+    assert!(refused > 100, "{refused}");
 }

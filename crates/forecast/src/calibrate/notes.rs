@@ -9,6 +9,20 @@ const TRADED: f64 = 2.0;
 /// Beyond it, one unknown cannot be told from the others.
 const NOT_TOLD_APART: f64 = 10.0;
 
+/// What a sum of squares of so many free measurements exceeds by chance in one case of a hundred, each in units of its standard deviation:
+/// chi-square after Wilson and Hilferty, within 1 % of the exact value from two on and 2 % of that of one. Of none, nothing is chance.
+fn by_chance(free: usize) -> f64 {
+    /// The normal deviate that is exceeded in one case of a hundred.
+    const DEVIATE: f64 = 2.326;
+    if free == 0 {
+        return 0.0;
+    }
+    let free = free as f64;
+    let spread = 2.0 / (9.0 * free);
+    let root = 1.0 - spread + DEVIATE * libm::sqrt(spread);
+    free * root * root * root
+}
+
 /// What a reader must know of the fit.
 pub(super) fn notes(
     tried: &Tried<'_>,
@@ -27,10 +41,20 @@ pub(super) fn notes(
             format!("{} {} by {off:+.1} %, good for {} %", m.test, m.metric, m.tolerance_percent)
         })
         .collect();
+    let number_missed = missed.len();
     let missed = missed.join("; ");
+    let free = reached.len().saturating_sub(unknowns.iter().filter(|unknown| unknown.moves).count());
     // If slopes lead to where all would be met, it is the search that did not get there.
     let met_ahead = || tried.straight_ahead(best).is_some_and(|(_, left)| left.iter().all(|off| off.abs() <= 1.0));
-    if !missed.is_empty() && ended && met_ahead() {
+    if !missed.is_empty() && tried.misfit(best) <= by_chance(free) {
+        notes.push(format!(
+            "{number_missed} of {} measurements are missed by more than they are good for ({missed}): as many are by chance where \
+             tolerances are standard deviations. The sum of squares is {:.1}, and beyond {:.1} in one case of a hundred.",
+            reached.len(),
+            tried.misfit(best),
+            by_chance(free),
+        ));
+    } else if !missed.is_empty() && ended && met_ahead() {
         notes.push(format!(
             "No values that were tried meet all measurements ({missed}): the search found nothing better from here, and nothing \
              says that there is none. Start elsewhere, with other values in the drive file; the intervals of these say nothing of \
@@ -109,4 +133,18 @@ pub(super) fn notes(
         }
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::by_chance;
+
+    #[test]
+    fn chance_reaches_the_tabulated_chi_square() {
+        for (free, tabulated, within) in [(1, 6.635, 0.02), (2, 9.210, 0.01), (10, 23.209, 0.01), (30, 50.892, 0.01)] {
+            let ours = by_chance(free);
+            assert!((ours / tabulated - 1.0).abs() < within, "{free}: {ours} instead of {tabulated}");
+        }
+        assert_eq!(by_chance(0), 0.0);
+    }
 }

@@ -265,6 +265,12 @@ fn a_fit_that_meets_not_all_measurements_says_so() {
         note.contains("contradict each other") && note.contains("intervals say nothing of the real drive"),
         "{note}"
     );
+    // Two that differ by one and a half of what they are good for are as chance has them.
+    let one = fitted(&of_reads(&[READS], &[("latency_mean", 130.0, 1.0)]).unwrap(), 100);
+    let rate = 1.015 * 1e6 / one.measurements[0].fitted;
+    let found = fitted(&of_reads(&[READS], &[("latency_mean", 130.0, 0.7), ("iops", rate, 0.7)]).unwrap(), 100);
+    assert!(found.notes[0].contains("by chance where tolerances are standard deviations"), "{found:?}");
+    assert!(!found.notes.iter().any(|note| note.contains("contradict")), "{found:?}");
     // Nor do two unknowns that do the same.
     let both = [READS, ("controller.read_command_us", 0.1, 50.0)];
     let found = fitted(&of_reads(&both, &measured).unwrap(), 200);
