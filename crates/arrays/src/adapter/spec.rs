@@ -72,7 +72,7 @@ pub struct AdapterCacheSpec {
     /// The longest write that neighbouring lines are merged to.
     #[schemars(range(min = 4, max = 16_384))]
     pub merge_kib: u32,
-    /// Data read ahead of a sequential stream; 0 reads nothing ahead.
+    /// Data read ahead of a sequential stream, less than the cache holds; 0 reads nothing ahead.
     #[schemars(range(min = 0, max = 16_384))]
     pub read_ahead_kib: u32,
     /// Whether the cache survives a power cut: then a flush of the host ends at once.
@@ -107,13 +107,26 @@ impl AdapterSpec {
     /// The first value that cannot be built.
     pub fn validate(&self) -> Result<(), SpecError> {
         adapter_keys().check(self)?;
-        match &self.cache {
-            Some(cache) if cache.flush_threshold_percent > cache.dirty_limit_percent => Err(SpecError::new(
+        let Some(cache) = &self.cache else { return Ok(()) };
+        if cache.flush_threshold_percent > cache.dirty_limit_percent {
+            return Err(SpecError::new(
                 "cache.flush_threshold_percent",
                 "writing out would begin only when no more can be written",
                 "use at most cache.dirty_limit_percent",
-            )),
-            _ => Ok(()),
+            ));
         }
+        // What is read ahead would drive itself out before anybody reads it.
+        let capacity_kib = u64::from(cache.capacity_mib) << 10;
+        if u64::from(cache.read_ahead_kib) >= capacity_kib {
+            let ahead_kib = cache.read_ahead_kib;
+            return Err(SpecError::new(
+                "cache.read_ahead_kib",
+                format!(
+                    "{ahead_kib} KiB read ahead do not fit into a cache of {capacity_kib} KiB beside what the host reads"
+                ),
+                format!("use less than {capacity_kib} KiB, or a larger cache.capacity_mib"),
+            ));
+        }
+        Ok(())
     }
 }

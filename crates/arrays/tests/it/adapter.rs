@@ -165,6 +165,56 @@ fn a_sweep_ends_although_the_host_goes_on_writing_behind_it() {
     assert!(reads > 50 && longest < 15 * MILLISECOND, "{reads} reads, the longest {longest} ns");
 }
 
+/// While a sweep waits for its last line, what has become dirty since is not looked through with each of the host's commands. With 50,000
+/// such lines that took more than a minute.
+#[test]
+fn a_sweep_takes_no_longer_for_what_is_for_the_next_one() {
+    let spec =
+        AdapterCacheSpec { capacity_mib: 1024, line_kib: 4, flush_threshold_percent: 0, ..cache(FlushChoice::Burst) };
+    let (mut cached, _) = adapter_on(Some(spec), Server::new(1 << 30, Service::Fixed(1000 * SECOND), 1));
+    let (ended, end) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut done = Vec::new();
+        for k in 0..50_000u64 {
+            cached.submit(k * 40 * MICROSECOND, Request::write(k, k * 8192, 4096)).unwrap();
+            cached.advance((k + 1) * 40 * MICROSECOND, &mut done);
+        }
+        let counters = cached.counters().cache.unwrap();
+        ended.send((done.len(), counters.sweeps, counters.flush_writes, cached.check_books()))
+    });
+    let told = end.recv_timeout(std::time::Duration::from_secs(60)).expect("it ends in good time");
+    assert_eq!(told, (50_000, 1, 1, Ok(())));
+}
+
+/// The last line of a sweep, and its neighbour, which is written while the sweep is under way to them.
+#[test]
+fn a_burst_leaves_a_neighbour_that_became_dirty_meanwhile_to_the_next_sweep() {
+    for policy in [FlushChoice::Burst, FlushChoice::Polite] {
+        let (mut cached, written) = adapter(Some(cache(policy)), MILLISECOND);
+        let mut done = Vec::new();
+        // Half of the 64 lines: the threshold. The sweep takes 32 ms.
+        (0..32).for_each(|tag| cached.submit(0, Request::write(tag, tag * 65_536, 16_384)).unwrap());
+        cached.advance(8 * MILLISECOND, &mut done);
+        let (last, neighbour, part) = (31 * 65_536, 31 * 65_536 + 16_384, 30 * 65_536 + 8192);
+        cached.submit(8 * MILLISECOND, Request::write(50, neighbour, 16_384)).unwrap();
+        // Again a part of a line that has yet to go.
+        cached.submit(8 * MILLISECOND, Request::write(51, part, 4096)).unwrap();
+        // Not left below the threshold.
+        cached.submit(8 * MILLISECOND, Request::flush(52)).unwrap();
+        cached.advance(SECOND, &mut done);
+        let written = written.lock().unwrap();
+        let of = |byte: u64| written[&(byte / 512)].iter().map(|span| (span.sent, span.ended)).collect::<Vec<_>>();
+        let (of_last, of_neighbour) = (of(last), of(neighbour));
+        assert_eq!((of_last.len(), of_neighbour.len(), of(part).len()), (1, 1, 1), "{policy:?}");
+        match policy {
+            FlushChoice::Burst => assert!(of_neighbour[0].0 >= of_last[0].1, "{of_last:?} {of_neighbour:?}"),
+            FlushChoice::Polite => assert_eq!(of_neighbour, of_last, "one write"),
+        }
+        let sweeps = cached.counters().cache.unwrap().sweeps;
+        assert_eq!((sweeps, cached.check_books()), (if policy == FlushChoice::Burst { 2 } else { 0 }, Ok(())));
+    }
+}
+
 /// What a drive without a queue is sent one by one waits at the adapter, so that a read waits for one write at most; and a second
 /// drive is not kept waiting by the first.
 #[test]
@@ -241,6 +291,26 @@ fn a_sequential_stream_is_read_ahead() {
         (0..64).fold(0, |now, tag| now + run(&mut cached, now, Request::read(tag, tag * 16_384, 16_384)).latency())
     };
     assert!(time(256) * 4 < time(0), "{} {}", time(256), time(0));
+}
+
+#[test]
+fn a_cache_that_is_no_larger_than_what_it_reads_ahead_is_refused() {
+    let check = |capacity_mib, read_ahead_kib| {
+        let cache = AdapterCacheSpec { capacity_mib, read_ahead_kib, ..cache(FlushChoice::Polite) };
+        let description = "an adapter".to_owned();
+        let spec = AdapterSpec { kind: AdapterKind::Adapter, description, ports: 1, link: link(), cache: Some(cache) };
+        spec.validate().map_err(|e| (e.key, e.problem, e.expected))
+    };
+    for (capacity_mib, read_ahead_kib) in [(1, 0), (1, 1023), (2, 1024), (17, 16_384), (65_536, 16_384)] {
+        assert_eq!(check(capacity_mib, read_ahead_kib), Ok(()));
+    }
+    for (capacity_mib, read_ahead_kib) in [(1, 1024), (1, 16_384), (16, 16_384)] {
+        let (key, problem, expected) = check(capacity_mib, read_ahead_kib).unwrap_err();
+        assert_eq!(key, "cache.read_ahead_kib");
+        let capacity_kib = capacity_mib * 1024;
+        assert!(problem.contains(&format!("{read_ahead_kib} KiB")) && problem.contains(&format!("{capacity_kib} KiB")));
+        assert!(expected.contains(&format!("less than {capacity_kib} KiB")), "{expected}");
+    }
 }
 
 /// Behind one read a longer one ahead of it is under way, which the next waits for.

@@ -58,6 +58,8 @@ pub(super) fn device(recipe: &DeviceRecipe, by: u32) -> Option<DeviceRecipe> {
             if let Some(cache) = &mut adapter.spec.cache {
                 cache.capacity_mib = whole_part(adapter_keys(), "cache.capacity_mib", cache.capacity_mib, by);
             }
+            // What is read ahead does not shrink: it goes by the stream.
+            adapter.spec.validate().ok()?;
             Parts::Adapter(adapter, Box::new(device(drives, by)?))
         }
     };

@@ -515,3 +515,12 @@ fn a_capacity_that_a_message_names_is_taken() {
     }
     assert!(refused > 100, "{refused}");
 }
+
+#[test]
+fn an_adapter_whose_cache_would_be_smaller_in_small_than_what_it_reads_ahead_has_none() {
+    let small = |read_ahead_kib: u32| {
+        let text = format!("arc-1200({SSD}, cache.capacity_mib=8, cache.read_ahead_kib={read_ahead_kib})");
+        device(&text).unwrap_or_else(|e| panic!("{e}")).small(8)
+    };
+    assert!(small(512).is_some() && small(1024).is_none());
+}

@@ -81,8 +81,11 @@ pub struct Lines {
     places: BTreeMap<u64, usize>,
     /// Clean lines by last use.
     clean: BTreeMap<u64, usize>,
-    /// Lines with sectors that could be written out.
+    /// Lines with sectors that could be written out in this sweep: those that have been waited for since before the order `before`.
     ready: BTreeSet<u64>,
+    /// The others with such sectors, which are for the next sweep. Apart, so that nobody looks through them for the lines of this one.
+    later: BTreeSet<u64>,
+    before: u64,
     /// Lines that are not clean, by the order of their oldest data.
     unclean: BTreeSet<u64>,
     orders: u64,
@@ -117,6 +120,8 @@ impl Lines {
             places: BTreeMap::new(),
             clean: BTreeMap::new(),
             ready: BTreeSet::new(),
+            later: BTreeSet::new(),
+            before: u64::MAX,
             unclean: BTreeSet::new(),
             orders: 0,
             uses: 0,
@@ -157,10 +162,21 @@ impl Lines {
         self.unclean.first().is_none_or(|&oldest| oldest >= order)
     }
 
-    /// The lines at or above `line` that could be written out and have been waited for since before `order`, in ascending order.
-    pub fn ready_from(&self, line: u64, order: u64) -> impl Iterator<Item = u64> + '_ {
-        let older = move |number: &u64| self.lines[self.places[number]].order < order;
-        self.ready.range(line..).copied().filter(older)
+    /// A sweep begins, of what is dirty now: what becomes dirty while it goes on is for the next one. Before the first, everything is for
+    /// it.
+    pub fn begin_sweep(&mut self) {
+        self.before = self.orders;
+        self.ready.append(&mut self.later);
+    }
+
+    /// The lines at or above `line` that could be written out in this sweep, in ascending order.
+    pub fn ready_from(&self, line: u64) -> impl Iterator<Item = u64> + '_ {
+        self.ready.range(line..).copied()
+    }
+
+    /// Where a line belongs that could be written out, by the order of its oldest data.
+    fn waiting(&mut self, order: u64) -> &mut BTreeSet<u64> {
+        if order < self.before { &mut self.ready } else { &mut self.later }
     }
 
     /// The first byte of a line that could be written out.
@@ -169,7 +185,8 @@ impl Lines {
         (number * self.sectors_per_line + first) * SECTOR_BYTES
     }
 
-    /// Where the run that begins in a line lies that could be written out: its first byte, and its length in bytes.
+    /// Where the run that begins in a line lies that could be written out in this sweep: its first byte, and its length in bytes. A
+    /// neighbour that is for the next sweep ends it.
     pub fn run_at(&self, number: u64, most_bytes: u64) -> (u64, u64) {
         let (mut at, mut start, mut sectors) = (number, 0, 0);
         let mut compressibility = None;
@@ -276,7 +293,8 @@ impl Lines {
             line.valid |= mask;
             line.compressibility_per_1000 = compressibility_per_1000;
             if line.ready() != 0 {
-                self.ready.insert(number);
+                let order = line.order;
+                self.waiting(order).insert(number);
             }
             taken += count * SECTOR_BYTES;
         }
@@ -345,9 +363,7 @@ impl Lines {
             line.old &= !mask | line.dirty & !line.newer;
             line.newer &= !mask | line.dirty;
             *(if written { &mut self.flow.written } else { &mut self.flow.lost }) += count;
-            if line.ready() != 0 {
-                self.ready.insert(number);
-            }
+            let could_go = line.ready() != 0;
             if line.is_clean() {
                 self.unclean.remove(&line.order);
                 self.uses += 1;
@@ -355,9 +371,15 @@ impl Lines {
                 self.clean.insert(self.uses, place);
                 cleaned += 1;
             } else if line.old == 0 {
-                self.unclean.remove(&line.order);
+                let was = line.order;
                 (line.old, line.newer, line.order) = (line.newer, 0, line.newer_order);
+                self.unclean.remove(&was);
                 self.unclean.insert(line.order);
+                self.waiting(was).remove(&number);
+            }
+            if could_go {
+                let order = self.lines[place].order;
+                self.waiting(order).insert(number);
             }
         }
         cleaned
@@ -395,6 +417,8 @@ impl Lines {
         self.places.clear();
         self.clean.clear();
         self.ready.clear();
+        self.later.clear();
+        self.before = u64::MAX;
         self.unclean.clear();
         if battery {
             self.make_dirty(&dirty);
@@ -407,7 +431,7 @@ impl Lines {
             self.orders += 1;
             self.places.insert(number, self.lines.len());
             self.unclean.insert(order);
-            self.ready.insert(number);
+            self.waiting(order).insert(number);
             self.flow.dirtied += u64::from(sectors.count_ones());
             self.lines.push(Line {
                 number,
@@ -455,13 +479,16 @@ impl Lines {
         let sum = |of: fn(&Line) -> Mask| self.lines.iter().map(|l| u64::from(of(l).count_ones())).sum::<u64>();
         let (dirty, flying) = (sum(|l| l.dirty), sum(|l| l.flying));
         let unclean = self.lines.iter().filter(|l| !l.is_clean()).count() as u64;
-        let ready = self.lines.iter().filter(|l| l.ready() != 0).count() as u64;
+        let can_go = |in_this_sweep: bool| {
+            self.lines.iter().filter(|l| l.ready() != 0 && (l.order < self.before) == in_this_sweep).count() as u64
+        };
         let Flow { dirtied, taken, written, lost, .. } = self.flow;
         for (what, one, other) in [
             ("sectors made dirty, and those taken or still dirty", dirtied, taken + dirty),
             ("sectors taken, and those written, lost or under way", taken, written + lost + flying),
             ("dirty lines", unclean, self.dirty()),
-            ("lines that can be written out", ready, self.ready.len() as u64),
+            ("lines that can be written out in this sweep", can_go(true), self.ready.len() as u64),
+            ("lines that can be written out in the next one", can_go(false), self.later.len() as u64),
             ("lines", self.lines.len() as u64, self.places.len() as u64),
             ("clean lines", self.lines.len() as u64 - unclean, self.clean.len() as u64),
         ] {

@@ -258,7 +258,7 @@ impl Cache {
             let held_back = self.policy.holds_reads();
             let decision = self.decide(host);
             if decision == Decision::Begin {
-                self.sweep.begin(self.lines.next_order());
+                self.sweep.begin(&mut self.lines);
                 self.counters.sweeps += 1;
             }
             if decision != Decision::Rest {

@@ -17,8 +17,6 @@ pub struct Sweep {
     merge_bytes: u64,
     /// Line from which the next run is taken.
     cursor: u64,
-    /// It takes lines that have been waited for since before this order: what comes while it goes on is for the next one.
-    before: u64,
     runs: UnderWay<Run>,
     drives: Drives,
     /// Nothing that is looked at goes to a drive that has room, until a write ends or something becomes dirty.
@@ -27,7 +25,7 @@ pub struct Sweep {
 
 impl Sweep {
     pub fn new(merge_bytes: u64, drives: Drives) -> Self {
-        Sweep { merge_bytes, cursor: 0, before: u64::MAX, runs: UnderWay::default(), drives, no_room: false }
+        Sweep { merge_bytes, cursor: 0, runs: UnderWay::default(), drives, no_room: false }
     }
 
     /// Runs under way.
@@ -35,9 +33,10 @@ impl Sweep {
         self.runs.count()
     }
 
-    /// Begins at the lowest address. What becomes dirty from now on has `next_order` or a later one.
-    pub fn begin(&mut self, next_order: u64) {
-        (self.cursor, self.before) = (0, next_order);
+    /// Begins at the lowest address, with what is dirty now.
+    pub fn begin(&mut self, lines: &mut Lines) {
+        lines.begin_sweep();
+        self.cursor = 0;
         self.no_room = false;
     }
 
@@ -53,7 +52,7 @@ impl Sweep {
 
     /// What lies between is never for this sweep.
     fn find_from(&mut self, line: u64, lines: &Lines) -> bool {
-        let found = lines.ready_from(line, self.before).next();
+        let found = lines.ready_from(line).next();
         self.cursor = found.unwrap_or(self.cursor);
         found.is_some()
     }
@@ -90,7 +89,7 @@ impl Sweep {
             let length_bytes = self.drives.with_the_first(device, first, merged, lines.line_bytes());
             self.drives.have_room(device, first, length_bytes).then_some((line, length_bytes))
         };
-        let found = lines.ready_from(self.cursor, self.before).take(LOOKED_AT).find_map(with_room);
+        let found = lines.ready_from(self.cursor).take(LOOKED_AT).find_map(with_room);
         self.no_room = found.is_none();
         found
     }
@@ -107,6 +106,7 @@ impl Sweep {
     pub fn power_cut(&mut self) {
         self.drives.power_cut();
         self.runs = UnderWay::default();
-        self.begin(u64::MAX);
+        self.cursor = 0;
+        self.no_room = false;
     }
 }
