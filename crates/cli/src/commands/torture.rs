@@ -19,7 +19,9 @@ pub fn run(args: &TortureArgs) -> Result<(), Failure> {
     let campaign = Campaign { kind, seed: args.seed, runs, threads: args.threads.map_or(0, usize::from) };
     let originals = originals(&args.of)?;
     for Original { name, .. } in originals.iter().filter(|original| original.flush_lies()) {
-        complain(&format!("{name} lies about FLUSH (power_loss.flush_lies): whether what it covers is kept is not checked"));
+        complain(&format!(
+            "{name} lies about FLUSH (power_loss.flush_lies): whether what it covers is kept is not checked"
+        ));
     }
     let bar = Bar::new();
     let progress = |done| {

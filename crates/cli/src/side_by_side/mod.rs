@@ -63,11 +63,6 @@ impl Verdict {
     }
 }
 
-/// How much larger the second figure is, in per cent; nothing of per cent, which can lie on either side of zero.
-fn change(unit: &str, [first, second]: [f64; 2]) -> Option<f64> {
-    (unit != "%" && first > 0.0 && second >= 0.0).then(|| (second / first - 1.0) * 100.0)
-}
-
 /// How far two figures are apart: of per cent, in points of them; else in per cent of the larger one.
 fn apart(unit: &str, [first, second]: [f64; 2]) -> f64 {
     let by = (second - first).abs();
@@ -81,7 +76,8 @@ fn apart(unit: &str, [first, second]: [f64; 2]) -> f64 {
 impl Pair {
     /// How much larger the second is, in per cent; nothing of per cent, which can lie on either side of zero.
     pub fn change(&self) -> Option<f64> {
-        change(&self.unit, self.values)
+        let [first, second] = self.values;
+        (self.unit != "%" && first > 0.0 && second >= 0.0).then(|| (second / first - 1.0) * 100.0)
     }
 
     /// How many points the second has more, of per cent.
