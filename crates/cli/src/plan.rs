@@ -245,10 +245,7 @@ fn keys_of_drive_called(name: &str) -> Vec<String> {
 
 /// Why a test has no outcome, in the words of every other message.
 pub fn bench_failure(test: &str, device: &str, error: BenchError) -> Failure {
-    // Some say whom they are about.
-    let why = error.to_string();
-    let what =
-        if why.starts_with(device) { format!("test {test}: {why}") } else { format!("test {test} on {device}: {why}") };
+    let what = format!("test {test} on {device}: {error}");
     match error {
         BenchError::Param(error) => param_failure(error),
         BenchError::Host(HostError::Refused(Refusal::NotWholeSectors { .. })) => Failure::bad_input(what)

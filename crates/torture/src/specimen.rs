@@ -112,17 +112,21 @@ mod tests {
     use super::*;
     use crate::{Campaign, Kind, build_ssd, cut_specimens};
 
-    #[test]
-    fn a_specimen_is_small_has_the_keys_of_its_drive_and_survives_cuts() {
-        let die = DieSpec::plain(Geometry {
-            planes: 2,
+    fn die(planes: u32, pages_per_block: u32) -> DieSpec {
+        DieSpec::plain(Geometry {
+            planes,
             blocks_per_plane: 1000,
-            pages_per_block: 256,
+            pages_per_block,
             page_bytes: 16384,
             spare_bytes: 0,
             bits_per_cell: 1,
             page_order: PageOrder::Uniform,
-        });
+        })
+    }
+
+    #[test]
+    fn a_specimen_is_small_has_the_keys_of_its_drive_and_survives_cuts() {
+        let die = die(2, 256);
         let mut drive = DriveSpec::plain("large", 16, 240_000_000_000);
         drive.mapping.journal = true;
         let original = Original { name: "large".to_owned(), die, drive };
@@ -137,15 +141,7 @@ mod tests {
     /// It does what its file says; whether anything else goes wrong is looked at all the same.
     #[test]
     fn a_drive_that_lies_about_flush_is_not_held_to_it() {
-        let die = DieSpec::plain(Geometry {
-            planes: 2,
-            blocks_per_plane: 1000,
-            pages_per_block: 64,
-            page_bytes: 16384,
-            spare_bytes: 0,
-            bits_per_cell: 1,
-            page_order: PageOrder::Uniform,
-        });
+        let die = die(2, 64);
         let mut drive = DriveSpec::plain("liar", 4, 1 << 30);
         drive.mapping.journal = true;
         drive.power_loss = Some(PowerLossSpec { flush_lies: true, ..PowerLossSpec::default() });
@@ -159,15 +155,7 @@ mod tests {
     /// Nothing is wrong with such a drive: its runs are left out, beside those of another.
     #[test]
     fn runs_of_a_drive_that_no_small_one_is_like_are_left_out() {
-        let die = DieSpec::plain(Geometry {
-            planes: 1,
-            blocks_per_plane: 1000,
-            pages_per_block: 64,
-            page_bytes: 16384,
-            spare_bytes: 0,
-            bits_per_cell: 1,
-            page_order: PageOrder::Uniform,
-        });
+        let die = die(1, 64);
         let original = |name: &str, start_free_superblocks| {
             let mut drive = DriveSpec::plain(name, 4, 1 << 30);
             drive.gc.start_free_superblocks = start_free_superblocks;
