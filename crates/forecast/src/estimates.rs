@@ -23,6 +23,16 @@ pub struct Estimate {
     /// What the file says about the choice.
     pub reason: String,
     pub band: Band,
+    /// Ends of the band that are not tried, where the file states none: the key has no such value.
+    pub without: Vec<NoEnd>,
+}
+
+/// An end of a band that is not tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoEnd {
+    /// The number that it would be.
+    pub value: String,
+    pub reason: String,
 }
 
 /// Other values that an estimate might have.
@@ -90,6 +100,7 @@ fn estimate(path: String, row: &SpecRow, table: &KeyTable, percent: f64) -> Resu
         Origin::Source(_) => return Ok(None),
     };
     let Some(key) = table.key(&row.key) else { return Ok(None) };
+    let mut without = Vec::new();
     let band = match &key.kind {
         Kind::Truth => Band::Choices(vec![Value::Boolean(row.value != "true")]),
         Kind::Choice(choices) => {
@@ -105,13 +116,20 @@ fn estimate(path: String, row: &SpecRow, table: &KeyTable, percent: f64) -> Resu
                 Diagnostic::new(format!("{path}: the band of the comment \"{reason}\" does not hold the value, {value}"))
                     .help("a band is in the unit of its key, and goes from below the value, or of a list its mean, to above it")
             })?;
-            let Some(numbers) = numbers(row, key, stated, percent) else { return Ok(None) };
+            let Some(ends) = numbers(row, key, stated, percent) else { return Ok(None) };
+            let mut numbers = Vec::new();
+            for end in ends {
+                match end {
+                    Ok(number) => numbers.push(number),
+                    Err(no_end) => without.push(no_end),
+                }
+            }
             Band::Numbers(numbers)
         }
         Kind::Text => return Ok(None),
     };
     let (value, unit) = (row.value.clone(), row.unit.clone());
-    Ok(Some(Estimate { key: path, value, unit, reason: reason.to_owned(), band }))
+    Ok(Some(Estimate { key: path, value, unit, reason: reason.to_owned(), band, without }))
 }
 
 /// The value with which a file that says `text` is read.
@@ -135,26 +153,30 @@ pub(crate) fn number_of(text: &str, kind: &Kind) -> Option<Value> {
     of_kind(value_of(text)?, kind)
 }
 
-fn numbers(row: &SpecRow, key: &Key, band: Option<(f64, f64)>, percent: f64) -> Option<Vec<Value>> {
+/// The ends of the band of a number or a list, or why one of them is not tried; `None` where the value is no number.
+fn numbers(row: &SpecRow, key: &Key, band: Option<(f64, f64)>, percent: f64) -> Option<Vec<Result<Value, NoEnd>>> {
     let value = number_of(&row.value, &key.kind)?;
     let mean = mean(&value)?;
     if !key.range.one_of.is_empty() {
-        return Some(neighbours(&value, band, &key.range.one_of));
+        return Some(neighbours(&value, band, &key.range.one_of).into_iter().map(Ok).collect());
     }
     if mean == 0.0 {
         // No share of nothing is a change; a band says what there may be.
         let Some((low, high)) = band else { return Some(Vec::new()) };
         let ends = [low, high].map(|end| in_place_of_zero(&value, end, key));
-        return Some(ends.into_iter().flatten().filter(|end| *end != value).collect());
+        return Some(ends.into_iter().flatten().filter(|end| *end != value).map(Ok).collect());
     }
-    let (low, high) = band.unwrap_or((mean * (1.0 - percent / 100.0), mean * (1.0 + percent / 100.0)));
+    let Some((low, high)) = band else {
+        return [-percent, percent].iter().map(|by| scaled(&value, 1.0 + by / 100.0, key)).collect();
+    };
     // A value at the end of its band goes no further there.
-    let ends = [low, high].into_iter().filter(|end| band.is_none() || *end != mean);
-    let ends = ends.map(|end| match (&value, band) {
-        (Value::Integer(from), Some(_)) => Some(last_whole(*from, end, key)),
+    let ends = [low, high].into_iter().filter(|end| *end != mean);
+    let ends = ends.map(|end| match &value {
+        Value::Integer(from) => Some(Ok(last_whole(*from, end, key))),
         _ => scaled(&value, end / mean, key),
     });
-    Some(ends.flatten().filter(|end| *end != value).collect())
+    let ends: Vec<_> = ends.collect::<Option<_>>()?;
+    Some(ends.into_iter().filter(|end| !end.as_ref().is_ok_and(|end| *end == value)).collect())
 }
 
 /// Of a key that allows some numbers only: the next ones each way, or the ends of the band.
@@ -206,21 +228,50 @@ fn mean(value: &Value) -> Option<f64> {
     }
 }
 
-/// The value times `factor`, within what the key allows; whole numbers change by one at least, and not to 0, which is no less of something
-/// but has a meaning of its own.
-fn scaled(value: &Value, factor: f64, key: &Key) -> Option<Value> {
+/// The value times `factor`, within what the key allows, or why there is none such.
+fn scaled(value: &Value, factor: f64, key: &Key) -> Option<Result<Value, NoEnd>> {
     Some(match value {
-        Value::Array(values) => Value::Array(values.iter().map(|v| scaled(v, factor, key)).collect::<Option<_>>()?),
-        Value::Integer(v) => {
-            let wanted = libm::round(*v as f64 * factor) as i64;
-            let moved = if wanted != *v { wanted } else { v + if factor < 1.0 { -1 } else { 1 } };
-            return Some(moved)
-                .filter(|moved| *moved != 0)
-                .map(|moved| Value::Integer(within(moved as f64, key) as i64));
+        // The shape of a list stays, at a limit of the key as well: it is another list if any of its values is another.
+        Value::Array(values) => {
+            let scaled: Vec<_> = values.iter().map(|v| scaled(v, factor, key)).collect::<Option<_>>()?;
+            let list: Vec<Value> =
+                scaled.iter().zip(values).map(|(end, v)| end.clone().unwrap_or_else(|_| v.clone())).collect();
+            match scaled.into_iter().find_map(Result::err) {
+                Some(no_end) if list == *values => Err(no_end),
+                _ => Ok(Value::Array(list)),
+            }
         }
-        Value::Float(v) => Value::Float(within(four_digits(v * factor), key)),
+        Value::Integer(v) => {
+            let wanted = libm::round(*v as f64 * factor);
+            let by_one = *v as f64 + if factor < 1.0 { -1.0 } else { 1.0 };
+            // By less than one there is no other; it is the least by which such an estimate can be wrong.
+            moved_to(*v as f64, if wanted == *v as f64 { by_one } else { wanted }, key).and_then(|end| match end {
+                0.0 => Err(NoEnd {
+                    value: "0".to_owned(),
+                    reason:
+                        "0 is no smaller amount but has a meaning of its own; a band from 0 in its comment tries it"
+                            .to_owned(),
+                }),
+                end => Ok(Value::Integer(end as i64)),
+            })
+        }
+        Value::Float(v) => moved_to(*v, four_digits(v * factor), key).map(Value::Float),
         _ => return None,
     })
+}
+
+/// The number that is wanted in place of one, or what the key allows on the way there.
+fn moved_to(from: f64, wanted: f64, key: &Key) -> Result<f64, NoEnd> {
+    let end = within(wanted, key);
+    if end != from || from == 0.0 {
+        return Ok(end);
+    }
+    let reason = match (key.range.least, key.range.most) {
+        (Some(least), _) if wanted < least => format!("the key allows no less than {least}"),
+        (_, Some(most)) if wanted > most => format!("the key allows no more than {most}"),
+        _ => "so small a share of it changes nothing".to_owned(),
+    };
+    Err(NoEnd { value: wanted.to_string(), reason })
 }
 
 /// As a person would write it.
@@ -330,16 +381,65 @@ mod tests {
         let any = resolve("jmf667h-toshiba-128gb").unwrap().rows[0].clone();
         let row = |value: &str| SpecRow { value: value.to_owned(), ..any.clone() };
         let key = drive_keys().key("controller.move_unit_us").unwrap();
+        let whole = |value: i64| Ok(Value::Integer(value));
         assert_eq!(numbers(&row("0.0"), key, None, 20.0), Some(vec![]));
-        assert_eq!(numbers(&row("0.0"), key, Some((0.0, 50.0)), 20.0), Some(vec![Value::Float(50.0)]));
+        assert_eq!(numbers(&row("0.0"), key, Some((0.0, 50.0)), 20.0), Some(vec![Ok(Value::Float(50.0))]));
         let key = drive_keys().key("controller.programs_at_once").unwrap();
-        assert_eq!(numbers(&row("8"), key, Some((4.0, 8.0)), 20.0), Some(vec![Value::Integer(4)]));
-        assert_eq!(numbers(&row("2"), key, None, 20.0), Some(vec![Value::Integer(1), Value::Integer(3)]));
-        let victims = drive_keys().key("gc.victims_per_start").unwrap();
-        assert_eq!(numbers(&row("1"), victims, None, 20.0), Some(vec![Value::Integer(2)]));
+        assert_eq!(numbers(&row("8"), key, Some((4.0, 8.0)), 20.0), Some(vec![whole(4)]));
+        assert_eq!(numbers(&row("2"), key, None, 20.0), Some(vec![whole(1), whole(3)]));
         // Nor for the sake of being whole.
         assert_eq!(numbers(&row("2"), key, Some((1.6, 2.4)), 20.0), Some(vec![]));
-        assert_eq!(numbers(&row("2"), key, Some((0.6, 3.6)), 20.0), Some(vec![Value::Integer(1), Value::Integer(3)]));
+        assert_eq!(numbers(&row("2"), key, Some((0.6, 3.6)), 20.0), Some(vec![whole(1), whole(3)]));
+    }
+
+    #[test]
+    fn an_end_that_is_not_tried_says_why() {
+        let any = resolve("jmf667h-toshiba-128gb").unwrap().rows[0].clone();
+        let ends = |path: &str, value: &str, band: Option<(f64, f64)>| {
+            let key = drive_keys().key(path).unwrap();
+            numbers(&SpecRow { value: value.to_owned(), ..any.clone() }, key, band, 20.0).unwrap()
+        };
+        let whole = |value: i64| Ok(Value::Integer(value));
+        let why = |end: &Result<Value, NoEnd>| end.clone().map_err(|no| format!("{}: {}", no.value, no.reason));
+        // 0 is a value that this key has, and means something else: until enough are free.
+        let victims = ends("gc.victims_per_start", "1", None);
+        assert!(why(&victims[0]).unwrap_err().starts_with("0: 0 is no smaller amount"), "{victims:?}");
+        assert_eq!(victims[1..], [whole(2)]);
+        assert_eq!(ends("gc.victims_per_start", "2", None), [whole(1), whole(3)]);
+        // Who states it has it tried.
+        assert_eq!(ends("gc.victims_per_start", "1", Some((0.0, 2.0))), [whole(0), whole(2)]);
+        let at_once = ends("controller.programs_at_once", "1", None);
+        assert_eq!(why(&at_once[0]), Err("0: the key allows no less than 1".to_owned()));
+        assert_eq!(at_once[1..], [whole(2)]);
+        let at_once = ends("controller.programs_at_once", "512", None);
+        assert_eq!(
+            (&at_once[0], why(&at_once[1])),
+            (&whole(410), Err("614: the key allows no more than 512".to_owned()))
+        );
+    }
+
+    #[test]
+    fn no_value_that_is_tried_is_beyond_what_its_key_allows() {
+        for percent in [0.001, 10.0, 100.0, 1000.0] {
+            for name in ssdlab_catalog::drive_names() {
+                for e in estimates(&resolve(name).unwrap(), percent, true).unwrap() {
+                    let table = if e.key.starts_with(DIE_PREFIX) { die_keys() } else { drive_keys() };
+                    let key = table.key(e.key.trim_start_matches(DIE_PREFIX)).unwrap();
+                    let Band::Numbers(values) = &e.band else { continue };
+                    let numbers = values.iter().flat_map(|v| v.as_array().cloned().unwrap_or_else(|| vec![v.clone()]));
+                    for tried in numbers.map(|v| number(&v).unwrap()) {
+                        assert!(within(tried, key) == tried, "{name} {e:?}");
+                    }
+                    assert!(values.iter().all(|v| v.to_string() != e.value), "{name} {e:?}");
+                    let of_zero = mean(&value_of(&e.value).unwrap()) == Some(0.0);
+                    let is_free = key.range.one_of.is_empty() && !of_zero && !e.has_stated_band();
+                    assert!(
+                        !is_free || values.len() + e.without.len() == 2,
+                        "{name}: an end that nobody tells of: {e:?}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]
@@ -349,7 +449,7 @@ mod tests {
         let key = drive_keys().key(&row.key).unwrap();
         let of = |value: &str, band: Option<(f64, f64)>| {
             let values = numbers(&SpecRow { value: value.to_owned(), ..row.clone() }, key, band, 20.0).unwrap();
-            values.iter().map(|v| v.as_integer().unwrap()).collect::<Vec<_>>()
+            values.iter().map(|v| v.as_ref().unwrap().as_integer().unwrap()).collect::<Vec<_>>()
         };
         assert_eq!(of("256", None), [128, 512]);
         assert_eq!(of("128", None), [256]);

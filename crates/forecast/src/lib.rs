@@ -18,7 +18,7 @@ mod sensitivity;
 mod tornado;
 
 pub use calibrate::{Calibration, Fitted, Measured, Measurements, Reached, ReadResults, Unknown, calibrate};
-pub use estimates::{Band, Estimate, STATED_BAND, estimates};
+pub use estimates::{Band, Estimate, NoEnd, STATED_BAND, estimates};
 pub use figures::{Figure, headlines, predicted};
 pub use predict::{
     Predicted, Prediction, PredictionError, are_one_drive, beside_figures, check_folder, may_be_predicted, predict,

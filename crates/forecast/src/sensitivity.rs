@@ -381,7 +381,12 @@ fn variations(
 ) -> (Vec<Variation>, Vec<LeftOut>) {
     let (mut variations, mut left_out) = (Vec::new(), Vec::new());
     for (place, estimate) in estimates.iter().enumerate() {
-        if estimate.band.values().is_empty() {
+        left_out.extend(estimate.without.iter().map(|end| LeftOut {
+            key: estimate.key.clone(),
+            value: end.value.clone(),
+            reason: end.reason.clone(),
+        }));
+        if estimate.band.values().is_empty() && estimate.without.is_empty() {
             let reason = match estimate.has_stated_band() {
                 true => {
                     "there is no other value to try: the band that its comment states holds no other that the key allows"
@@ -486,6 +491,20 @@ mod tests {
         let (down, up) = (root([0.97, 0.90]), root([1.04, 1.03]));
         assert!((of.low - 100.0 * libm::exp(-down)).abs() < 1e-9 && (of.high - 100.0 * libm::exp(up)).abs() < 1e-9);
         assert!((of.low - 89.6).abs() < 0.5 && (of.high - 105.0).abs() < 0.2, "near the differences: {of:?}");
+    }
+
+    #[test]
+    fn an_end_of_a_band_that_is_not_tried_is_told_of() {
+        let text = "base = \"jmf667h-toshiba-128gb\"\n[gc]\nvictims_per_start = 1 # estimate: a guess\n";
+        let recipe = ssdlab_catalog::parse_drive("mine.toml", text).unwrap();
+        let mut all = estimates(&recipe, 10.0, false).unwrap();
+        all.retain(|e| e.key == "gc.victims_per_start");
+        let template = DeviceTemplate::open("jmf667h-toshiba-128gb", Path::new("")).unwrap();
+        let (tried, left_out) = variations(&template, &all, 1, None);
+        assert_eq!(tried.iter().map(|v| v.value.as_str()).collect::<Vec<_>>(), ["2"]);
+        let told: Vec<_> = left_out.iter().map(|l| (l.key.as_str(), l.value.as_str())).collect();
+        assert_eq!(told, [("gc.victims_per_start", "0")], "{left_out:?}");
+        assert!(left_out[0].reason.contains("a meaning of its own"), "{left_out:?}");
     }
 
     /// Nor does a figure that can be below zero take one of its ends from a logarithm.

@@ -49,7 +49,7 @@ pub use page_map::map::{DemandMap, DemandMapCounters, Place, TAG_MAP};
 pub use page_map::pacing::HostUnits;
 pub use page_map::{
     JOURNAL_ENTRY_BYTES, Journal, PageMap, PageMapConfig, RecoveryFault, RecoveryWay, SuperblockId, SuperblockState,
-    TAG_CHECKPOINT, TAG_JOURNAL,
+    TAG_CHECKPOINT, TAG_JOURNAL, system_blocks,
 };
 pub use reads::{Promise, ReadFrom, RowReads, first_page, pages_brought};
 pub use spec::{

@@ -159,17 +159,22 @@ impl<const EXPLAIN: bool, const CHECK: bool> SimulatedSsd<EXPLAIN, CHECK> {
                 if let Some(error) = journal_too_long(&config, rng, needed) {
                     return Err(error);
                 }
-                let unit = u64::from(drive.mapping.unit_bytes());
                 let (set_aside, smaller_cache) = drive.cache_as_cause(die);
                 let help = match drive.flash.exact_spare_per_10000 {
                     // The flash follows the capacity: with less of it there is less flash, too.
-                    Some(_) => "a larger flash.exact_spare_per_10000 or none".to_owned(),
-                    None => format!("at most {} bytes, more flash", usable.saturating_sub(spare) / unit * unit),
+                    Some(_) => {
+                        format!("use a larger flash.exact_spare_per_10000 or none, or a smaller reserve{smaller_cache}")
+                    }
+                    None => {
+                        let most = drive.most_sold_bytes(die, usable);
+                        let help = drive.capacity_help(die, most, drive.built_bytes(die) - usable + spare);
+                        format!("{help}, or a smaller reserve")
+                    }
                 };
                 return Err(SpecError::new(
                     "capacity_bytes",
                     format!("bad, reserved and system blocks leave {usable} bytes{set_aside}, and {needed} are needed"),
-                    format!("use {help}, or a smaller reserve{smaller_cache}"),
+                    help,
                 ));
             }
             Ok(map)

@@ -8,10 +8,10 @@ use ssdlab_core::MAX_DIES;
 use ssdlab_ecc::spec::EccSpec;
 use ssdlab_ftl::{
     CompressionSpec, Frontier, GcSpec, HostShare, KeepsOlderPages, LogBlockSpec, MappingSpec, RowSpan, SlcCachePolicy,
-    SlcCacheSpec, SuperblockSpan, WearLevellingSpec, spare_superblocks,
+    SlcCacheSpec, SuperblockSpan, WearLevellingSpec, spare_superblocks, system_blocks,
 };
 use ssdlab_keys::{KeyTable, SpecError};
-use ssdlab_nand::DieSpec;
+use ssdlab_nand::{DieSpec, Layout};
 
 use crate::frontend::LinkSpec;
 use crate::heat::HeatSpec;
@@ -359,7 +359,7 @@ impl DriveSpec {
             return Err(SpecError::new(
                 "flash.dies",
                 format!("{} dies of {planes} planes worked apart are {}", self.flash.dies, self.flash.dies * planes),
-                format!("use at most {}", MAX_DIES / planes),
+                self.dies_up_to(MAX_DIES / planes),
             ));
         }
         let others = [
@@ -461,20 +461,27 @@ impl DriveSpec {
                 format!("use {} bytes", pages.max(1) * u64::from(unit_bytes)),
             ));
         }
-        // What the flash cannot hold is refused for that, by `validate_spare`, with what it can.
+        // Else the flash may hold less than the map, and `validate_spare` knows how much.
         let by_spare = self.log_blocks.is_none() && self.flash.exact_spare_per_10000.is_none();
-        let is_too_small = self.capacity_bytes > die.raw_bytes().saturating_mul(self.flash.dies.into());
-        if pages > MAX_LOGICAL_PAGES && !(by_spare && is_too_small) {
-            return Err(SpecError::new(
-                "capacity_bytes",
-                format!("{} bytes are {pages} units of {} KiB", self.capacity_bytes, self.mapping.unit_kib),
-                format!(
-                    "use at most {} bytes, or a larger mapping.unit_kib",
-                    MAX_LOGICAL_PAGES * u64::from(unit_bytes)
-                ),
-            ));
+        if pages > MAX_LOGICAL_PAGES && !(by_spare && self.too_much_flash(die).is_none()) {
+            return Err(self.too_many_units(self.most_mapped_bytes()));
         }
         Ok(())
+    }
+
+    /// The largest capacity that a map has units for.
+    fn most_mapped_bytes(&self) -> u64 {
+        MAX_LOGICAL_PAGES * u64::from(self.mapping.unit_bytes())
+    }
+
+    /// `most`: a capacity that is not.
+    fn too_many_units(&self, most: u64) -> SpecError {
+        let pages = self.capacity_bytes / u64::from(self.mapping.unit_bytes());
+        SpecError::new(
+            "capacity_bytes",
+            format!("{} bytes are {pages} units of {} KiB", self.capacity_bytes, self.mapping.unit_kib),
+            format!("use at most {most} bytes, or a larger mapping.unit_kib"),
+        )
     }
 
     fn validate_ecc(&self, die: &DieSpec) -> Result<(), SpecError> {
@@ -644,20 +651,37 @@ impl DriveSpec {
                     "{} dies of {planes} planes that read by themselves are more than can be simulated",
                     self.flash.dies
                 ),
-                format!("use at most {}, or a die without features.independent_plane_reads", MAX_DIES / (1 + planes)),
+                format!(
+                    "{}, or a die without features.independent_plane_reads",
+                    self.dies_up_to(MAX_DIES / (1 + planes))
+                ),
             ));
         }
-        let blocks = u128::from(self.blocks_per_die(die)) * u128::from(self.flash.dies);
-        let flash = blocks * u128::from(die.raw_bytes() / u64::from(die.geometry.blocks_per_plane));
-        let most = MAX_FLASH_UNITS * u64::from(self.mapping.unit_bytes() / self.compression_ratio());
-        if flash >= u128::from(most) {
-            return Err(SpecError::new(
+        match self.too_much_flash(die) {
+            None => Ok(()),
+            Some((flash, most)) => Err(SpecError::new(
                 "flash.dies",
                 format!("{flash} bytes of flash are more than can be simulated"),
                 format!("use dies of less than {most} bytes ({} TiB) in all", most >> 40),
-            ));
+            )),
         }
-        Ok(())
+    }
+
+    /// What is advised where no more dies than these can be simulated: they spread evenly over the channels all the same.
+    fn dies_up_to(&self, most: u32) -> String {
+        let channels = self.controller.channels;
+        match most / channels * channels {
+            0 => format!("use at most {most}, and no more controller.channels than that"),
+            dies => format!("use at most {dies}"),
+        }
+    }
+
+    /// The bytes of flash, and as many as cannot be simulated, if there are no fewer.
+    fn too_much_flash(&self, die: &DieSpec) -> Option<(u128, u64)> {
+        let blocks = u128::from(self.blocks_per_die(die)) * u128::from(self.flash.dies);
+        let flash = blocks * u128::from(die.raw_bytes() / u64::from(die.geometry.blocks_per_plane));
+        let most = MAX_FLASH_UNITS * u64::from(self.mapping.unit_bytes() / self.compression_ratio());
+        (flash >= u128::from(most)).then_some((flash, most))
     }
 
     fn validate_spare(&self, die: &DieSpec) -> Result<(), SpecError> {
@@ -669,20 +693,17 @@ impl DriveSpec {
         let superblock = self.superblock_bytes(die);
         // Open, being collected, free for the collector: below this no write can ever finish.
         let needed = self.capacity_bytes + superblock * u64::from(self.spare_superblocks_needed());
-        if usable < needed {
+        let has_too_many_units = self.capacity_bytes > self.most_mapped_bytes();
+        if usable < needed || has_too_many_units {
+            // Journal and map of less than all that is usable are no longer than those of all.
+            let sure = self.sure_bytes(die, usable);
+            let most = self.most_sold_bytes(die, sure);
+            if has_too_many_units && (usable >= needed || most >= self.most_mapped_bytes()) {
+                return Err(self.too_many_units(most.min(self.most_mapped_bytes())));
+            }
             self.validate_start_free(die, (usable, needed), superblock)?;
-            let kept_free = needed - self.capacity_bytes;
-            let unit = u64::from(self.mapping.unit_bytes());
-            let (set_aside, smaller_cache) = self.cache_as_cause(die);
-            let help = match usable.saturating_sub(kept_free) / unit * unit {
-                0 => format!(
-                    "use more flash{smaller_cache}, or keep less free: collection and cache ask for {kept_free} bytes"
-                ),
-                most => format!(
-                    "use some per cent less than {most} bytes, of which bad, reserved and system blocks take a part; or more \
-                     flash{smaller_cache}"
-                ),
-            };
+            let set_aside = self.cache_as_cause(die).0;
+            let help = self.capacity_help(die, most, raw - sure + (needed - self.capacity_bytes));
             return Err(SpecError::new(
                 "capacity_bytes",
                 format!(
@@ -693,6 +714,53 @@ impl DriveSpec {
             ));
         }
         Ok(())
+    }
+
+    /// The most that a drive can be sold with, of so many bytes that hold data.
+    pub(crate) fn most_sold_bytes(&self, die: &DieSpec, holding: u64) -> u64 {
+        let kept_free = self.superblock_bytes(die) * u64::from(self.spare_superblocks_needed());
+        let unit = u64::from(self.mapping.unit_bytes());
+        holding.saturating_sub(kept_free) / unit * unit
+    }
+
+    /// What is advised for a capacity that is too large. `beside`: the bytes of flash that cannot be sold.
+    pub(crate) fn capacity_help(&self, die: &DieSpec, most: u64, beside: u64) -> String {
+        let smaller_cache = self.cache_as_cause(die).1;
+        match most {
+            0 => format!(
+                "use more flash{smaller_cache}, or keep less free: collection, cache, reserve, bad and system blocks ask for up to \
+                 {beside} bytes"
+            ),
+            most => format!("use {most} bytes or less, or more flash{smaller_cache}"),
+        }
+    }
+
+    /// Bytes that hold data in every specimen of a drive of this capacity, whichever of its blocks are bad from the factory: one in a
+    /// thousand million may have more bad ones. What [`DriveSpec::usable_bytes`] expects, less system blocks and chance.
+    fn sure_bytes(&self, die: &DieSpec, capacity_bytes: u64) -> u64 {
+        let (drive, die_as_mapped) = self.as_mapped(die);
+        let (blocks, dies) = (drive.blocks_per_die(&die_as_mapped), drive.flash.dies);
+        let flash_unit_bytes = self.mapping.unit_bytes() / self.compression_ratio();
+        let layout = Layout::with_units(&die_as_mapped, dies, blocks, flash_unit_bytes);
+        let pages = (capacity_bytes / u64::from(self.mapping.unit_bytes())).clamp(1, MAX_LOGICAL_PAGES) as u32;
+        let system = system_blocks(&drive.mapping, self.keeps_older_pages(), pages, &die_as_mapped, &layout);
+        let reserved = blocks * self.mapping.reserved_blocks_per_1000 / 1000;
+        // Six deviations of a Poisson distribution, and as many blocks for its longer tail where the mean is small.
+        let most_bad = |blocks: u32| {
+            let one_plane = f64::from(die.wear.factory_bad_blocks_per_10000) / 1e4;
+            let mean = f64::from(blocks) * f64::from(die_as_mapped.geometry.planes) * one_plane;
+            if mean > 0.0 { libm::ceil(mean + 6.0 * libm::sqrt(mean) + 6.0) as u64 } else { 0 }
+        };
+        let in_all = most_bad(blocks * dies);
+        let not_replaced = match drive.mapping.superblock {
+            SuperblockSpan::OneDie => in_all,
+            SuperblockSpan::AllDies | SuperblockSpan::DieGroup => {
+                in_all.min(u64::from(dies) * most_bad(blocks).saturating_sub(reserved.into()))
+            }
+        };
+        let formed = u64::from(self.sets()) * u64::from((blocks - reserved).saturating_sub(system));
+        let bytes = formed.saturating_sub(not_replaced) * self.superblock_bytes(die);
+        bytes.saturating_sub(self.pool_bytes(die)).min(self.usable_bytes(die))
     }
 
     /// An exact spare may be smaller than [`DriveSpec::spare_superblocks_needed`], which counts what makes collection start. What it
@@ -757,7 +825,7 @@ impl DriveSpec {
         let least = self.slc_cache.as_ref().map_or(1, SlcCacheSpec::least_start_free);
         // One more in each domain of collection.
         let step = superblock * u64::from(self.sets());
-        let too_many = (needed - usable).div_ceil(step);
+        let too_many = needed.saturating_sub(self.sure_bytes(die, self.capacity_bytes)).div_ceil(step);
         match u64::from(free).checked_sub(too_many).filter(|&most| most >= u64::from(least)) {
             None => Ok(()),
             Some(most) => Err(SpecError::new(

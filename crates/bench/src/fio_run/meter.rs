@@ -5,7 +5,7 @@ use ssdlab_device::{Completion, Counters};
 
 use super::logs::DIRECTIONS;
 use super::task::Passes;
-use crate::measure::{Measurement, Meter as _};
+use crate::measure::{CountedRun, Measurement, Meter as _};
 
 /// fio samples bandwidth and IOPS in windows of this length.
 const WINDOW: Nanos = 500 * MILLISECOND;
@@ -93,6 +93,11 @@ impl Spread {
     }
 }
 
+/// Of those that have one.
+fn joined(runs: impl IntoIterator<Item = Option<CountedRun>>) -> Option<CountedRun> {
+    runs.into_iter().flatten().reduce(CountedRun::joined)
+}
+
 /// The shortest and the longest of some times.
 type Range = (Nanos, Nanos);
 
@@ -146,10 +151,8 @@ pub(super) struct EntryMeter {
     pub(super) is_cut: bool,
     /// A clone never began, since the run was stopped.
     pub(super) lacks_some: bool,
-    /// When a clone was first measured, and what the device had counted by then.
-    pub(super) counted_from: Option<(Nanos, Counters)>,
-    /// When a clone ended last, and what it had counted by then.
-    counted_to: (Nanos, Counters),
+    /// What the device has counted from when a clone was first measured until one ended last. `None`: no ramp was ever over.
+    run: Option<CountedRun>,
     /// Reads, writes and trims of each window from the beginning.
     windows: Vec<[Window; 3]>,
     /// Length of a window.
@@ -183,8 +186,7 @@ impl EntryMeter {
             verified: (0, 0),
             is_cut: false,
             lacks_some: false,
-            counted_from: None,
-            counted_to: (0, Counters::default()),
+            run: None,
             windows: Vec::new(),
             window: WINDOW,
             max_windows: (MAX_WINDOWS / entries.max(1)).max(2),
@@ -231,14 +233,7 @@ impl EntryMeter {
         self.verified_from = [self.verified_from, other.verified_from].into_iter().flatten().min();
         self.verified.0 += other.verified.0;
         self.verified.1 += other.verified.1;
-        if let Some(from) = other.counted_from {
-            if self.counted_from.as_ref().is_none_or(|mine| from.0 < mine.0) {
-                self.counted_from = Some(from);
-            }
-            if other.counted_to.0 > self.counted_to.0 {
-                self.counted_to = other.counted_to;
-            }
-        }
+        self.run = joined([self.run.take(), other.run]);
     }
 
     /// Adds windows to those that are nearest in time. `begins`: when those of both began, before they were put together.
@@ -275,34 +270,25 @@ impl EntryMeter {
 
     /// The time has come from which a clone is measured.
     pub(super) fn count_from(&mut self, at: Nanos, counters: impl FnOnce() -> Counters) {
-        if self.counted_from.is_none() {
-            self.counted_from = Some((at, counters()));
-        }
+        self.run.get_or_insert_with(|| CountedRun::from(at, &counters()));
     }
 
     /// A clone has ended.
     pub(super) fn count_to(&mut self, at: Nanos, counters: impl FnOnce() -> Counters) {
-        if self.counted_from.is_some() {
-            self.counted_to = (at, counters());
+        if let Some(run) = &mut self.run {
+            run.end(at, &counters());
         }
     }
 
     /// What the device counted while the entry was measured, whoever's it was, and for how long: a job's last pause is in that, and
     /// not in what it measured. `None`: its ramp was never over.
     pub(super) fn counted(&self) -> Option<(Counters, Nanos)> {
-        let (began, from) = self.counted_from.as_ref()?;
-        Some((self.counted_to.1.since(from), self.counted_to.0 - began))
+        self.run.as_ref()?.counted()
     }
 
-    /// The same from when the first of these entries was measured until the last of them has ended.
-    pub(super) fn counted_by_all<'a>(entries: impl Iterator<Item = &'a EntryMeter>) -> Option<Counters> {
-        let marks = entries.filter_map(|entry| entry.counted_from.as_ref().map(|from| (from, &entry.counted_to)));
-        let whole = marks.reduce(|all, one| {
-            let from = if one.0.0 < all.0.0 { one.0 } else { all.0 };
-            let to = if one.1.0 > all.1.0 { one.1 } else { all.1 };
-            (from, to)
-        });
-        whole.map(|(from, to)| to.1.since(&from.1))
+    /// From when the first of these entries was measured until the last of them has ended. `None`: no ramp was ever over.
+    pub(super) fn run_of_all<'a>(entries: impl Iterator<Item = &'a EntryMeter>) -> Option<CountedRun> {
+        joined(entries.map(|entry| entry.run.clone()))
     }
 
     /// A command was sent and made so many in flight; `waited`: how long it had been due, while the queue was full.

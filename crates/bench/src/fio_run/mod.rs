@@ -267,8 +267,7 @@ pub fn run_file_logging(
     let never = never.map(|jobs| format!("{jobs} did not begin: a job that ends others (exitall) had ended before"));
     logs.end().map_err(FioError::Log)?;
     host.check_books()?;
-    let marks = entries.iter().filter_map(|entry| entry.counted_from.as_ref());
-    let counted_from = marks.min_by_key(|mark| mark.0).map(|mark| mark.1);
+    let measured = EntryMeter::run_of_all(entries.iter());
     let facts = RunFacts {
         device: lab.name().to_owned(),
         capacity_bytes: host.info().capacity_bytes,
@@ -277,7 +276,7 @@ pub fn run_file_logging(
         rested,
         prefilled_bytes: prefilled.iter().map(|(start, end)| end - start).sum(),
         counters: host.counters().since(&before),
-        measured: counted_from.map(|from| host.counters().since(&from)),
+        measured: measured.map(|run| run.since_its_beginning(&host.counters())),
     };
     let slowest_seen = host.slowest_seen();
     let kept = options.keep.then(|| host.put_away()).transpose()?;

@@ -307,7 +307,7 @@ impl FioReport {
         let turns = file.turns();
         let mut jobs: Vec<JobReport> = entries.iter().map(|e| JobReport::new(file, e, turns[e.job])).collect();
         let wrote = last_together(&jobs, |job| job.header.ios[1..].iter().any(|&ios| ios > 0));
-        let last_counted = EntryMeter::counted_by_all(wrote.into_iter().map(|i| &entries[i]));
+        let last_counted = EntryMeter::run_of_all(wrote.into_iter().map(|i| &entries[i])).and_then(|run| run.counted());
         for watch in watches {
             jobs[watch.entry].steadystate = Some(watch.report());
         }
@@ -331,7 +331,7 @@ impl FioReport {
                 stored: None,
                 prefilled_bytes: facts.prefilled_bytes,
                 waf: facts.measured.as_ref().and_then(Counters::waf),
-                last_waf: last_counted.as_ref().and_then(Counters::waf),
+                last_waf: last_counted.and_then(|(counters, _)| counters.waf()),
                 notices: file.notices_on(facts.capacity_bytes).into_iter().chain(says_of_jobs(file, entries)).collect(),
             },
         })

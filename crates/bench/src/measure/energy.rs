@@ -158,8 +158,9 @@ impl Meter for TemperaturePerSecond {
     }
 }
 
-/// What the device counts from the beginning of a run until its job ends: by its time, though requests are under way that nothing
-/// measures, or with the last of them.
+/// What the device counts from the beginning of a run until it ends, and how long that takes: one span for counters, energy and time.
+/// As a meter it ends with the time of the job, though requests are under way that nothing measures; a job that ends by its amount
+/// does so with the last of them, which [`CountedRun::until`] is told.
 #[derive(Clone, Debug)]
 pub struct CountedRun {
     from: (Nanos, Counters),
@@ -172,11 +173,39 @@ impl CountedRun {
         CountedRun { from: (now, *counters), to: None }
     }
 
-    /// The counts and their time, of a run that has ended `now`.
+    /// What is counted from `now` on is none of it any more; the last end that is told counts.
+    pub fn end(&mut self, now: Nanos, counters: &Counters) {
+        self.to = Some((now, *counters));
+    }
+
+    /// The counts and their time, of a run that has ended `now`, or did before.
     #[must_use]
     pub fn until(&self, now: Nanos, counters: &Counters) -> (Counters, Nanos) {
         let (at, to) = self.to.unwrap_or((now, *counters));
         (to.since(&self.from.1), at - self.from.0)
+    }
+
+    /// The same of a run that was told its end; `None`: it was not.
+    #[must_use]
+    pub fn counted(&self) -> Option<(Counters, Nanos)> {
+        self.to.map(|(at, counters)| self.until(at, &counters))
+    }
+
+    /// What was counted from its beginning until `counters` were read, whenever it ended.
+    #[must_use]
+    pub fn since_its_beginning(&self, counters: &Counters) -> Counters {
+        counters.since(&self.from.1)
+    }
+
+    /// Both together: from the earlier beginning to the later end.
+    #[must_use]
+    pub fn joined(self, other: CountedRun) -> CountedRun {
+        let from = if other.from.0 < self.from.0 { other.from } else { self.from };
+        let to = match (self.to, other.to) {
+            (Some(mine), Some(theirs)) => Some(if theirs.0 > mine.0 { theirs } else { mine }),
+            (mine, theirs) => mine.or(theirs),
+        };
+        CountedRun { from, to }
     }
 }
 
@@ -184,7 +213,7 @@ impl Meter for CountedRun {
     fn record(&mut self, _job: usize, _io: &ssdlab_device::Completion) {}
 
     fn stop(&mut self, _job: usize, at: Nanos, counters: &dyn Fn() -> Counters) {
-        self.to = Some((at, counters()));
+        self.end(at, &counters());
     }
 }
 
@@ -210,6 +239,25 @@ mod tests {
         meters.tick(3 * SECOND, &|| late);
         meters.look(3 * SECOND, &late);
         assert_eq!((meters.0.watts(), meters.1.watts()), (&[1.0, 2.0][..], Some(2.0)));
+    }
+
+    #[test]
+    fn runs_that_are_joined_count_from_the_earlier_beginning_to_the_later_end() {
+        let run = |from: Nanos, to: Option<Nanos>| {
+            let mut run = CountedRun::from(from, &counters(from));
+            to.into_iter().for_each(|to| run.end(to, &counters(to)));
+            run
+        };
+        let joined = |a: CountedRun, b: CountedRun| {
+            [a.clone().joined(b.clone()), b.joined(a)]
+                .map(|run| run.counted().map(|(counted, nanos)| (counted.nanojoules(), nanos)))
+        };
+        assert_eq!(joined(run(10, Some(50)), run(20, Some(90))), [Some((80, 80)); 2]);
+        assert_eq!(joined(run(10, None), run(20, Some(90))), [Some((80, 80)); 2]);
+        assert_eq!(joined(run(10, None), run(20, None)), [None; 2]);
+        // However late it is asked, and what came after the end all the same.
+        let (late, over) = (counters(200), run(10, Some(50)));
+        assert_eq!((over.until(200, &late).1, over.since_its_beginning(&late).nanojoules()), (40, 190));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::common::{Timed, amount, build, fill_drive, timed};
 use super::context::Context;
 use super::definition::{PLAIN, TestDef, block, bytes, choice, integer, metric, seconds, span};
 use super::figures::{by_category, categories, chart, put, put_causes_of_run, put_counters, series};
+use super::stalls::note_outlasted;
 use crate::error::BenchError;
 use crate::host::Host;
 use crate::outcome::{Axis, Mark, Outcome};
@@ -150,6 +151,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         put(&mut out, &metric, value, unit);
         let title = TESTS.iter().find(|t| t.0 == *key).map_or(*key, |t| t.1);
         put_causes_of_run(&mut out, &format!("{title} {name}"), &run.measurement);
+        note_outlasted(&mut out, &run.stalls, &format!("With {title} {name}, when"));
     }
     let rates = |op: Op| {
         let of = |key: &str| runs.iter().find(|r| r.0 == key && r.1 == op).map_or(0.0, |r| r.2.measurement.mb_per_s());

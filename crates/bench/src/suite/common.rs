@@ -35,16 +35,18 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Runs another part.
+    /// Runs another part. It ends with the last of its requests, or, where `part` has the run that it is given among its meters, with
+    /// the time of its job.
     pub(super) fn run<R, E>(
         &mut self,
         host: &mut Host<'_>,
-        part: impl FnOnce(&mut Host<'_>) -> Result<R, E>,
+        part: impl FnOnce(&mut Host<'_>, &mut CountedRun) -> Result<R, E>,
     ) -> Result<R, E> {
-        let (before, from) = (host.counters(), host.now());
-        let result = part(host)?;
-        self.counters = self.counters.plus(&host.counters().since(&before));
-        self.nanos += host.now() - from;
+        let mut run = CountedRun::from(host.now(), &host.counters());
+        let result = part(host, &mut run)?;
+        let (counters, nanos) = run.until(host.now(), &host.counters());
+        self.counters = self.counters.plus(&counters);
+        self.nanos += nanos;
         Ok(result)
     }
 }

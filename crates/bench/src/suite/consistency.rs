@@ -19,7 +19,7 @@ use super::tail::tail_chart;
 use crate::error::BenchError;
 use crate::explain;
 use crate::host::{Run, SlowestSeen};
-use crate::measure::{PerSecond, PowerPerSecond, Split, Stalls};
+use crate::measure::{CountedRun, PerSecond, PowerPerSecond, Split, Stalls};
 use crate::outcome::{Axis, Chart, Mark, NotSteady, Outcome, Unsettled};
 
 /// Top of the linear axis on which the reviews of 2013 laid every drive.
@@ -171,13 +171,13 @@ fn unsteady(tail: &[f64], requests: u64, seconds: u64) -> Option<NotSteady> {
     if tail.len() < criterion.window {
         return because(Unsettled::TooFewSeconds, "there are too few seconds to tell".to_owned());
     }
-    let parts = means_of_parts(tail);
-    // A drive that answers nothing any more is as level as can be, and in no state that a figure could tell of.
-    if requests > 0 && criterion.is_met(&parts) {
-        return None;
-    }
+    // Before anything is said of level parts: those of a drive that answers next to nothing, or nothing any more, are as level as can be.
     if 2.0 / libm::sqrt((requests as f64 / criterion.window as f64).max(1.0)) > criterion.tolerance {
         return because(Unsettled::TooFewRequests, format!("{} requests are too few to tell", grouped(requests)));
+    }
+    let parts = means_of_parts(tail);
+    if criterion.is_met(&parts) {
+        return None;
     }
     let broken = criterion.broken(&parts);
     // Of slow drives whole numbers would hide what moves.
@@ -330,9 +330,8 @@ struct Measured {
     stalls: Stalls,
     slowest_seen: Option<SlowestSeen>,
     at_start: Counters,
-    at_end: Counters,
-    /// From one to the other.
-    counted: Nanos,
+    /// From there until the time of the writes was over, and how long that was.
+    counted: (Counters, Nanos),
 }
 
 impl Measured {
@@ -378,8 +377,9 @@ impl Measured {
         put(out, "bandwidth", whole.mb_per_s(), "MB/s");
         put_latencies(out, &whole.latency(), "");
         put_latencies(out, &tail.latency(), "_tail");
-        put_counters(out, &self.at_end.since(&self.at_start), self.counted);
-        if let Some(waf) = self.at_end.since(self.at_boundary()).waf() {
+        let (counters, counted_for) = &self.counted;
+        put_counters(out, counters, *counted_for);
+        if let Some(waf) = self.at_start.plus(counters).since(self.at_boundary()).waf() {
             put(out, "waf_tail", waf, "ratio");
         }
         put(out, "fill_bandwidth", self.fill.mb_per_s(), "MB/s");
@@ -397,12 +397,14 @@ fn measure(ctx: &mut Context<'_>, asked: &Asked) -> Result<Measured, BenchError>
         ctx.settle(host)?;
         let source = build(ctx, &Pattern::random_write(used, asked.block), "writes")?;
         let mut job = [ctx.job(source, asked.depth).for_nanos(asked.length * SECOND)];
-        let (at_start, began) = (host.counters(), host.now());
+        let at_start = host.counters();
+        let mut run = CountedRun::from(host.now(), &at_start);
         let series = (PerSecond::every(ctx.moment()), PowerPerSecond::from(&at_start));
-        let mut meters = (series, (Split::after(asked.tail_from * SECOND), Stalls::default()));
+        let of_requests = (Split::after(asked.tail_from * SECOND), Stalls::default());
+        let mut meters = (series, (of_requests, &mut run));
         host.watch_slowest();
         host.run(&mut job, &mut meters)?;
-        let ((per_second, power), (split, stalls)) = meters;
+        let ((per_second, power), ((split, stalls), _)) = meters;
         let slowest_seen = host.slowest_seen();
         Ok(Measured {
             capacity: info.capacity_bytes,
@@ -416,8 +418,7 @@ fn measure(ctx: &mut Context<'_>, asked: &Asked) -> Result<Measured, BenchError>
             stalls,
             slowest_seen,
             at_start,
-            at_end: host.counters(),
-            counted: host.now() - began,
+            counted: run.until(host.now(), &host.counters()),
         })
     })?;
     measured.split.whole().check_causes().map_err(BenchError::Books)?;
@@ -594,7 +595,9 @@ mod tests {
         assert_eq!(reason, Unsettled::TooFewRequests);
         assert!(sentence.ends_with("350 requests are too few to tell."), "{sentence}");
         assert_eq!(unsteady(&rising, 2_500).unwrap().0, Unsettled::Drifts);
-        assert_eq!(unsteady(&flat, 350), None);
+        assert_eq!(unsteady(&flat, 2_500), None);
+        // However level.
+        assert_eq!(unsteady(&flat, 350).unwrap().0, Unsettled::TooFewRequests);
         assert_eq!(unsteady(&vec![0.0; flat.len()], 0).unwrap().0, Unsettled::TooFewRequests);
     }
 

@@ -8,7 +8,6 @@
 
 use std::ops::Range;
 
-use ssdlab_core::SECOND;
 use ssdlab_device::{Counters, Device, DeviceInfo, Differences, EccScheme, Flash, Wear};
 use ssdlab_workload::{AccessPattern, BlockSizes, Distribution, Pattern, Zone, ZoneExtent};
 
@@ -422,12 +421,15 @@ fn look(
     let days = ctx.params.integer("retention_days");
     let hours = (days * 24) as f64;
     let capacity = host.info().capacity_bytes;
-    host.idle(SECOND)?;
+    // Of the life itself: what the copy is about to tidy up is none of it.
+    let wear = flash(host)?.wear();
+    // No old data are read beside what is left of the work: a buffer that is written out, a cache that is folded.
+    host.settle()?;
     let device = flash(host)?;
     let outlook = device.expected_errors(EccScheme::Installed, 1.0, hours);
     let bch = device.expected_errors(EccScheme::HardBch, 1.0, hours);
     let mut point = Point {
-        wear: device.wear(),
+        wear,
         host_bytes,
         waf,
         reread: outlook.map(|o| o.reread / o.units.max(1.0)),
@@ -488,7 +490,8 @@ fn bound(
     let mut copy = copied(host)?;
     let host = &mut Host::resuming(&mut *copy, host.monitor(), host.now());
     let hours = (ctx.params.integer("retention_days") * 24) as f64;
-    host.idle(SECOND)?;
+    // As the points are looked at.
+    host.settle()?;
     let device = flash(host)?;
     for target in percents.iter().map(|&percent| percent as f64 / 100.0) {
         let from = device.wear().mean;

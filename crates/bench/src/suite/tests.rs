@@ -1277,6 +1277,38 @@ fn energy_of_a_load_is_its_power_by_its_rate() {
     close(value(&out, "energy_per_gb_sequential_write"), by_rate, 1e-6);
 }
 
+/// The time that the drive is metered in is that of what is measured: the wait for writes of 400 ms after it is in none.
+#[test]
+fn energy_of_a_test_ends_with_the_time_of_its_writes() {
+    let slow = ModelSpec { write: 400_000 * MICROSECOND, ..plain() };
+    let metered_for = |out: &Outcome| value(out, "energy") / value(out, "power_mean");
+    let out = run(&slow, "consistency", &[("seconds", "5"), ("queue_depth", "8")]);
+    close(metered_for(&out), 5.0, 1e-9);
+    close(value(&out, "energy"), 5.0 * 0.5 + 13.0 * 8.0 * 4096.0 * 2e-9, 1e-6);
+    let settings = [("torture_seconds", "5"), ("torture_queue_depth", "8"), ("block_size", "1MiB"), ("zones", "10")];
+    let out = run(&slow, "trim", &settings);
+    let curves = ["clean", "dirty", "trimmed"].map(|of| value(&out, &format!("{of}_bandwidth")));
+    let swept: f64 = curves.iter().map(|rate| slow.capacity_bytes as f64 / 1e6 / rate).sum();
+    close(metered_for(&out), swept + 5.0, 1e-6);
+}
+
+#[test]
+fn tests_of_several_loads_say_which_requests_outlast_which() {
+    let slow = ModelSpec { read: 1_600_000 * MICROSECOND, write: 1_600_000 * MICROSECOND, ..plain() };
+    let size = [("file_bytes", "1MiB"), ("file_offset_bytes", "0"), ("access_requests", "2")];
+    for (test, settings, load) in [
+        ("power", &[("idle_seconds", "1")][..], "With 4 KiB random write requests, when"),
+        ("qd-scaling", &[("queue_depths", "2")], "With sequential read requests at QD2, when"),
+        ("mixed-random", &[], "With 80 % reads, when"),
+        ("mixed-sequential", &[], "With 0 % reads, when"),
+        ("as-ssd", &size, "With 4K-64Thrd write, when"),
+    ] {
+        let out = run(&slow, test, &[&[("seconds", "3")], settings].concat());
+        let says = |note: &String| note.starts_with(load) && note.contains("under way");
+        assert!(out.notes.iter().any(says), "{test}: {:?}", out.notes);
+    }
+}
+
 #[test]
 fn a_device_without_a_meter_has_no_power_test_and_no_power_figures() {
     let silent = ModelSpec { idle_milliwatts: 0, nanojoules_per_byte: 0, ..plain() };
@@ -1302,7 +1334,7 @@ fn a_drive_of_200_ms_a_write_gets_through_the_suite_and_short_runs_say_that_they
             match run_test(def, &spec, &variant.settings(), 1, true, &Monitor::silent()) {
                 Ok(out) => {
                     let few = out.notes.iter().any(|n| n.contains("too few"));
-                    let slow = ["random-write", "sequential-write", "fileserver"].contains(&def.name);
+                    let slow = ["consistency", "random-write", "sequential-write", "fileserver"].contains(&def.name);
                     assert_eq!(few, slow, "{}: {:?}", def.name, out.notes);
                 }
                 Err(e) => assert!(matches!(e, BenchError::Unsuitable(_)), "{}: {e}", def.name),

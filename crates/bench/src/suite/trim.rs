@@ -71,7 +71,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let curve = |host: &mut Host<'_>, from: f64, counted: &mut Counted| {
             monitor.step(from, from + 0.1);
             ctx.settle(host)?;
-            counted.run(host, |host| Sweep::run(host, &ctx.params, Op::Write))
+            counted.run(host, |host, _| Sweep::run(host, &ctx.params, Op::Write))
         };
         let erased = erase(ctx, host, &mut notes)?;
         let clean = curve(host, 0.0, &mut counted)?;
@@ -82,7 +82,7 @@ pub(super) fn run(ctx: &mut Context<'_>) -> Result<Outcome, BenchError> {
         let depth = ctx.params.depth("torture_queue_depth");
         let mut meter = Measurement::default();
         let job = ctx.job(build(ctx, &pattern, "torture")?, depth).for_nanos(ctx.nanos("torture_seconds"));
-        counted.run(host, |host| host.run(&mut [job], &mut meter))?;
+        counted.run(host, |host, run| host.run(&mut [job], &mut (run, &mut meter)))?;
         let dirty = curve(host, 0.8, &mut counted)?;
         host.trim(0, capacity)?;
         let trimmed = curve(host, 0.9, &mut counted)?;
@@ -209,6 +209,12 @@ mod tests {
         let v = verdict(2.0, 4.1, 5.3, 10.0, [61.5, 60.7, 60.4]);
         assert!(v.pass.is_none() && v.sentence.starts_with("Inconclusive: after TRIM"), "{}", v.sentence);
         assert!(v.sentence.contains("60.4 MB/s against 61.5") && v.sentence.contains("60.7 MB/s"), "{}", v.sentence);
+        // A drive of a few MB/s: 3.9 is below 4.4 by more than is allowed, though both are 4 in whole MB/s.
+        let v = verdict(5.0, 30.0, 30.0, 10.0, [4.4, 3.9, 4.3]);
+        assert!(v.pass == Some(true) && v.sentence.contains("4.3 MB/s against 4.4"), "{}", v.sentence);
+        assert!(v.sentence.contains("3.9 MB/s"), "{}", v.sentence);
+        let v = verdict(5.0, 30.0, 30.0, 10.0, [4.4, 3.6, 3.9]);
+        assert!(v.pass == Some(false), "{}", v.sentence);
         let v = verdict(2.5, 40.0, 4.5, 10.0, [400.0, 30.0, 300.0]);
         assert!(v.sentence.contains("4.5 % below") && v.sentence.contains("up to 2.5 % below"), "{}", v.sentence);
     }

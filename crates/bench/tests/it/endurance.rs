@@ -167,6 +167,20 @@ fn correction_decides_on_the_life_and_soft_decisions_extend_it() {
     assert!(life(&young) > 1.1 * life(&ldpc));
 }
 
+/// Data that nobody writes any more are read when the drive is at rest, and not beside what is left of the work: a buffer of many
+/// megabytes whose flush begins when nothing was asked for a second.
+#[test]
+fn old_data_are_not_read_beside_the_flush_of_a_buffer() {
+    let old_read = |flush_after_idle_ms: f64| {
+        let mut drive = small(BCH);
+        drive.0.write_buffer.capacity_kib = 1024;
+        drive.0.write_buffer.flush_after_idle_ms = flush_after_idle_ms;
+        let settings = [("workload", "random"), ("points_percent", "100"), ("read_share", "0.1")];
+        value(&run(&drive, &settings), "old_read_fresh")
+    };
+    assert_eq!(old_read(1.0), old_read(1000.0));
+}
+
 /// The time in which it is at rest and read is none of its life.
 #[test]
 fn looking_at_the_drive_changes_nothing_of_its_life() {

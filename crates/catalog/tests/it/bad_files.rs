@@ -247,7 +247,8 @@ fn superblocks_kept_free_are_told_by_their_own_key() {
         let folder = Folder::new(&format!("start-free-{free}"));
         resolve(&folder.write("my.toml", &format!("{BASE}[gc]\nstart_free_superblocks = {free}\n")))
     };
-    assert!(of(most).is_ok() && of(most + 1).is_err());
+    // Which blocks are bad is not known yet: what is advised leaves room for all that may be.
+    assert!(of(most).is_ok() && of(most + 10).is_err());
     // None that is free would make room for this.
     let error = message("too-much", &format!("{BASE}capacity_bytes = 137438953472\n"));
     assert!(error.starts_with("error: capacity_bytes: "), "{error}");

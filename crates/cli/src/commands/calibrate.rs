@@ -78,7 +78,7 @@ fn told(found: &Calibration, args: &CalibrateArgs) -> String {
     text.push_str(&table(&rows));
     text.push_str(&format!(
         "\nMisfit {:.2}: squares of how far each measurement is missed, in what it is good for.\n\
-         From and to: where it has grown by one, with the other unknowns kept as fitted; open: not within the bounds given.\n\
+         From and to: where it has grown by one, with the other unknowns where it is least then; open: not within the bounds given.\n\
          An interval says how well these measurements fix a value in this model, not how likely the real drive's lies in it.\n",
         found.misfit
     ));

@@ -112,7 +112,10 @@ fn facts(args: &SensitivityArgs, found: &Sensitivity) -> Vec<(String, String)> {
     [
         ("runs", length.to_owned()),
         ("estimates varied", varied),
-        ("numbers varied by", format!("{} % each way, unless their file states a band", args.by)),
+        (
+            "numbers varied by",
+            format!("{} % each way, whole numbers by one at least, unless their file states a band", args.by),
+        ),
         ("seed", args.plan.common.seed.to_string()),
     ]
     .map(|(word, value)| (word.to_owned(), value))

@@ -29,6 +29,10 @@ const VALUES: std::ops::RangeInclusive<f64> = 1e-12..=1e18;
 const TOLERANCES: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
 /// No unknown is looked for more coarsely, as a share of it, whatever its measurements are good for.
 const COARSEST: f64 = 0.01;
+/// What is left of the way to the best value is at the end no more than this share of what all measurements are good for together.
+const SHARE_LEFT: f64 = 0.2;
+/// Digits behind the first one that tell doubles of one decade apart.
+const MOST_DIGITS: i32 = 14;
 
 /// Measurements, and what is to be fitted to them.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,7 +91,7 @@ pub struct Measured {
     pub value: f64,
     /// In which the test gives the figure, and in which `value` is taken to be.
     pub unit: String,
-    /// What the figure is good for: it is taken to be off by no more.
+    /// What the figure is good for, in per cent of it: the standard deviation of what it is off by, for all that is said of chance.
     pub tolerance_percent: f64,
     pub source: String,
     /// Why the run that gave it had not settled, if results say that.
@@ -154,6 +158,13 @@ impl Measurements {
     /// How finely unknowns are looked for, as a share of them: what changes in proportion then steps over no measurement.
     pub(super) fn resolution(&self) -> f64 {
         self.measurement.iter().map(|m| m.tolerance_percent / 100.0).fold(COARSEST, f64::min)
+    }
+
+    /// How finely the best values are told, as a share of them: by a part of half the interval of an unknown with which all figures go in
+    /// proportion. It is the narrower the more measurements there are: on a grid as coarse as it, the best value would lie beside it.
+    pub(super) fn last_resolution(&self) -> f64 {
+        let weights = self.measurement.iter().map(|m| libm::pow(m.tolerance_percent / 100.0, -2.0));
+        f64::min(self.resolution(), SHARE_LEFT / libm::sqrt(weights.sum()))
     }
 }
 
@@ -279,8 +290,8 @@ impl Unknown {
         if self.is_whole() {
             return number;
         }
-        let behind_the_first =
-            (2..5).map(f64::from).find(|&digits| libm::pow(10.0, -digits) <= resolution).unwrap_or(5.0);
+        let is_fine = |digits: &i32| libm::pow(10.0, -f64::from(*digits)) <= resolution;
+        let behind_the_first = f64::from((2..MOST_DIGITS).find(is_fine).unwrap_or(MOST_DIGITS));
         let digits = libm::pow(10.0, behind_the_first - libm::floor(libm::log10(number)));
         self.allowed(libm::round(number * digits) / digits)
     }
@@ -369,6 +380,26 @@ mod tests {
         for (percent, rounded) in [("5", 101.0), ("1", 101.0), ("0.5", 101.5), ("0.1", 101.5), ("0.001", 101.456)] {
             assert_eq!(unknown.rounded(101.4561, resolution(percent)), rounded, "{percent} %");
         }
+        assert_eq!(unknown.rounded(101.456_123_4, 1e-8), 101.456_123);
+    }
+
+    #[test]
+    fn the_best_value_is_told_more_finely_than_its_interval() {
+        let last = |tolerances: &[&str]| {
+            let measured = tolerances.iter().enumerate().map(|(k, percent)| {
+                MEASURED
+                    .replace("value", &format!("set.queue_depth = {}\nvalue", k + 1))
+                    .replace(" = 5\nsource", &format!(" = {percent}\nsource"))
+            });
+            let unknown =
+                "drive = \"sm2256-500gb\"\n[[unknown]]\nkey = \"controller.read_unit_us\"\nleast = 1\nmost = 9\n";
+            let text = unknown.to_owned() + &measured.collect::<String>();
+            Measurements::parse("m.toml", &text, &no_results).unwrap().last_resolution()
+        };
+        // Four of 2 % are good for 1 % together, and one of 20 % is good for less than what is always told.
+        assert!((last(&["2"; 4]) - 0.002).abs() < 1e-12);
+        assert!((last(&["1"]) - 0.002).abs() < 1e-12);
+        assert!((last(&["20"]) - COARSEST).abs() < 1e-12);
     }
 
     #[test]

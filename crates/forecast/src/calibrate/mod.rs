@@ -41,7 +41,8 @@ pub struct Fitted {
     pub key: String,
     pub before: f64,
     pub value: f64,
-    /// Where the misfit is larger than at the best value by one, all other unknowns kept.
+    /// The last values, told to 1 % of the way there, with which the misfit is no more than one larger than at the best: with all other
+    /// unknowns where it is least then, as far as slopes lead there.
     pub low: Option<f64>,
     pub high: Option<f64>,
     /// Whether the misfit does not grow by one downwards, and upwards, within the bounds given. An end that is neither given nor

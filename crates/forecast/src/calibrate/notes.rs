@@ -4,7 +4,7 @@ use super::straight_lines::times_as_wide;
 use super::tried::Tried;
 use super::{Fitted, Reached, Unknown};
 
-/// An interval that would be so many times as wide with the other unknowns free is told of.
+/// An interval that is so many times as wide as it would be with the other unknowns known is told of.
 const TRADED: f64 = 2.0;
 /// Beyond it, one unknown cannot be told from the others.
 const NOT_TOLD_APART: f64 = 10.0;
@@ -45,7 +45,11 @@ pub(super) fn notes(
     let missed = missed.join("; ");
     let free = reached.len().saturating_sub(unknowns.iter().filter(|unknown| unknown.moves).count());
     // If slopes lead to where all would be met, it is the search that did not get there.
-    let met_ahead = || tried.straight_ahead(best).is_some_and(|(_, left)| left.iter().all(|off| off.abs() <= 1.0));
+    let met_ahead = || {
+        tried
+            .straight_ahead(best, tried.given().last_resolution())
+            .is_some_and(|(_, left)| left.iter().all(|off| off.abs() <= 1.0))
+    };
     if !missed.is_empty() && tried.misfit(best) <= by_chance(free) {
         notes.push(format!(
             "{number_missed} of {} measurements are missed by more than they are good for ({missed}): as many are by chance where \
@@ -92,7 +96,7 @@ pub(super) fn notes(
             ));
         }
     }
-    let slopes: Vec<Vec<f64>> = (0..best.len()).map(|u| tried.slopes(best, u)).collect();
+    let slopes = tried.all_slopes(best);
     for (u, (fitted, unknown)) in unknowns.iter().zip(&tried.given().unknown).enumerate() {
         let key = &fitted.key;
         let (least, most) = unknown.bounds();
@@ -124,11 +128,11 @@ pub(super) fn notes(
         if times > NOT_TOLD_APART {
             notes.push(format!(
                 "{key} cannot be told from the other unknowns by these measurements: what it does to them, others do as well. \
-                 The value is one of many, and its interval holds only with the others kept."
+                 The value is one of many."
             ));
         } else if times > TRADED {
             notes.push(format!(
-                "{key} can be traded for other unknowns: with them free, its interval would be some {times:.0} times as wide."
+                "{key} can be traded for other unknowns: its interval is some {times:.0} times as wide as if they were known."
             ));
         }
     }

@@ -1,7 +1,7 @@
 //! The drives that were run, and what their figures say of the unknowns.
 
 use super::measurements::{Measured, Measurements};
-use super::straight_lines::least_squares;
+use super::straight_lines::{dot, least_squares};
 
 /// Two figures are one if what one does without the other is no larger part of what they do …
 const AS_ONE: f64 = 0.01;
@@ -64,8 +64,7 @@ impl<'a> Tried<'a> {
 
     /// Sum of the squares of how far each measurement is missed, in tolerances.
     pub(super) fn misfit(&self, at: &[f64]) -> f64 {
-        let Some(figures) = self.figures_at(at) else { return f64::INFINITY };
-        self.given.measurement.iter().zip(figures).map(|(m, &figure)| m.off(figure) * m.off(figure)).sum()
+        self.off(at).map_or(f64::INFINITY, |off| dot(&off, &off))
     }
 
     /// How much too large each measured figure is there, as a share of what was measured.
@@ -93,15 +92,23 @@ impl<'a> Tried<'a> {
         pairs.len() >= ENOUGH && moved > 0.0 && moved.is_finite() && apart <= AS_ONE * moved
     }
 
+    /// How much too large each measured figure is there, in its tolerances.
+    pub(super) fn off(&self, at: &[f64]) -> Option<Vec<f64>> {
+        let figures = self.figures_at(at)?;
+        Some(self.given.measurement.iter().zip(figures).map(|(m, &figure)| m.off(figure)).collect())
+    }
+
+    /// [`Self::slopes`] of each unknown.
+    pub(super) fn all_slopes(&self, best: &[f64]) -> Vec<Vec<f64>> {
+        (0..best.len()).map(|unknown| self.slopes(best, unknown)).collect()
+    }
+
     /// Where the figures' slopes at `at` lead, if they were straight lines: how far along the logarithm of each unknown, to a value that
-    /// it can have, and what each figure would then be too large by, in its tolerances.
-    pub(super) fn straight_ahead(&self, at: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
-        let slopes: Vec<Vec<f64>> = (0..at.len()).map(|u| self.slopes(at, u)).collect();
-        let residuals = self.residuals(at)?;
-        let in_tolerances = residuals.iter().zip(&self.given.measurement);
-        let off: Vec<f64> = in_tolerances.map(|(r, m)| r / (m.tolerance_percent / 100.0)).collect();
+    /// it can have when told to `resolution`, and what each figure would then be too large by, in its tolerances.
+    pub(super) fn straight_ahead(&self, at: &[f64], resolution: f64) -> Option<(Vec<f64>, Vec<f64>)> {
+        let slopes = self.all_slopes(at);
+        let off = self.off(at)?;
         let wanted: Vec<f64> = off.iter().map(|off| -off).collect();
-        let resolution = self.given.resolution();
         let steps: Vec<f64> = least_squares(&slopes, &wanted)
             .into_iter()
             .zip(at.iter().zip(&self.given.unknown))

@@ -190,6 +190,24 @@ fn results_that_do_not_tell_are_refused() {
 }
 
 #[test]
+fn an_interval_ends_where_the_measurement_does_however_wide_it_is() {
+    // A read takes as much longer as its unit does: what it is good for is the half of its interval. Of the narrow one that is 2 us, and
+    // three digits are whole microseconds.
+    for (unit_us, tolerance_percent) in [(50.0, 20.0), (105.3, 1.0)] {
+        let key = "controller.read_unit_us";
+        let shown = fitted(&of_reads(&[(key, unit_us, 500.0)], &[("latency_mean", 1.0, 1.0)]).unwrap(), 1);
+        let value = shown.measurements[0].fitted;
+        let given = of_reads(&[(key, 1.0, 500.0)], &[("latency_mean", value, tolerance_percent)]).unwrap();
+        let found = fitted(&given, 100);
+        let half = value * tolerance_percent / 100.0;
+        let (low, high) = (found.unknowns[0].low.unwrap(), found.unknowns[0].high.unwrap());
+        for end in [unit_us - low, high - unit_us] {
+            assert!((0.98..1.005).contains(&(end / half)), "{end} of {half}: {found:?}");
+        }
+    }
+}
+
+#[test]
 fn what_the_measurement_does_not_tell_is_open() {
     let shown = fit(1.0, (1.0, 50.0), 1).measurements[0].fitted;
     let found = fit(shown, (5.5, 6.5), 100);
@@ -388,6 +406,51 @@ fn unknowns_that_make_up_for_each_other_are_found_from_either_side() {
         assert!(!found.notes.iter().any(|note| note.contains("contradict")), "{from:?}: {found:?}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn the_interval_of_an_unknown_is_that_with_the_others_free() {
+    let file = std::env::temp_dir().join(format!("ssdlab-free-{}.toml", std::process::id()));
+    // Reads of one unit and of four, one at a time, with so long a command and so long a unit, fitted to `values`.
+    let fit = |(command_us, unit_us): (f64, f64), values: [f64; 2], runs: usize| {
+        let drive =
+            "base = \"ideal-32die\"\ncapacity_bytes = 1073741824\n[link]\ngeneration = \"sata-6g\"\n[controller]\n";
+        std::fs::write(&file, format!("{drive}read_command_us = {command_us:.1}\nread_unit_us = {unit_us:.1}\n"))
+            .unwrap();
+        let unknown = |key: &str| format!("[[unknown]]\nkey = \"controller.{key}\"\nleast = 0.5\nmost = 1000\n");
+        let measured = |(value, block): (&f64, &str)| {
+            format!(
+                "[[measurement]]\ntest = \"random-read\"\nmetric = \"latency_mean\"\nvalue = {value:e}\ntolerance_percent = 2\n\
+                 source = \"a test\"\nset = {{ block_size = \"{block}\", queue_depth = 1, seconds = 1, span_bytes = \"16MiB\", \
+                 prefill = \"span\", settle_seconds = 0 }}\n"
+            )
+        };
+        let unknowns = ["read_command_us", "read_unit_us"].map(unknown).concat();
+        let measurements: String = values.iter().zip(["4KiB", "16KiB"]).map(measured).collect();
+        let text = format!("drive = \"{}\"\n{unknowns}{measurements}", file.display());
+        fitted(&Measurements::parse("measured.toml", &text, &|_| unreachable!("it names no results")).unwrap(), runs)
+    };
+    let shown = |at: (f64, f64)| {
+        let measured = fit(at, [1.0; 2], 1).measurements;
+        [measured[0].fitted, measured[1].fitted]
+    };
+    let here = shown((80.0, 40.0));
+    // What a microsecond of each does to either figure, in tolerances.
+    let slope = |there: [f64; 2]| [0, 1].map(|m| (there[m] - here[m]) / (0.02 * here[m]) / 10.0);
+    let slopes = [slope(shown((90.0, 40.0))), slope(shown((80.0, 50.0)))];
+    let found = fit((60.0, 60.0), here, 200);
+    std::fs::remove_file(&file).unwrap();
+    let dot = |a: [f64; 2], b: [f64; 2]| a[0] * b[0] + a[1] * b[1];
+    for (u, (unknown, best)) in found.unknowns.iter().zip([80.0, 40.0]).enumerate() {
+        let (own, other) = (slopes[u], slopes[1 - u]);
+        let kept = 1.0 / libm::sqrt(dot(own, own));
+        let free = 1.0 / libm::sqrt(dot(own, own) - dot(own, other) * dot(own, other) / dot(other, other));
+        assert!(free > 1.5 * kept, "the other one must matter: {slopes:?}");
+        for end in [best - unknown.low.unwrap(), unknown.high.unwrap() - best] {
+            assert!((0.96..1.04).contains(&(end / free)), "{end} of {free}, and {kept} with the other kept: {found:?}");
+        }
+    }
+    assert!(found.notes.iter().all(|note| !note.contains("contradict")), "{found:?}");
 }
 
 #[test]

@@ -58,7 +58,8 @@ use std::sync::Arc;
 
 use ssdlab_core::Rng;
 use ssdlab_nand::{
-    BlockId, DieId, DieSpec, Dies, GrowingFaults, Layout, LogicalPage, Medium, Outcome, TagFormat, UnitAddress,
+    BlockId, CellMode, DieId, DieSpec, Dies, GrowingFaults, Layout, LogicalPage, Medium, Outcome, TagFormat,
+    UnitAddress,
 };
 
 use crate::op::{FlashOp, OpKind, OpSink};
@@ -272,7 +273,10 @@ impl PageMap {
         self.log = MetadataLog::new(&self.mapping, logical_pages, layout, rows_before, granule, take_ring);
         if let Some(copies) = &mut self.copies {
             let wanted = match self.parity {
-                Some(_) => older_pages::blocks_for_parity(&self.medium),
+                Some(_) => {
+                    let (medium, one_bit) = (&self.medium, CellMode::Slc);
+                    older_pages::blocks_for_parity(medium.native_mode().bits(), medium.pages_in_mode(one_bit))
+                }
                 None => older_pages::BLOCKS_OF_A_DIE,
             };
             let blocks = self.superblocks.take_of_every_die(wanted);
@@ -513,6 +517,28 @@ impl PageMap {
             compression.set_row(start, begins | padding);
         }
     }
+}
+
+/// Blocks of each die that firmware sets aside for rows of its own, for a drive with so many logical pages: journal, map, and what
+/// keeps older pages.
+#[must_use]
+pub fn system_blocks(
+    mapping: &MappingSpec,
+    keeps_older_pages: KeepsOlderPages,
+    logical_pages: u32,
+    die: &DieSpec,
+    layout: &Layout,
+) -> u32 {
+    let journal = mapping.journal.then(|| Journal::checkpoints(mapping, logical_pages, layout));
+    let ring = journal.map_or(0, |checkpoints| Journal::ring_blocks(&checkpoints, layout));
+    let map = mapping.map_cache_kib.map_or(0, |_| map::DemandMap::places(logical_pages, layout));
+    let at_one_bit = || die.mode(CellMode::Slc).map_or(0, |mode| mode.pages_per_block);
+    let older_pages = match keeps_older_pages {
+        KeepsOlderPages::No => 0,
+        KeepsOlderPages::Copies | KeepsOlderPages::PaddingAtFlush => older_pages::BLOCKS_OF_A_DIE,
+        KeepsOlderPages::Parity => older_pages::blocks_for_parity(die.native_mode().bits(), at_one_bit()),
+    };
+    ring + map + older_pages
 }
 
 /// Blocks of each die that are kept for replacing others.

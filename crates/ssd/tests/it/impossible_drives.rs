@@ -1,10 +1,12 @@
 //! Drives whose parts do not fit together are refused with the key, the reason and what would be right.
 
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
 use ssdlab_device::Device;
 use ssdlab_ftl::{Frontier, KeepsOlderPages, LogBlockSpec, LogScheme, RowSpan, SuperblockSpan};
 use ssdlab_nand::{DieSpec, PageOrder, ReducedMode, SpecError};
-use ssdlab_ssd::{DriveSpec, PowerLossSpec, RefreshSpec, Ssd, UsedSpec};
-use ssdlab_testkit::{ideal_die, ideal_drive};
+use ssdlab_ssd::{DriveSpec, PowerLossSpec, RefreshSpec, Ssd, UsedSpec, build};
+use ssdlab_testkit::{any_drive, ideal_die, ideal_drive};
 
 fn refused(change: impl FnOnce(&mut DriveSpec, &mut DieSpec)) -> SpecError {
     let (mut drive, mut die) = (ideal_drive(), ideal_die());
@@ -279,6 +281,52 @@ fn sixteen_terabytes_need_units_of_16_kib() {
         assert!(error.expected.ends_with("or a larger mapping.unit_kib"), "{error}");
     }
     assert_eq!(of_units(16), Ok(()));
+}
+
+/// The first number of what a message advises.
+fn named(error: &SpecError) -> Option<u64> {
+    error.expected.split([' ', ',']).find_map(|word| word.parse().ok())
+}
+
+#[test]
+fn what_a_message_names_instead_of_too_much_can_be_built() {
+    type Set = fn(&mut DriveSpec, u64);
+    let capacity: (&str, Set) = ("capacity_bytes", |drive, bytes| drive.capacity_bytes = bytes);
+    let free: (&str, Set) = ("gc.start_free_superblocks", |drive, free| drive.gc.start_free_superblocks = free as u32);
+    let mut runner = TestRunner::deterministic();
+    let (mut of_file, mut of_specimen) = ([0, 0], 0);
+    for _ in 0..400 {
+        let drawn = any_drive().new_tree(&mut runner).expect("a drive").current();
+        let Some((spec, die)) = drawn.build() else { continue };
+        let raw = die.raw_bytes() * u64::from(spec.flash.dies);
+        let capacities =
+            [1 << 42, 2 * raw, raw, raw * 19 / 20, raw * 17 / 20].map(|bytes| (capacity, bytes / 4096 * 4096));
+        for ((key, set), asked) in capacities.into_iter().chain([5, 10, 40].map(|superblocks| (free, superblocks))) {
+            let with = |value| {
+                let mut spec = spec.clone();
+                set(&mut spec, value);
+                spec
+            };
+            let refused = with(asked).validate(&die).err();
+            let by_file = refused.is_some();
+            let Some(error) = refused.or_else(|| build("named", &with(asked), &die, drawn.seed).err()) else {
+                continue;
+            };
+            // Of some nothing would be left to sell.
+            if error.key != key || error.expected.starts_with("use more flash") {
+                continue;
+            }
+            let value = named(&error).unwrap_or_else(|| panic!("{asked}: {error}"));
+            // What follows from the files alone holds for every specimen.
+            let others = if by_file { 3 } else { 1 };
+            for seed in (0..others).map(|other| drawn.seed.wrapping_add(other)) {
+                let refused = build("named", &with(value), &die, seed).err();
+                assert_eq!(refused, None, "seed {seed}: {value}, which was named instead of {asked}: {error}");
+            }
+            if by_file { of_file[usize::from(key == free.0)] += 1 } else { of_specimen += 1 }
+        }
+    }
+    assert!(of_file[0] > 300 && of_file[1] > 20 && of_specimen > 0, "{of_file:?}, {of_specimen}");
 }
 
 #[test]

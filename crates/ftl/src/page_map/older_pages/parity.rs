@@ -22,7 +22,7 @@ use super::WIDEST;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
-use ssdlab_nand::{BlockId, CellMode, DieId, EMPTY_TAG, Medium, SequenceNumber};
+use ssdlab_nand::{BlockId, CellMode, DieId, EMPTY_TAG, SequenceNumber};
 
 use super::copies::{BLOCKS_OF_A_DIE, Next};
 use crate::op::{FlashOp, OpSink};
@@ -32,11 +32,12 @@ use crate::page_map::recovery::RecoveryFault;
 use crate::translation::{LostPage, Repair, RepairKind};
 
 /// Blocks of each die that are kept: as many as for copies, and more where they are very small. A recovery needs the parity of a word
-/// line's older pages, room to rebuild them, and room to copy as many that it endangers itself.
+/// line's older pages, room to rebuild them, and room to copy as many that it endangers itself. `pages_at_one_bit`: what a block has at one
+/// bit per cell.
 #[must_use]
-pub fn blocks_for_parity(medium: &Medium) -> u32 {
-    let older = medium.native_mode().bits() - 1;
-    BLOCKS_OF_A_DIE + 3 * older / medium.pages_in_mode(CellMode::Slc).max(1)
+pub fn blocks_for_parity(bits_per_cell: u32, pages_at_one_bit: u32) -> u32 {
+    let older = bits_per_cell - 1;
+    BLOCKS_OF_A_DIE + 3 * older / pages_at_one_bit.max(1)
 }
 
 /// What a parity row holds.
