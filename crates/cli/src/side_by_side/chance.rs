@@ -53,7 +53,7 @@ enum Kind {
 }
 
 /// Parts of the names of figures that rest on little.
-const OF_FEW: [&str; 7] = ["_p99", "_min", "_max", "_peak", "_stddev", "_lowest", "_highest"];
+const OF_FEW: [&str; 6] = ["_p99", "_min", "_max", "_peak", "_stddev", "_longest"];
 
 impl Kind {
     fn of(figure: &str, unit: &str) -> Self {
