@@ -6,6 +6,7 @@ use crate::address::{BlockId, DieId, LogicalPage, UnitAddress};
 use crate::damage::Damage;
 use crate::faults::{Faults, GrowingFaults};
 use crate::layout::Layout;
+use crate::memory::Table;
 use crate::plane_block::{Modes, PlaneBlock};
 use crate::sequence::{SequenceNumber, SequenceTable};
 use crate::violation::{PairingRule, Violation};
@@ -94,7 +95,7 @@ pub struct PageAddress {
 pub struct Medium {
     pub(crate) layout: Layout,
     format: TagFormat,
-    pub(crate) tags: Vec<u32>,
+    pub(crate) tags: Table<u32>,
     pub(crate) sequence: SequenceTable,
     pub(crate) next_sequence: SequenceNumber,
     pub(crate) modes: Modes,
@@ -129,8 +130,8 @@ pub enum Outcome {
 }
 
 /// Tags of units that are not programmed: nobody looks at them. With room behind the last, for looking at 64 at a time.
-pub(crate) fn unprogrammed(units: usize) -> Vec<u32> {
-    memory::zeroed(units + 64)
+pub(crate) fn unprogrammed(units: usize) -> Table<u32> {
+    Table::zeroed(units + 64)
 }
 
 impl Medium {

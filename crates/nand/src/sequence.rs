@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::memory;
+use crate::memory::{self, Table};
 
 /// The number of a row in the order in which rows were programmed; see the module's own page. As packed as two words of 32 bits,
 /// since tables keep it beside a page or a block.
@@ -70,9 +70,9 @@ impl fmt::Display for SequenceNumber {
 /// [`SequenceNumber::FIRST`].
 #[derive(Clone, Debug)]
 pub struct SequenceTable {
-    low: Vec<u32>,
+    low: Table<u32>,
     /// The upper halves; empty while all are zero.
-    high: Vec<u32>,
+    high: Table<u32>,
     /// Numbers from this one on have an upper half that is to be noted: [`LONG`], or all once there are any.
     noted_from: u64,
 }
@@ -83,7 +83,7 @@ const LONG: u64 = 1 << 32;
 impl SequenceTable {
     #[must_use]
     pub fn new(len: usize) -> Self {
-        SequenceTable { low: memory::zeroed(len), high: Vec::new(), noted_from: LONG }
+        SequenceTable { low: Table::zeroed(len), high: Table::zeroed(0), noted_from: LONG }
     }
 
     /// The number of a place.
@@ -124,7 +124,7 @@ impl SequenceTable {
     #[cold]
     fn set_high(&mut self, at: usize, high: u32) {
         if self.high.is_empty() {
-            (self.high, self.noted_from) = (memory::zeroed(self.low.len()), 0);
+            (self.high, self.noted_from) = (Table::zeroed(self.low.len()), 0);
         }
         self.high[at] = high;
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ssdlab_core::Nanos;
-use ssdlab_nand::{CellMode, DieId, DieSpec, LogicalPage, memory};
+use ssdlab_nand::{CellMode, DieId, DieSpec, LogicalPage, memory, memory::Table};
 
 use crate::spec::DriveSpec;
 use crate::timing::{CopyAndRead, Interval, LinkReferee, Load, Operation, TimingReferee};
@@ -39,8 +39,8 @@ impl WriteCount {
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct Checks {
-    /// What the host wrote last, by page. Empty on a drive that does not check.
-    written: Vec<WriteCount>,
+    /// What the host wrote last, by page: a [`WriteCount`] each, as plain zeros take no memory. Empty on a drive that does not check.
+    written: Table<u8>,
     /// Whether a page was trimmed since counts last began anew.
     any_trimmed: bool,
     max_write_number: u8,
@@ -52,7 +52,7 @@ impl Checks {
     #[must_use]
     pub fn new(drive: &DriveSpec, die: &DieSpec, pages: u32, max_write_number: u8) -> Self {
         Checks {
-            written: memory::zeroed(pages as usize),
+            written: Table::zeroed(pages as usize),
             any_trimmed: false,
             max_write_number,
             flash: TimingReferee::new(drive, die),
@@ -64,47 +64,51 @@ impl Checks {
     #[inline]
     #[must_use]
     pub fn last_write(&self, page: LogicalPage) -> u8 {
-        self.written[page.index()].number()
+        WriteCount(self.written[page.index()]).number()
     }
 
     /// The last write of every page.
     pub fn last_writes(&self) -> impl Iterator<Item = (LogicalPage, u8)> + '_ {
-        (0..).map(LogicalPage::new).zip(self.written.iter().map(|count| count.number()))
+        (0..).map(LogicalPage::new).zip(self.written.iter().map(|&count| WriteCount(count).number()))
     }
 
     /// One more write of a page; returns its number.
     #[inline]
     pub fn count_write(&mut self, page: LogicalPage) -> u8 {
         let written = &mut self.written[page.index()];
-        *written = written.next(self.max_write_number);
-        written.number()
+        let next = WriteCount(*written).next(self.max_write_number);
+        *written = next.0;
+        next.number()
     }
 
     /// Pages were trimmed: they hold nothing any more.
     pub fn trim(&mut self, pages: Range<LogicalPage>) {
         if pages.start < pages.end {
             let written = &mut self.written[pages.start.index()..pages.end.index()];
-            written.iter_mut().for_each(|count| *count = count.trimmed());
+            written.iter_mut().for_each(|count| *count = WriteCount(*count).trimmed().0);
             self.any_trimmed = true;
         }
     }
 
     /// It is as if no page had ever been written.
     pub fn forget_all(&mut self) {
-        self.written.fill(WriteCount::default());
+        self.written.clear();
     }
 
     /// The drive starts: counts of what was trimmed begin anew.
     pub fn begin_trimmed_anew(&mut self) {
         if std::mem::take(&mut self.any_trimmed) {
-            let trimmed = self.written.iter_mut().filter(|count| count.number() == 0 && count.0 != 0);
-            trimmed.for_each(|count| *count = WriteCount::default());
+            let trimmed = self.written.iter_mut().filter(|count| **count != 0 && WriteCount(**count).number() == 0);
+            trimmed.for_each(|count| *count = 0);
         }
     }
 
     /// From now on this counts as the host's last write of a page; 0: it holds nothing, and its count begins anew.
     pub fn set_last_write(&mut self, page: LogicalPage, number: u8) {
-        self.written[page.index()] = WriteCount(number);
+        // What was never written takes no memory.
+        if self.written[page.index()] != number {
+            self.written[page.index()] = number;
+        }
     }
 
     /// The power is gone: no die and no wire is busy.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ssdlab_nand::{LogicalPage, LogicalPages, UnitAddress, memory};
+use ssdlab_nand::{LogicalPage, LogicalPages, UnitAddress, memory, memory::Table};
 
 /// A logical page that was never written, or was trimmed. Zero, so that what was never written takes no memory.
 const UNMAPPED: u32 = 0;
@@ -32,7 +32,7 @@ fn unit_of(entry: u32) -> UnitAddress {
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct Map {
-    entries: Vec<u32>,
+    entries: Table<u32>,
     /// Logical pages that hold data.
     mapped: u64,
 }
@@ -40,7 +40,7 @@ pub struct Map {
 impl Map {
     #[must_use]
     pub fn new(logical_pages: u32) -> Self {
-        Map { entries: memory::zeroed(logical_pages as usize), mapped: 0 }
+        Map { entries: Table::zeroed(logical_pages as usize), mapped: 0 }
     }
 
     #[must_use]
@@ -143,7 +143,7 @@ impl Map {
     }
 
     pub fn clear(&mut self) {
-        self.entries.fill(UNMAPPED);
+        self.entries.clear();
         self.mapped = 0;
     }
 }

@@ -46,7 +46,7 @@ use crate::op::OpSink;
 use crate::translation::{LostPage, Recovered, Repair, RepairKind, Undone, is_plausible};
 
 pub use fault::RecoveryFault;
-use newest::{Copies, Destroyed, Fate};
+use newest::{Copies, Destroyed, Fate, Fates};
 use origins::Origins;
 
 /// How a recovery finds the newest copies.
@@ -381,43 +381,47 @@ impl PageMap {
     /// and all that are lost.
     fn find_newest(&mut self) -> (Option<Vec<LogicalPage>>, Vec<LostPage>) {
         let affected = self.recovery.affected.take();
-        let fates = match &affected {
-            Some(pages) => self.newest_of(pages),
+        let mut lost = Vec::new();
+        match &affected {
+            Some(pages) => {
+                let fates = self.newest_of(pages);
+                pages.iter().zip(fates.each()).for_each(|(&page, (_, fate))| self.settle(page, fate, &mut lost));
+                self.look_at_others_lost(pages, &mut lost);
+            }
             None => {
                 self.map.clear();
                 self.validity.clear_all();
-                self.newest_of_all()
+                let fates = self.newest_of_all();
+                fates.each().for_each(|(page, fate)| self.settle(LogicalPage::new(page), fate, &mut lost));
             }
-        };
-        let mut lost = Vec::new();
-        for (page, fate) in fates {
-            match fate {
-                Fate::Nothing => {
-                    self.recovery.lost.remove(&page);
-                }
-                Fate::Outdated => {
-                    self.recovery.lost.remove(&page);
-                    self.log.conclude_trim(page, self.medium.next_sequence());
-                }
-                Fate::At(unit) => {
-                    self.recovery.lost.remove(&page);
-                    let units = self.units_at(unit);
-                    self.map.found(page, unit);
-                    self.validity.set_units(unit, u64::MAX >> (64 - units));
-                }
-                Fate::Lost { sequence, mode } => {
-                    let known = self.recovery.lost.insert(page, sequence) == Some(sequence);
-                    lost.push(LostPage { page, mode: mode.filter(|_| !known) });
-                }
-            }
-        }
-        if let Some(pages) = &affected {
-            self.look_at_others_lost(pages, &mut lost);
         }
         for (page, unit) in std::mem::take(&mut self.recovery.believed) {
             self.believe(page, unit);
         }
         (affected, lost)
+    }
+
+    /// Points the map at what was found of a page, or notes that it is lost.
+    fn settle(&mut self, page: LogicalPage, fate: Fate, lost: &mut Vec<LostPage>) {
+        match fate {
+            Fate::Nothing => {
+                self.recovery.lost.remove(&page);
+            }
+            Fate::Outdated => {
+                self.recovery.lost.remove(&page);
+                self.log.conclude_trim(page, self.medium.next_sequence());
+            }
+            Fate::At(unit) => {
+                self.recovery.lost.remove(&page);
+                let units = self.units_at(unit);
+                self.map.found(page, unit);
+                self.validity.set_units(unit, u64::MAX >> (64 - units));
+            }
+            Fate::Lost { sequence, mode } => {
+                let known = self.recovery.lost.insert(page, sequence) == Some(sequence);
+                lost.push(LostPage { page, mode: mode.filter(|_| !known) });
+            }
+        }
     }
 
     /// A checkpoint that is believed too early says that a page lives in a unit that was never programmed.
@@ -431,7 +435,7 @@ impl PageMap {
         self.validity.set_units(unit, u64::MAX >> (64 - self.units_at(unit)));
     }
 
-    fn newest_of_all(&self) -> Vec<(LogicalPage, Fate)> {
+    fn newest_of_all(&self) -> Fates {
         let mut copies = Copies::new(self.map.logical_pages());
         for block in self.medium.layout().all_blocks() {
             if self.may_hold_data(block) {
@@ -452,7 +456,7 @@ impl PageMap {
             }
         }
         self.recovery.held.each().for_each(|(page, sequence)| copies.not_before(page.number(), sequence));
-        (0..).map(LogicalPage::new).zip(copies.into_fates(|gone, unit| self.was_moved_from(gone, unit))).collect()
+        copies.judged(|gone, unit| self.was_moved_from(gone, unit))
     }
 
     /// Bad blocks that have been replaced hold nothing that another does not. One that could not be replaced any more does.

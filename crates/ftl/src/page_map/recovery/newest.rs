@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use ssdlab_nand::{BlockId, CellMode, SequenceNumber, SequenceTable, UnitAddress};
+use ssdlab_nand::{BlockId, CellMode, SequenceNumber, SequenceTable, UnitAddress, memory::Table};
 
 /// What a recovery finds of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,23 +45,23 @@ struct Gone {
 /// See the module's own page.
 #[derive(Clone, Debug)]
 pub struct Copies {
-    /// By page: where the newest copy is; [`NOWHERE`], or [`OUTDATED`].
-    units: Vec<UnitAddress>,
+    /// By page: one more than the unit that holds the newest copy; [`NOWHERE`], or [`OUTDATED`].
+    units: Table<u32>,
     /// By page, where there is one: its number.
     numbers: SequenceTable,
     gone: BTreeMap<u32, Gone>,
 }
 
-/// In place of a unit where there is none.
-const NOWHERE: UnitAddress = UnitAddress::NONE;
-const OUTDATED: UnitAddress = UnitAddress::new(u32::MAX - 1);
+/// In place of a unit where there is none. Zero, so that what was never written takes no memory.
+const NOWHERE: u32 = 0;
+const OUTDATED: u32 = u32::MAX;
 
 impl Copies {
     /// For so many logical pages.
     #[must_use]
     pub fn new(pages: u32) -> Self {
         let pages = pages as usize;
-        Copies { units: vec![NOWHERE; pages], numbers: SequenceTable::new(pages), gone: BTreeMap::new() }
+        Copies { units: Table::zeroed(pages), numbers: SequenceTable::new(pages), gone: BTreeMap::new() }
     }
 
     /// The number of the newest copy of a page.
@@ -76,7 +76,7 @@ impl Copies {
     pub fn found(&mut self, page: u32, sequence: SequenceNumber, unit: UnitAddress) {
         let page = page as usize;
         if page < self.units.len() && self.newest(page).is_none_or(|newest| sequence > newest) {
-            self.units[page] = unit;
+            self.units[page] = unit.number() + 1;
             self.numbers.set(page, sequence);
         }
     }
@@ -137,27 +137,53 @@ impl Copies {
         }
     }
 
-    /// What is found of each page, in order. `moved_from`: whether a copy that is gone was moved from the superblock in which
-    /// a unit lies.
-    pub fn into_fates(self, moved_from: impl Fn(Destroyed, UnitAddress) -> bool) -> impl Iterator<Item = Fate> {
-        (0..self.units.len()).map(move |page| {
-            let (unit, newest) = (self.units[page], self.newest(page));
-            let here = match unit {
+    /// What becomes of the pages with copies that are gone, is decided: `moved_from` tells whether a copy that is gone was moved from the
+    /// superblock in which a unit lies.
+    #[must_use]
+    pub fn judged(self, moved_from: impl Fn(Destroyed, UnitAddress) -> bool) -> Fates {
+        let lost = |(&page, gone): (&u32, &Gone)| {
+            let newest = self.newest(page as usize);
+            if newest.is_some_and(|newest| gone.sequence <= newest) {
+                return None;
+            }
+            // It is the one that was moved if no other lies between them.
+            let next_older = newest.is_some() && newest > gone.second;
+            let unit = || UnitAddress::new(self.units[page as usize] - 1);
+            let moved = gone.copy.is_some_and(|copy| next_older && moved_from(copy, unit()));
+            let mode = gone.copy.map(|copy| copy.mode);
+            (!moved).then_some((page, Fate::Lost { sequence: gone.sequence, mode }))
+        };
+        let lost = self.gone.iter().filter_map(lost).collect();
+        Fates { units: self.units, lost }
+    }
+}
+
+/// What is found of each page.
+#[derive(Clone, Debug)]
+pub struct Fates {
+    /// As those of [`Copies`].
+    units: Table<u32>,
+    /// Of those that are lost.
+    lost: BTreeMap<u32, Fate>,
+}
+
+impl Fates {
+    /// Of one page.
+    #[must_use]
+    pub fn of(&self, page: u32) -> Fate {
+        match self.lost.get(&page) {
+            Some(&lost) => lost,
+            None => match self.units[page as usize] {
                 OUTDATED => Fate::Outdated,
                 NOWHERE => Fate::Nothing,
-                _ => Fate::At(unit),
-            };
-            match self.gone.get(&(page as u32)) {
-                Some(gone) if newest.is_none_or(|newest| gone.sequence > newest) => {
-                    // It is the one that was moved if no other lies between them.
-                    let next_older = newest.is_some() && newest > gone.second;
-                    let moved = gone.copy.is_some_and(|copy| next_older && moved_from(copy, unit));
-                    let mode = gone.copy.map(|copy| copy.mode);
-                    if moved { here } else { Fate::Lost { sequence: gone.sequence, mode } }
-                }
-                _ => here,
-            }
-        })
+                unit => Fate::At(UnitAddress::new(unit - 1)),
+            },
+        }
+    }
+
+    /// Of all pages, in order.
+    pub fn each(&self) -> impl Iterator<Item = (u32, Fate)> + '_ {
+        (0..self.units.len() as u32).map(|page| (page, self.of(page)))
     }
 }
 
@@ -172,7 +198,7 @@ mod tests {
         let mut copies = Copies::new(1);
         note(&mut copies);
         let moved_from = |gone: Destroyed, unit: UnitAddress| gone.unit.number() / 10 == 5 && unit.number() / 10 == 2;
-        copies.into_fates(moved_from).next().expect("one page")
+        copies.judged(moved_from).of(0)
     }
 
     fn nr(number: u64) -> SequenceNumber {

@@ -12,7 +12,7 @@
 use ssdlab_nand::{LogicalPage, LogicalPages, UnitAddress};
 
 use super::fault::RecoveryFault;
-use super::newest::{Copies, Destroyed, Fate};
+use super::newest::{Copies, Destroyed, Fates};
 use crate::page_map::PageMap;
 use crate::page_map::map::Place;
 use crate::translation::LostPage;
@@ -102,7 +102,7 @@ impl PageMap {
     }
 
     /// What has become of some pages, given in order.
-    pub(super) fn newest_of(&self, pages: &[LogicalPage]) -> Vec<(LogicalPage, Fate)> {
+    pub(super) fn newest_of(&self, pages: &[LogicalPage]) -> Fates {
         let filter = Filter::new(pages);
         let number = |page: LogicalPage| pages.binary_search(&page).ok().map(|k| k as u32);
         let mut copies = Copies::new(pages.len() as u32);
@@ -168,6 +168,6 @@ impl PageMap {
                 copies.not_before(number, sequence);
             }
         }
-        pages.iter().copied().zip(copies.into_fates(|gone, unit| self.was_moved_from(gone, unit))).collect()
+        copies.judged(|gone, unit| self.was_moved_from(gone, unit))
     }
 }
