@@ -16,6 +16,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 use ssdlab_core::input;
+use ssdlab_report::unfinished_name;
 use ssdlab_sweep::{StoreError, digest, write_whole};
 
 use crate::args::ReportArgs;
@@ -201,9 +202,8 @@ impl OutputFolder {
     /// Removes what a run leaves when it is killed while it writes: a folder in which a review grew, and files beside their place.
     /// Beside these, the folder is the user's, and the others are ours.
     fn sweep_up(&self) {
-        let own_name = self.dir.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        let is_staging =
-            |begin: &str| begin.strip_prefix('.').is_some_and(|name| name == own_name || name == UNFINISHED);
+        let names = [&*self.dir, Path::new(UNFINISHED)].map(unfinished_name);
+        let is_staging = |begin: &str| names.iter().any(|name| begin == name);
         for folder in [true, false].map(|is_whole| self.place(is_whole)) {
             sweep(&folder, &|begin, is_folder| {
                 if is_folder { is_staging(begin) } else { self.writes.files.contains(&begin) }

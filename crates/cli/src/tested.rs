@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 
 use ssdlab_bench::Lab as _;
+use ssdlab_bench::suite::QUICK_DIVISOR;
 
 use crate::args::StartArgs;
 use crate::failure::Failure;
@@ -25,9 +26,7 @@ impl TestedDevice {
     /// What is wrong with the name, the keys, a file or the device.
     pub fn new(text: &str, changes: &[(String, String)], seed: u64, destroyed: &[PathBuf]) -> Result<Self, Failure> {
         if !is_real(text) {
-            let drive = SimulatedDrive::changed(text, changes, seed)?;
-            say_if_scarce(drive.recipe());
-            return Ok(TestedDevice::Simulated(Box::new(drive)));
+            return Ok(TestedDevice::Simulated(Box::new(SimulatedDrive::changed(text, changes, seed)?)));
         }
         if let Some((key, _)) = changes.first() {
             let error = Failure::bad_input(format!("{text} is a real device, of which `{key}` cannot be set"));
@@ -43,6 +42,14 @@ impl TestedDevice {
     pub fn only(text: &str, changes: &[(String, String)], seed: u64, destroyed: &[PathBuf]) -> Result<Self, Failure> {
         consent_for(&[text], destroyed)?;
         Self::new(text, changes, seed, destroyed)
+    }
+
+    /// Says so where it may need more memory than is free. `quick`: where it can be made in small, it is.
+    pub fn say_if_memory_is_scarce(&self, quick: bool) {
+        if let TestedDevice::Simulated(drive) = self {
+            let small = if quick { drive.recipe().small(QUICK_DIVISOR as u32) } else { None };
+            say_if_scarce(small.as_ref().unwrap_or(drive.recipe()));
+        }
     }
 
     /// The same device, which begins as `start` says.

@@ -24,7 +24,7 @@ fn advise_huge<T>(table: &[T]) {
 /// Bytes of a [`Table`] that are looked at together.
 const PIECE_BYTES: usize = 4096;
 
-/// A big table, all zeros at first, on huge pages where possible. It takes memory where something else than zero was written, and so does a
+/// A big table of plain numbers, all zeros at first, on huge pages where possible. It takes memory where something else than zero was written, and so does a
 /// copy of it.
 #[derive(Debug)]
 pub struct Table<T>(Vec<T>);
@@ -33,9 +33,7 @@ impl<T: Copy + Default + PartialEq> Table<T> {
     /// A table of `len` zeros.
     #[must_use]
     pub fn zeroed(len: usize) -> Self {
-        let table = vec![T::default(); len];
-        advise_huge(&table);
-        Table(table)
+        Table(zeroed(len))
     }
 
     /// All is zero again. What it takes of memory stays.
@@ -79,10 +77,12 @@ impl<T> DerefMut for Table<T> {
     }
 }
 
-/// [`Table::zeroed`] as a vector.
+/// A vector of `len` zeros, on huge pages where possible. Of plain numbers, it takes no memory where it is never written.
 #[must_use]
-pub fn zeroed<T: Copy + Default + PartialEq>(len: usize) -> Vec<T> {
-    Table::zeroed(len).0
+pub fn zeroed<T: Copy + Default>(len: usize) -> Vec<T> {
+    let table = vec![T::default(); len];
+    advise_huge(&table);
+    table
 }
 
 /// Asks the processor to bring an element into its caches.

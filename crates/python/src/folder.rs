@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use ssdlab_cli::commands::sweep;
 use ssdlab_cli::failure::Failure;
 use ssdlab_cli::folder::{OutputFolder, Writes};
+use ssdlab_report::unfinished_name;
 
 use crate::failure::{Wrong, exception, value_error};
 
@@ -32,8 +33,7 @@ impl Folder {
     fn open(py: Python<'_>, path: PathBuf, writes: Writes, force: bool) -> PyResult<Folder> {
         let folder = py.detach(|| OutputFolder::open(&path, writes, force));
         let folder = folder.map_err(|f| exception(py, &f, Wrong::Folder))?;
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let staging = path.join(format!(".{name}.partial-{}", std::process::id()));
+        let staging = path.join(format!("{}.partial-{}", unfinished_name(&path), std::process::id()));
         Ok(Folder { path, staging, folder: Mutex::new(Some(folder)) })
     }
 

@@ -84,7 +84,7 @@ pub use review::{ClaimRow, ClaimState, DeviceFacts, LeftOut, Member, ParameterCo
 pub use sweep::{Holds, Steps, SweepFigure, SweepPage, SweepRow, SweepSection, SweepTable};
 pub use terminal::terminal_summary;
 pub use timeline::{PICTURE_BEGINS, TIMELINE_BEGINS, slowest_text, timeline_json, timeline_svg};
-pub use write::{Written, write_review};
+pub use write::{Written, unfinished_name, write_review};
 
 /// Name and version of the shape of `results.json`.
 pub const SCHEMA: &str = "ssdlab.results/1";

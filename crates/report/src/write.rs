@@ -94,6 +94,14 @@ fn series(group: &TestGroup, out: &mut Vec<(PathBuf, Vec<u8>)>) {
     }
 }
 
+/// What the name of a folder begins with in which results for `dir` grow; `.partial-` and a number follow. Short where that of `dir` is as
+/// long as names may be.
+#[must_use]
+pub fn unfinished_name(dir: &Path) -> String {
+    let name = dir.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    format!(".{}", name.chars().take(50).collect::<String>())
+}
+
 /// A folder of our own in which a review grows. Removed when dropped.
 struct Staging {
     path: PathBuf,
@@ -117,9 +125,9 @@ impl Staging {
             }
             Err(e) => return Err(refused("look into", dir, e)),
         };
-        let name = dir.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = unfinished_name(dir);
         for n in 1..1000 {
-            let path = home.join(format!(".{name}.partial-{n}"));
+            let path = home.join(format!("{name}.partial-{n}"));
             match fs::create_dir(&path) {
                 Ok(()) => return Ok(Staging { path }),
                 // Another run is at work, or was killed: its files are not ours.

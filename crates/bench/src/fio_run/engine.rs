@@ -481,6 +481,9 @@ impl<'r, 'l, S: Source> Stage<'r, 'l, S> {
 struct Flow {
     /// Weight and commands sent, by task.
     members: BTreeMap<usize, (u32, u64)>,
+    /// The sums of both.
+    weights: u128,
+    sent: u128,
 }
 
 /// `flow`: a job sends as long as its share of the commands is not above its share of the weights.
@@ -490,23 +493,63 @@ struct Flows(BTreeMap<u64, Flow>);
 impl Flows {
     /// Whether the task must wait for others.
     fn holds(&mut self, task: usize, flow: u64, weight: u32) -> bool {
-        let members = &mut self.0.entry(flow).or_default().members;
-        let own = members.entry(task).or_insert((weight, 0)).1;
-        let (weights, sent) =
-            members.values().fold((0u128, 0u128), |(w, s), m| (w + u128::from(m.0), s + u128::from(m.1)));
-        u128::from(own) * weights > u128::from(weight) * sent
+        let Flow { members, weights, sent } = self.0.entry(flow).or_default();
+        let own = members.entry(task).or_insert_with(|| {
+            *weights += u128::from(weight);
+            (weight, 0)
+        });
+        u128::from(own.1) * *weights > u128::from(weight) * *sent
     }
 
     fn sent(&mut self, task: usize, flow: u64) {
-        if let Some(member) = self.0.get_mut(&flow).and_then(|f| f.members.get_mut(&task)) {
+        let Some(flow) = self.0.get_mut(&flow) else { return };
+        if let Some(member) = flow.members.get_mut(&task) {
             member.1 += 1;
+            flow.sent += 1;
         }
     }
 
     /// The task has ended: the others share what it leaves.
     fn left(&mut self, task: usize, flow: u64) {
-        if let Some(flow) = self.0.get_mut(&flow) {
-            flow.members.remove(&task);
+        let Some(flow) = self.0.get_mut(&flow) else { return };
+        if let Some((weight, sent)) = flow.members.remove(&task) {
+            flow.weights -= u128::from(weight);
+            flow.sent -= u128::from(sent);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::Rng;
+
+    use super::*;
+
+    /// The sums are those of who is in a flow, whoever came, sent and left.
+    #[test]
+    fn a_job_waits_while_its_share_of_the_commands_is_above_that_of_the_weights() {
+        let mut rng = Rng::new(7);
+        let (mut flows, mut members) = (Flows::default(), BTreeMap::<usize, (u32, u64)>::new());
+        let mut held = 0;
+        for _ in 0..5_000 {
+            let task = rng.below(20) as usize;
+            let weight = 1 + task as u32 % 5;
+            if rng.chance(1, 20) {
+                flows.left(task, 3);
+                members.remove(&task);
+                continue;
+            }
+            let own = members.entry(task).or_insert((weight, 0)).1;
+            let weights: u32 = members.values().map(|member| member.0).sum();
+            let sent: u64 = members.values().map(|member| member.1).sum();
+            let waits = own * u64::from(weights) > u64::from(weight) * sent;
+            assert_eq!(flows.holds(task, 3, weight), waits);
+            held += u32::from(waits);
+            if !waits {
+                flows.sent(task, 3);
+                members.get_mut(&task).unwrap().1 += 1;
+            }
+        }
+        assert!(held > 500, "{held}");
     }
 }

@@ -122,7 +122,9 @@ fn drive(name: &str) -> Result<String, Failure> {
         }
     }
     let facts = &drive.reviewed.facts;
-    Ok(format!("a device of {:.1} GB: {}", facts.capacity_bytes as f64 / 1e9, facts.description))
+    let bytes = facts.capacity_bytes as f64;
+    let size = if bytes < 1e9 { format!("{:.1} MB", bytes / 1e6) } else { format!("{:.1} GB", bytes / 1e9) };
+    Ok(format!("a device of {size}: {}", facts.description))
 }
 
 /// Bytes of a drive on which only what jobs say in bytes can be small: what is to be known of a job file there holds on any.

@@ -26,6 +26,7 @@ use crate::trace_error::{no_request, trace_failure};
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let mut spec = spec(args)?;
     let drive = TestedDevice::only(&args.device, &args.changed.keys()?, args.seed, &args.real.destroyed)?;
+    drive.say_if_memory_is_scarce(false);
     let drive = drive.starting(&args.used.start, args.seed)?;
     let keep = Keep::at(args.used.save.as_deref())?;
     spec.keep = keep.is_asked_for();

@@ -37,6 +37,9 @@ pub fn run(args: &ReviewArgs) -> Result<(), Failure> {
             .help("leave --set out, or --figures, or write a drive file of your own and figures about it"));
     }
     let drives = TestedDevice::all(&devices, &of_drives, seed, &args.real.destroyed)?;
+    drives
+        .iter()
+        .for_each(|drive| drive.say_if_memory_is_scarce(options.quick && tests.iter().all(|t| !t.on_whole_drive)));
     let any_real = drives.iter().any(|drive| drive.is_real());
     let jobs = with_settings(jobs_of(&drives, &tests, !only.is_empty()), &settings)
         .map_err(|e| param_failure_on(any_real, e))?;

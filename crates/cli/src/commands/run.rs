@@ -30,6 +30,7 @@ use crate::timeline::TimelineFile;
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let file = job_file(&args.job, &args.variables)?;
     let drive = TestedDevice::only(&args.device, &args.changed.keys()?, args.seed, &args.real.destroyed)?;
+    drive.say_if_memory_is_scarce(false);
     let drive = drive.starting(&args.used.start, args.seed)?;
     let keep = Keep::at(args.used.save.as_deref())?;
     let timeline = TimelineFile::at(args.used.timeline.as_deref())?;

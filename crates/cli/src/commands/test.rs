@@ -31,6 +31,7 @@ pub fn run(args: &TestArgs) -> Result<(), Failure> {
     job.check(options.quick).map_err(|e| param_failure_on(is_real(&args.device), e))?;
     let seed = options.seed;
     let first = TestedDevice::only(&args.device, &of_drive, seed, &args.real.destroyed)?.starting(&args.start, seed)?;
+    first.say_if_memory_is_scarce(options.quick && !test.on_whole_drive && args.start.from.is_none());
     let others = (1..args.specimens).map(|number| first.specimen(number)).collect::<Result<Vec<_>, _>>()?;
     let drives: Vec<TestedDevice> = std::iter::once(first).chain(others).collect();
     let jobs: Vec<PlanJob> = (0..drives.len()).map(|lab| PlanJob { lab, ..job.clone() }).collect();

@@ -152,6 +152,18 @@ fn what_lay_in_the_folder_stays_there() {
 }
 
 #[test]
+fn a_folder_may_have_a_name_as_long_as_names_may_be() {
+    let within = folder("long");
+    for is_there in [false, true] {
+        let dir = within.join(if is_there { "ä".repeat(127) } else { "z".repeat(255) });
+        fs::create_dir_all(if is_there { &dir } else { &within }).unwrap();
+        write_review(&dir, &one_drive()).unwrap();
+        assert!(everything(&dir)["index.html"].starts_with(b"<!doctype html>"));
+    }
+    fs::remove_dir_all(within).unwrap();
+}
+
+#[test]
 fn an_unwritable_folder_is_named_with_advice() {
     // Not by permissions: tests may run as root, whom nothing stops.
     let dir = folder("unwritable");

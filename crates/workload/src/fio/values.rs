@@ -57,6 +57,12 @@ fn fill_up(percents: &[Option<u32>], what: &str) -> Result<Vec<u32>, String> {
         return Err(format!("the percentages of {what} add up to {given}; 100 is the limit"));
     }
     let missing = percents.iter().filter(|p| p.is_none()).count() as u64;
+    if given < 100 && missing > 100 - given {
+        let left = 100 - given;
+        return Err(format!(
+            "{missing} of {what} have no percentage and share the {left} per cent that are left: at most {left} can, in whole per cent"
+        ));
+    }
     let share = (100 - given).checked_div(missing).unwrap_or(0);
     // What integer division leaves over goes to the first ones.
     let mut rest = (100 - given).checked_rem(missing).unwrap_or(0);
@@ -360,6 +366,10 @@ mod tests {
         assert!(bssplit("4k/50::8k/50", 1024).is_err_and(|e| e.contains("nothing between them")));
         assert!(bssplit("4k/60:8k/60", 1024).is_err());
         assert!(bssplit("4k/60:8k/30", 1024).is_err());
+        let sizes = |count: u32| (1..=count).map(|size| format!("{size}k/")).collect::<Vec<_>>().join(":");
+        assert!(bssplit(&sizes(100), 1024).is_ok_and(|sizes| sizes.iter().all(|size| size.1 == 1)));
+        let e = bssplit(&sizes(101), 1024).unwrap_err();
+        assert!(e.contains("101 of the block sizes have no percentage") && e.contains("at most 100 can"), "{e}");
     }
 
     #[test]

@@ -71,7 +71,7 @@ pub struct PlacementReport {
     /// Requests that were larger than the drive, and how much they lost.
     pub clipped: u64,
     pub clipped_bytes: u64,
-    /// Devices of the trace, their span as laid out, and the part of the drive that is used.
+    /// Devices of the trace, their span as laid out (2^64 - 1 if it is longer), and the part of the drive that is used.
     pub devices: u64,
     pub trace_span_bytes: u64,
     pub drive_bytes: u64,
@@ -83,10 +83,11 @@ impl PlacementReport {
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if self.devices > 1 {
-            lines.push(format!(
-                "{} devices of the trace share the drive, spanning {} bytes",
-                self.devices, self.trace_span_bytes
-            ));
+            let span = match self.trace_span_bytes {
+                u64::MAX => "2^64 bytes or more".to_owned(),
+                bytes => format!("{bytes} bytes"),
+            };
+            lines.push(format!("{} devices of the trace share the drive, spanning {span}", self.devices));
         }
         let mut add = |count: u64, text: String| {
             if count > 0 {
